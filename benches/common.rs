@@ -11,7 +11,10 @@ use thalweg::stage::Stage;
 
 /// A stage's settings: the defaults, with these values changed.
 pub fn settings(stage: &Stage, values: &[(&str, Value)]) -> Result<Settings> {
-    Settings::new(stage.params, &values.iter().map(|(name, value)| (name.to_string(), value.clone())).collect::<Vec<_>>())
+    Settings::new(
+        stage.params,
+        &values.iter().map(|(name, value)| (name.to_string(), value.clone())).collect::<Vec<_>>(),
+    )
 }
 
 /// Runs some passes of a plan whose buffers are ready, and returns the seconds that they took.

@@ -25,10 +25,14 @@ fn make(generator: &Generator, seed: u64) -> Dungeon {
     generator.make(seed, Rooms::standard()).expect("a dungeon")
 }
 
-/// One dungeon on one thread. Each iteration uses another seed, since some seeds need more tries than others.
+/// One dungeon on one thread. Each iteration uses another seed, since some seeds need more tries
+/// than others.
 fn one(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeon");
-    group.sample_size(30).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    group
+        .sample_size(30)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2));
     for (label, generator) in [
         ("isaac, level 1", isaac(1, 0)),
         ("isaac, level 4", isaac(4, 0)),
@@ -52,22 +56,35 @@ fn one(c: &mut Criterion) {
 /// Ten thousand floors, on one thread and on all. Elements are floors.
 fn many(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeons");
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(3));
     group.throughput(Throughput::Elements(10_000));
     let generator = isaac(1, 0);
     let doors = |seed: u64| make(&generator, seed).doors.len();
-    group.bench_function("isaac, level 1, 1 thread", |b| b.iter(|| (0..10_000).map(doors).sum::<usize>()));
+    group.bench_function("isaac, level 1, 1 thread", |b| {
+        b.iter(|| (0..10_000).map(doors).sum::<usize>())
+    });
     let label = format!("isaac, level 1, {} threads", rayon::current_num_threads());
-    group.bench_function(label, |b| b.iter(|| (0..10_000u64).into_par_iter().map(doors).sum::<usize>()));
+    group.bench_function(label, |b| {
+        b.iter(|| (0..10_000u64).into_par_iter().map(doors).sum::<usize>())
+    });
 }
 
 fn files(c: &mut Criterion) {
     let mut group = c.benchmark_group("dungeon files");
-    group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
     let dungeon = make(&rebirth(6), 7);
-    for (label, format) in
-        [("json", DungeonFormat::Json), ("png", DungeonFormat::Png), ("tmj", DungeonFormat::Tiled), ("ldtk", DungeonFormat::Ldtk)]
-    {
+    for (label, format) in [
+        ("json", DungeonFormat::Json),
+        ("png", DungeonFormat::Png),
+        ("tmj", DungeonFormat::Tiled),
+        ("ldtk", DungeonFormat::Ldtk),
+    ] {
         group.bench_function(BenchmarkId::from_parameter(label), |b| {
             b.iter(|| black_box(encode(&dungeon, format).expect("bytes")))
         });

@@ -1,11 +1,15 @@
-//! Criterion benches: stage × size × surface × executor. Transfers and the encoding of files are measured separately.
+//! Criterion benches: stage × size × surface × executor. Transfers and the encoding of files are
+//! measured separately.
 //!
 //! `cargo bench` runs all of them, `cargo bench -- droplets/valley` some. See `benches/README.md`.
 
 mod common;
 
 use common::{seconds, settings};
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+    measurement::WallTime,
+};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use thalweg::classic::droplets::{Brush, Droplets, erode};
@@ -20,7 +24,8 @@ use thalweg::spec::CELL;
 use thalweg::stage::{Stage, Surface, diamond_square, droplets};
 
 const SIDES: [u32; 2] = [512, 1024];
-const SURFACES: [(&str, Surface); 3] = [("cone", Surface::Cone), ("valley", Surface::Valley), ("hills", Surface::Hills)];
+const SURFACES: [(&str, Surface); 3] =
+    [("cone", Surface::Cone), ("valley", Surface::Valley), ("hills", Surface::Hills)];
 const SPACING_M: f64 = 20.0;
 
 /// The CPU, and the best graphics adapter if there is one.
@@ -33,14 +38,17 @@ fn executors() -> Vec<(&'static str, Box<dyn Executor>)> {
     all
 }
 
-/// Software adapters only with `THALWEG_GPU=require`: they take minutes, and tell nothing about a card.
+/// Software adapters only with `THALWEG_GPU=require`: they take minutes, and tell nothing about a
+/// card.
 #[cfg(feature = "gpu")]
 fn gpu() -> Option<Box<dyn Executor>> {
     use thalweg::exec::Adapter;
     use thalweg::exec::gpu::Gpu;
     let mode = std::env::var("THALWEG_GPU").unwrap_or_default();
     match Gpu::open(&Adapter::Best, 64, None) {
-        Ok(gpu) if mode == "require" || mode != "off" && gpu.info().kind != "Cpu" => Some(Box::new(gpu)),
+        Ok(gpu) if mode == "require" || mode != "off" && gpu.info().kind != "Cpu" => {
+            Some(Box::new(gpu))
+        }
         Err(e) if mode == "require" => panic!("{e}"),
         _ => None,
     }
@@ -65,7 +73,8 @@ fn passes(executor: &mut dyn Executor, plan: &Plan, start: Option<&[i32]>) -> Du
         executor.write("height", start).expect("room");
     }
     executor.begin(plan).expect("room");
-    let took = Duration::from_secs_f64(seconds(executor, plan, 0..plan.passes.len()).expect("a run"));
+    let took =
+        Duration::from_secs_f64(seconds(executor, plan, 0..plan.passes.len()).expect("a run"));
     executor.end(plan);
     took
 }
@@ -76,7 +85,10 @@ fn steps(executor: &mut dyn Executor) -> u64 {
 
 fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = c.benchmark_group(name);
-    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(3));
     group
 }
 
@@ -85,10 +97,13 @@ fn diamond_square(c: &mut Criterion) {
     let mut group = group(c, "diamond_square");
     for (label, executor) in &mut executors() {
         for side in SIDES {
-            let plan = plan(&diamond_square::STAGE, window(side), &[("relief_m", Value::Number(1000.0))]);
+            let plan =
+                plan(&diamond_square::STAGE, window(side), &[("relief_m", Value::Number(1000.0))]);
             group.throughput(Throughput::Elements(side as u64 * side as u64));
             group.bench_function(BenchmarkId::new(*label, side), |b| {
-                b.iter_custom(|rounds| (0..rounds).map(|_| passes(&mut **executor, &plan, None)).sum());
+                b.iter_custom(|rounds| {
+                    (0..rounds).map(|_| passes(&mut **executor, &plan, None)).sum()
+                });
             });
         }
     }
@@ -106,13 +121,23 @@ fn droplets(c: &mut Criterion) {
                 passes(&mut **executor, &plan, Some(&start));
                 group.throughput(Throughput::Elements(steps(&mut **executor)));
                 group.bench_function(BenchmarkId::new(*label, side), |b| {
-                    b.iter_custom(|rounds| (0..rounds).map(|_| passes(&mut **executor, &plan, Some(&start))).sum());
+                    b.iter_custom(|rounds| {
+                        (0..rounds).map(|_| passes(&mut **executor, &plan, Some(&start))).sum()
+                    });
                 });
             }
             // The sequential loop with as many drops and its fast brush.
             let heights: Vec<f32> = start.iter().map(|&word| word as f32 / CELL as f32).collect();
             let (count, lifetime, radius) = (start.len() as u64 / 4, 64, 3);
-            let p = Droplets { count, seed: 7, lifetime, radius, brush: Brush::Stencil, sorted: true, ..Droplets::default() };
+            let p = Droplets {
+                count,
+                seed: 7,
+                lifetime,
+                radius,
+                brush: Brush::Stencil,
+                sorted: true,
+                ..Droplets::default()
+            };
             let classic = || {
                 let mut heights = heights.clone();
                 let begun = Instant::now();
@@ -149,8 +174,16 @@ fn files(c: &mut Criterion) {
     let mut group = group(c, "encode");
     for side in SIDES {
         let words = Surface::Hills.heights(&window(side));
-        let data = words.iter().map(|&word| (word as f64 / CELL as f64 * SPACING_M) as f32).collect();
-        let map = Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
+        let data =
+            words.iter().map(|&word| (word as f64 / CELL as f64 * SPACING_M) as f32).collect();
+        let map = Map {
+            width: side,
+            height: side,
+            spacing_m: SPACING_M,
+            data,
+            range_m: None,
+            georef: None,
+        };
         group.throughput(Throughput::Elements(words.len() as u64));
         for (label, format) in [
             ("png, 16 bit", MapFormat::Png),
@@ -160,7 +193,9 @@ fn files(c: &mut Criterion) {
             ("r16", MapFormat::R16),
             ("r32", MapFormat::R32),
         ] {
-            group.bench_function(BenchmarkId::new(label, side), |b| b.iter(|| black_box(encode(&map, format).expect("bytes"))));
+            group.bench_function(BenchmarkId::new(label, side), |b| {
+                b.iter(|| black_box(encode(&map, format).expect("bytes")))
+            });
         }
     }
 }

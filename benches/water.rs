@@ -1,8 +1,11 @@
-//! Criterion benches of water: pits, the levels of full hollows, directions and areas, all that `Water::of` finds, by size and kind of land.
+//! Criterion benches of water: pits, the levels of full hollows, directions and areas, all that
+//! `Water::of` finds, by size and kind of land.
 //!
 //! `cargo bench --bench water`. See `benches/README.md`.
 
-use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
+};
 use std::cell::LazyCell;
 use std::hint::black_box;
 use std::time::Duration;
@@ -10,7 +13,8 @@ use thalweg::site::Scale;
 use thalweg::water::{Settings, Water};
 use thalweg::{Device, Job, Recipe};
 
-/// The words of `examples/mountains.toml` in another size: eroded, or as its generator leaves them, with a pit every 32 cells.
+/// The words of `examples/mountains.toml` in another size: eroded, or as its generator leaves them,
+/// with a pit every 32 cells.
 fn land(side: u32, eroded: bool) -> Vec<i32> {
     let mut recipe = Recipe::read("examples/mountains.toml".as_ref()).expect("an example");
     (recipe.window.width, recipe.window.height) = (side, side);
@@ -19,7 +23,9 @@ fn land(side: u32, eroded: bool) -> Vec<i32> {
         recipe.stages.truncate(1);
         recipe.levels = None;
     }
-    let land = Job::new(recipe).and_then(|job| job.device(Device::Cpu).run(&mut |_| Ok(()))).expect("a land");
+    let land = Job::new(recipe)
+        .and_then(|job| job.device(Device::Cpu).run(&mut |_| Ok(())))
+        .expect("a land");
     land.words("height").expect("a height").to_vec()
 }
 
@@ -39,7 +45,8 @@ fn water(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new(label, side), |b| {
                 let ground = &*ground;
                 b.iter(|| {
-                    let found = Water::of(ground.clone(), side as usize, Scale::of(20.0), None, &settings);
+                    let found =
+                        Water::of(ground.clone(), side as usize, Scale::of(20.0), None, &settings);
                     black_box(found.expect("enough memory").cells)
                 });
             });

@@ -13,7 +13,9 @@ fn main() -> thalweg::Result<()> {
     let metres: Vec<f32> = (0..side * side)
         .map(|i| {
             let (x, y) = ((i % side) as f32, (i / side) as f32);
-            400.0 - (y - side as f32 / 2.0).abs() * 3.0 + (x / 9.0).sin() * 12.0 + (y / 7.0).cos() * 8.0
+            400.0 - (y - side as f32 / 2.0).abs() * 3.0
+                + (x / 9.0).sin() * 12.0
+                + (y / 7.0).cos() * 8.0
         })
         .collect();
 
@@ -48,8 +50,14 @@ fn main() -> thalweg::Result<()> {
     };
 
     let eroded = land.map("height")?;
-    let moved: f32 = eroded.data.iter().zip(&metres).map(|(after, before)| (after - before).abs()).sum();
-    println!("{} x {} heights, moved by {:.2} m in the mean", eroded.width, eroded.height, moved / metres.len() as f32);
+    let moved: f32 =
+        eroded.data.iter().zip(&metres).map(|(after, before)| (after - before).abs()).sum();
+    println!(
+        "{} x {} heights, moved by {:.2} m in the mean",
+        eroded.width,
+        eroded.height,
+        moved / metres.len() as f32
+    );
     println!("digest {}", land.digest("height")?);
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! A job runs on a wgpu device of the program's own. The eroded heights stay there, and a compute pass of the program's own
-//! runs over them: here, one that finds the steepest step between neighbours.
+//! A job runs on a wgpu device of the program's own. The eroded heights stay there, and a compute
+//! pass of the program's own runs over them: here, one that finds the steepest step between
+//! neighbours.
 //!
 //! ```sh
 //! cargo run --release --example own_device
@@ -42,10 +43,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program's own device, with the limits that thalweg needs.
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
-    let (device, queue) = pollster::block_on(
-        adapter.request_device(&wgpu::DeviceDescriptor { required_limits: Gpu::required_limits(0), ..Default::default() }),
-    )?;
+    let adapter =
+        pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+        required_limits: Gpu::required_limits(0),
+        ..Default::default()
+    }))?;
 
     // The run. Nothing is read back.
     let job = Job::new(Recipe::from_toml(RECIPE, "".as_ref(), "own_device")?)?;
@@ -66,8 +69,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
-    let module = device
-        .create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(STEEPEST.into()) });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(STEEPEST.into()),
+    });
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: None,
         layout: None,

@@ -19,7 +19,10 @@ fn main() -> thalweg::Result<()> {
     let centre = f64::from(SIDE / 2);
     let mut picture = RgbImage::from_pixel(SIDE, SIDE, Rgb([255; 3]));
     let mut dot = |[x, y]: [f64; 2], size: f64, colour: [u8; 3]| {
-        let range = |at: f64| ((at - size).ceil().max(0.0) as u32)..=((at + size).floor().min(f64::from(SIDE - 1)) as u32);
+        let range = |at: f64| {
+            ((at - size).ceil().max(0.0) as u32)
+                ..=((at + size).floor().min(f64::from(SIDE - 1)) as u32)
+        };
         for (x, y) in range(y)
             .flat_map(|v| range(x).map(move |u| (u, v)))
             .filter(|(u, v)| (f64::from(*u) - x).hypot(f64::from(*v) - y) <= size)
@@ -38,9 +41,14 @@ fn main() -> thalweg::Result<()> {
         dot(place, 3.2, if counts { [200, 30, 30] } else { [60, 60, 60] });
         (all, near) = (all + 1, near + usize::from(counts));
     }
-    println!("{all} points in {SIDE} x {SIDE} cells, {near} of them within {radius:.2} cells of the middle");
+    println!(
+        "{all} points in {SIDE} x {SIDE} cells, {near} of them within {radius:.2} cells of the \
+         middle"
+    );
     match std::env::args().nth(1) {
-        Some(path) => std::fs::write(&path, encode_picture(picture)?).map_err(|e| Error::output(&path, e)),
+        Some(path) => {
+            std::fs::write(&path, encode_picture(picture)?).map_err(|e| Error::output(&path, e))
+        }
         None => Ok(()),
     }
 }

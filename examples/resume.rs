@@ -1,4 +1,5 @@
-//! A snapshot of a run is kept, everything is dropped, and a new run goes on from the snapshot: with equal words.
+//! A snapshot of a run is kept, everything is dropped, and a new run goes on from the snapshot:
+//! with equal words.
 //!
 //! ```sh
 //! cargo run --release --example resume --no-default-features

@@ -307,7 +307,8 @@ fn present(chunk: u32, group: u32) -> u32 {
     return (sets[chunk * SET_WORDS + (group >> 2u)] >> (shift & 31u)) & 0xffu;
 }
 
-// Whether nothing is done for a chunk: the group adds nothing there. The first group's records are always written.
+// Whether nothing is done for a chunk: the group adds nothing there. The first group's records are
+// always written.
 fn is_left(chunk: u32) -> bool {
     return params.sparse == 1u && params.group > 0u && present(chunk, params.group) == 0u;
 }
@@ -398,7 +399,8 @@ fn weigh(record: ptr<function, Record>, before: u32) {
     var rest = array<u32, 8>();
     var left = units;
     for (var n = 0u; n < GROUP; n += 1u) {
-        // The product with units has up to 41 bits: those above the lowest eight of units first, then these.
+        // The product with units has up to 41 bits: those above the lowest eight of units first,
+        // then these.
         let short = (*record)[n] >> (shift & 31u);
         let high = short * (units >> 8u);
         let next = (high % total) << 8u;

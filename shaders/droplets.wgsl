@@ -43,7 +43,8 @@ fn weigh(d: i32, wet: bool, load: i32, fast: i32, age: u32, stream: u32) -> vec2
     return vec2<i32>(want, i32(isqrt(u32(clamp(energy, 0, SPEED_MAX * SPEED_MAX)))));
 }
 
-// The part of a heading along an axis: turned round where it leads off the map, and none on a map too narrow for both.
+// The part of a heading along an axis: turned round where it leads off the map, and none on a map
+// too narrow for both.
 fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
     if u32(x + (heading << 2u)) < u32(span) { return heading; }
     if u32(x - (heading << 2u)) < u32(span) { return -heading; }

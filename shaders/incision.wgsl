@@ -81,7 +81,8 @@ fn roughness_at(at: vec2<i32>, h: i32, depth: i32) -> i32 {
     return mul_q16(most, u32(abs(signed))) * 2 * sign(signed);
 }
 
-// The water level of a vertex whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
+// The water level of a vertex whose height was `before` and is `after`, among neighbours whose
+// lowest level is `low`.
 fn settles(at: vec2<i32>, before: i32, after: i32, low: i32) -> i32 {
     if before < params.sea || keeps(at) { return max(after, params.sea); }
     let runs_off = min(low, HEIGHT_END - params.least) + params.least;
@@ -89,8 +90,9 @@ fn settles(at: vec2<i32>, before: i32, after: i32, low: i32) -> i32 {
     return max(after, min(runs_off, holds));
 }
 
-// Words of the eight neighbours of a vertex: north, south, west, east; north-west, south-east, north-east, south-west. Each is
-// next to the one that lies opposite. No loop goes over them: drivers keep an array that a loop indexes in slow memory.
+// Words of the eight neighbours of a vertex: north, south, west, east; north-west, south-east,
+// north-east, south-west. Each is next to the one that lies opposite. No loop goes over them:
+// drivers keep an array that a loop indexes in slow memory.
 struct Around {
     sides: vec4<i32>,
     diagonals: vec4<i32>,

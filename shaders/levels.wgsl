@@ -92,7 +92,8 @@ fn start_ledger(invocation: Invocation) {
     own_ledger[at + 3u] = 0;
 }
 
-// The 3 × 3 vertices of the coarser lattice round a cell of the finer one, and whether it lies between columns and rows.
+// The 3 × 3 vertices of the coarser lattice round a cell of the finer one, and whether it lies
+// between columns and rows.
 struct Around {
     at: array<i32, 9>,
     odd: vec2<bool>,

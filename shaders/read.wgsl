@@ -1,14 +1,16 @@
 // What the GPU executor runs when words are read back. Twin of src/exec/part.rs.
 
 struct Params {
-    // The first word of the part, and how many words of the buffer lie from one row of the part to the next.
+    // The first word of the part, and how many words of the buffer lie from one row of the part to
+    // the next.
     first: u32,
     row: u32,
     // Cells of a row of the part, words of a cell in the buffer, and how many of them are wanted.
     across: u32,
     each: u32,
     words: u32,
-    // What `add_up` changes of a word: nothing, or its sign, so that sums of negative numbers are positive, too.
+    // What `add_up` changes of a word: nothing, or its sign, so that sums of negative numbers are
+    // positive, too.
     flip: u32,
 }
 
@@ -16,7 +18,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> own_picked: array<u32>;
 
-// Brings wanted words together. Invocations are counted on from piece to piece, and each piece is written from the beginning.
+// Brings wanted words together. Invocations are counted on from piece to piece, and each piece is
+// written from the beginning.
 @compute @workgroup_size(WORKGROUP)
 fn pick(invocation: Invocation) {
     let i = index_of(invocation);
@@ -26,7 +29,8 @@ fn pick(invocation: Invocation) {
     own_picked[i - dispatch.first] = source[at];
 }
 
-// Adds words up as unsigned numbers, some bits flipped: the low and the high word of each sum. Neighbours add neighbours.
+// Adds words up as unsigned numbers, some bits flipped: the low and the high word of each sum.
+// Neighbours add neighbours.
 @compute @workgroup_size(WORKGROUP)
 fn add_up(invocation: Invocation) {
     let i = index_of(invocation);

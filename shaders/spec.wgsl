@@ -1,5 +1,5 @@
-// The arithmetic that both executors share. Twin of src/spec.rs. Goes before the shader of every stage, after the line
-// `const WORKGROUP: u32 = …;`.
+// The arithmetic that both executors share. Twin of src/spec.rs. Goes before the shader of every
+// stage, after the line `const WORKGROUP: u32 = …;`.
 
 const HEIGHT_BITS: u32 = 18u;
 const CELL: i32 = 262144;

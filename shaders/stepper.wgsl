@@ -1,5 +1,5 @@
-// Twin of src/stage/stepper, which states the rule. Goes before the shader of each particle law, which has `struct Law` and
-// `DROP_WORDS`.
+// Twin of src/stage/stepper, which states the rule. Goes before the shader of each particle law,
+// which has `struct Law` and `DROP_WORDS`.
 
 struct Params {
     width: i32,
@@ -119,7 +119,8 @@ struct Home {
     lives: bool,
 }
 
-// Whether a home is among those whose particle lives the last life: those without a first one, and a share of the others.
+// Whether a home is among those whose particle lives the last life: those without a first one, and
+// a share of the others.
 fn lives_last(world: vec2<u32>) -> bool {
     let number = world.x * 0xc13fa9a9u + world.y * 0x91e10da5u;
     let late = phase(row_phase(world.y), world.x) == params.lifetime - 1u;
@@ -148,7 +149,8 @@ fn exists(home: Home) -> bool {
     return home.place.x < params.homes.x && home.place.y < params.homes.y;
 }
 
-// The first word of the particle of invocation i. Its next words follow at a distance of TILE_DROPS.
+// The first word of the particle of invocation i. Its next words follow at a distance of
+// TILE_DROPS.
 fn first_word(i: u32) -> u32 {
     return i / TILE_DROPS * TILE_DROPS * DROP_WORDS + i % TILE_DROPS;
 }
@@ -248,7 +250,8 @@ fn granted(at: i32, want: i32) -> i32 {
     return mul_q16(abs(want) << 2u, (select(shares, shares >> 14u, want < 0) & (2u * WHOLE - 1u)) << 3u);
 }
 
-// Books what is granted of a proposal, of which no more than `most` is given. Returns the change of the load.
+// Books what is granted of a proposal, of which no more than `most` is given. Returns the change of
+// the load.
 fn settle_granted(at: i32, want: i32, most: i32) -> i32 {
     let amount = granted(at, want);
     if want >= 0 {
@@ -352,7 +355,8 @@ fn is_rim(x: i32, y: i32) -> bool {
     return params.border == OPEN && (x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1);
 }
 
-// How far a vertex of height `h` may fall and rise in this step, 2⁻¹⁶ cells, where the lowest and highest round it are `range`.
+// How far a vertex of height `h` may fall and rise in this step, 2⁻¹⁶ cells, where the lowest and
+// highest round it are `range`.
 fn room_of(h: i32, range: vec2<i32>, rim: bool) -> vec2<i32> {
     let fall = min(mul_q16(drop_between(h, max(range.x, params.floor)), params.limit), ROOM_MAX);
     if rim { return vec2<i32>(fall, RIM); }
@@ -361,7 +365,8 @@ fn room_of(h: i32, range: vec2<i32>, rim: bool) -> vec2<i32> {
     return vec2<i32>(fall, max(rise, slack));
 }
 
-// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
+// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its
+// last entry.
 fn loose_at(i: i32) -> i32 {
     let record = u32(i) * LEDGER_WORDS;
     return max(ledger[record + 1u] + (height[i] - ledger[record]), 0);
@@ -409,7 +414,8 @@ fn low_part(a: i32, weight: u32) -> i32 {
     return i32((u32(a & 0xffff) * weight) >> 16u);
 }
 
-// The sum of `mul_q16` of what was taken at four vertices. The high parts of the products have the weight in common.
+// The sum of `mul_q16` of what was taken at four vertices. The high parts of the products have the
+// weight in common.
 fn taken_at(i: i32, j: i32, k: i32, l: i32, weight: u32) -> i32 {
     let a = moved[i * MOVED_WORDS];
     let b = moved[j * MOVED_WORDS];
@@ -424,7 +430,8 @@ fn weight_at(dx: i32, dy: i32, r: i32) -> u32 {
     return u32(brush[(r + dy) * (2 * r + 1) + r + dx]) & 0xffffu;
 }
 
-// What a vertex inside loses by what was taken at the eight along the axes and the diagonals, `a` columns or rows away.
+// What a vertex inside loses by what was taken at the eight along the axes and the diagonals, `a`
+// columns or rows away.
 fn lose_to_ring(i: i32, here: i32, a: i32, r: i32) -> i32 {
     let row = a * params.width;
     let beside = weight_at(a, 0, r);
@@ -462,7 +469,8 @@ fn given_at(i: i32) -> i32 {
     return moved[i * MOVED_WORDS + 1] * 7;
 }
 
-// What a vertex inside gains by what was given on 3 × 3 vertices, and by what its neighbours pass on.
+// What a vertex inside gains by what was given on 3 × 3 vertices, and by what its neighbours pass
+// on.
 fn gain_inside(i: i32) -> i32 {
     let n = i - params.width;
     let s = i + params.width;
@@ -576,7 +584,8 @@ fn asked_of(allow: i32, want: i32) -> i32 {
     return allow;
 }
 
-// The erodibility of a vertex when `asked` is taken from it, in 2⁻¹⁵. Loose sediment is taken first.
+// The erodibility of a vertex when `asked` is taken from it, in 2⁻¹⁵. Loose sediment is taken
+// first.
 fn erodibility(i: u32, asked: i32) -> u32 {
     var rock = SOFTEST;
     var loose = SOFTEST;

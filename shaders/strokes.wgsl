@@ -121,7 +121,8 @@ fn list_of(x: i32, y: i32) -> vec2<u32> {
     return vec2<u32>(u32(lists[square]), u32(lists[square + 1u]));
 }
 
-// The largest weight of the pieces that belong to the stroke of the first of them, and how many they are.
+// The largest weight of the pieces that belong to the stroke of the first of them, and how many
+// they are.
 struct Best {
     stroke: u32,
     weight: vec3<i32>,

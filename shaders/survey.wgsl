@@ -1,4 +1,5 @@
-// Twin of src/stage/survey.rs. Goes before the shaders of the stages that use it, and after fractal.wgsl.
+// Twin of src/stage/survey.rs. Goes before the shaders of the stages that use it, and after
+// fractal.wgsl.
 
 const SHIFT_OCTAVES: u32 = 3u;
 

@@ -23,8 +23,8 @@ const SLOPE_SEEN: i32 = 32767;
 @group(0) @binding(4) var<storage, read> ledger: array<i32>;
 @group(0) @binding(5) var<storage, read_write> own_next: array<i32>;
 
-// What slides down `drop` (half a difference of heights). Along the edge the ground falls by `across`. It is stable up to the slope
-// whose square, after `shift`, is `repose`.
+// What slides down `drop` (half a difference of heights). Along the edge the ground falls by
+// `across`. It is stable up to the slope whose square, after `shift`, is `repose`.
 fn slides(drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     let d = u32(min(drop >> (shift & 31u), SLOPE_SEEN));
     let c = u32(min(across >> (shift & 31u), SLOPE_SEEN));
@@ -34,7 +34,8 @@ fn slides(drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     return mul_q16(drop, (part * params.rate) >> 17u);
 }
 
-// What slides from cell i, at height a, to its neighbour k, at height b, where the ground falls by `across_either` along the edge.
+// What slides from cell i, at height a, to its neighbour k, at height b, where the ground falls by
+// `across_either` along the edge.
 fn flux(i: i32, a: i32, k: i32, b: i32, across_either: i32) -> i32 {
     let low = min(a, b);
     let drop = max((max(a, b) >> 1u) - (low >> 1u) - (low & 1), 0);

@@ -1,4 +1,5 @@
-// Twin of src/stage/weather.rs, which states the rule. Goes before shaders/layer.wgsl, which has the struct of its settings.
+// Twin of src/stage/weather.rs, which states the rule. Goes before shaders/layer.wgsl, which has
+// the struct of its settings.
 
 @group(0) @binding(8) var<storage, read> lift: array<i32>;
 @group(0) @binding(9) var<storage, read_write> own_lift: array<i32>;

@@ -1,6 +1,7 @@
 //! Runs a plan on two executors side by side and finds the first word in which they differ.
 //!
-//! This is what `thalweg compare` offers to people who want to check a card or a driver, and what the tests use.
+//! This is what `thalweg compare` offers to people who want to check a card or a driver, and what
+//! the tests use.
 
 use crate::device::{Device, with};
 use crate::error::{Error, Result};
@@ -67,7 +68,12 @@ pub struct StageComparison {
 }
 
 /// Runs `plan` on both and stops at the first difference.
-pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control: &mut Control) -> Result<StageComparison> {
+pub fn compare(
+    plan: &Plan,
+    pair: [&mut dyn Executor; 2],
+    every: Every,
+    control: &mut Control,
+) -> Result<StageComparison> {
     let [a, b] = pair;
     a.begin(plan)?;
     b.begin(plan)?;
@@ -75,13 +81,23 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
     for buffer in plan.buffers.iter().filter(|b| matches!(b.fill, Fill::Keep | Fill::Taken(_))) {
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
-    let mut outcome = StageComparison { passes: plan.passes.len(), words: 0, difference: None, changed: 0, times: vec![] };
+    let mut outcome = StageComparison {
+        passes: plan.passes.len(),
+        words: 0,
+        difference: None,
+        changed: 0,
+        times: vec![],
+    };
     let mut quiet = |_: usize| Ok(());
     for (i, pass) in plan.passes.iter().enumerate() {
         let mut seconds = [0.0; 2];
         for (executor, seconds) in [&mut *a, &mut *b].into_iter().zip(&mut seconds) {
             let start = Instant::now();
-            executor.run(plan, i..i + 1, &mut Control { stop: control.stop, progress: &mut quiet })?;
+            executor.run(
+                plan,
+                i..i + 1,
+                &mut Control { stop: control.stop, progress: &mut quiet },
+            )?;
             *seconds = start.elapsed().as_secs_f64();
         }
         (control.progress)(i + 1)?;
@@ -90,7 +106,9 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
                 t.passes += 1;
                 t.seconds = [t.seconds[0] + seconds[0], t.seconds[1] + seconds[1]];
             }
-            None => outcome.times.push(KernelTime { kernel: pass.kernel.entry, passes: 1, seconds }),
+            None => {
+                outcome.times.push(KernelTime { kernel: pass.kernel.entry, passes: 1, seconds })
+            }
         }
         let last = i + 1 == plan.passes.len();
         let names: Vec<_> = match every {
@@ -102,10 +120,14 @@ pub fn compare(plan: &Plan, pair: [&mut dyn Executor; 2], every: Every, control:
             let (first, second) = (a.read(name)?, b.read(name)?);
             outcome.words += first.len() as u64;
             outcome.changed += match &plan.buffer(name).fill {
-                Fill::Keep | Fill::Taken(_) => first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64,
+                Fill::Keep | Fill::Taken(_) => {
+                    first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64
+                }
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
                 Fill::Unset => first.len() as u64,
-                Fill::Words(words) => first.iter().zip(words).filter(|(a, b)| a != b).count() as u64,
+                Fill::Words(words) => {
+                    first.iter().zip(words).filter(|(a, b)| a != b).count() as u64
+                }
             };
             if let Some(word) = (0..first.len()).find(|&w| first[w] != second[w]) {
                 outcome.difference = Some(Difference {
@@ -151,18 +173,24 @@ impl Comparison {
 }
 
 impl Job {
-    /// Runs every stage on the CPU and on the graphics adapter that was asked for, side by side, and compares their memory word
-    /// for word. It ends with the first stage that differs. [`Device::Auto`] means the best adapter, software ones too.
+    /// Runs every stage on the CPU and on the graphics adapter that was asked for, side by side,
+    /// and compares their memory word for word. It ends with the first stage that differs.
+    /// [`Device::Auto`] means the best adapter, software ones too.
     ///
     /// # Errors
     /// As [`Job::run`]; [`Error::Param`] for [`Device::Cpu`].
-    pub fn compare(&self, every: Every, watch: &mut dyn FnMut(Event) -> Result<()>) -> Result<Comparison> {
+    pub fn compare(
+        &self,
+        every: Every,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Comparison> {
         let adapter = match &self.options().device {
             Device::Auto => Adapter::Best,
             Device::Adapter(adapter) => adapter.clone(),
             Device::Cpu => {
                 return Err(Error::param(
-                    "--device cpu: compare checks a graphics adapter against the CPU; name an adapter, or leave --device out",
+                    "--device cpu: compare checks a graphics adapter against the CPU; name an \
+                     adapter, or leave --device out",
                 ));
             }
         };
@@ -192,7 +220,9 @@ impl Job {
                 self.upload_samples(i, &plan, executor)?;
                 self.narrow(i, &plan, bases, executor)?;
             }
-            let mut progress = |done| watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }));
+            let mut progress = |done| {
+                watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }))
+            };
             let stop = self.cancel();
             let mut control = Control { stop: stop.flag(), progress: &mut progress };
             let outcome = compare(&plan, [&mut *a, &mut *b], every, &mut control)?;

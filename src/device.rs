@@ -1,4 +1,5 @@
-//! What there is to compute on: the CPU and the graphics adapters, and how a run says which it wants.
+//! What there is to compute on: the CPU and the graphics adapters, and how a run says which it
+//! wants.
 
 use crate::error::{Error, Result};
 use crate::exec::cpu::{Cpu, Order};
@@ -11,8 +12,8 @@ use std::str::FromStr;
 /// As text: `auto`, `cpu`, `gpu` (the best adapter), an adapter's number, or a part of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A graphics card if there is one that can hold the map, else the CPU. Software adapters do not count. If the card
-    /// fails, the CPU starts the run over.
+    /// A graphics card if there is one that can hold the map, else the CPU. Software adapters do
+    /// not count. If the card fails, the CPU starts the run over.
     #[default]
     Auto,
     /// The CPU.
@@ -30,7 +31,9 @@ impl FromStr for Device {
             "auto" => Self::Auto,
             "cpu" => Self::Cpu,
             "gpu" => Self::Adapter(Adapter::Best),
-            _ => Self::Adapter(text.parse().map(Adapter::Index).unwrap_or_else(|_| Adapter::Name(text.into()))),
+            _ => Self::Adapter(
+                text.parse().map(Adapter::Index).unwrap_or_else(|_| Adapter::Name(text.into())),
+            ),
         })
     }
 }
@@ -47,7 +50,8 @@ impl fmt::Display for Device {
     }
 }
 
-/// The graphics adapters of this machine, best first; none without a driver or without the feature `gpu`.
+/// The graphics adapters of this machine, best first; none without a driver or without the feature
+/// `gpu`.
 pub fn adapters() -> Vec<AdapterInfo> {
     #[cfg(feature = "gpu")]
     return crate::exec::gpu::list();
@@ -94,11 +98,18 @@ impl DeviceOptions {
     /// There is none in a build without the feature.
     #[cfg(not(feature = "gpu"))]
     pub fn gpu(&self, _: &Adapter) -> Result<Box<dyn Executor>> {
-        Err(Error::Device("this thalweg was built without its gpu feature: use --device cpu".into()))
+        Err(Error::Device(
+            "this thalweg was built without its gpu feature: use --device cpu".into(),
+        ))
     }
 
-    /// Opens the executor that was asked for, if it `admits` the work. Says why the CPU stands in for a card, where it does.
-    pub(crate) fn open(&self, admits: &dyn Fn(&dyn Executor) -> Result<()>, warn: &mut dyn FnMut(String)) -> Result<Opened> {
+    /// Opens the executor that was asked for, if it `admits` the work. Says why the CPU stands in
+    /// for a card, where it does.
+    pub(crate) fn open(
+        &self,
+        admits: &dyn Fn(&dyn Executor) -> Result<()>,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<Opened> {
         let adapter = match &self.device {
             Device::Auto => automatic(&adapters()).map(Adapter::Index),
             Device::Cpu => None,
@@ -108,7 +119,9 @@ impl DeviceOptions {
         if let Some(adapter) = adapter {
             match self.gpu(&adapter).and_then(|gpu| admits(&*gpu).map(|()| gpu)) {
                 Ok(executor) => return Ok(Opened { executor, replaceable }),
-                Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => warn(format!("{e}; the CPU takes over")),
+                Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
+                    warn(format!("{e}; the CPU takes over"))
+                }
                 Err(e) => return Err(e),
             }
         }
@@ -126,8 +139,12 @@ pub struct Opened {
     pub replaceable: bool,
 }
 
-/// Does `work` on an executor and closes it, but for one whose device failed: closing a device that hangs would wait for ever.
-pub(crate) fn with<T>(mut executor: Box<dyn Executor>, work: impl FnOnce(&mut dyn Executor) -> Result<T>) -> Result<T> {
+/// Does `work` on an executor and closes it, but for one whose device failed: closing a device that
+/// hangs would wait for ever.
+pub(crate) fn with<T>(
+    mut executor: Box<dyn Executor>,
+    work: impl FnOnce(&mut dyn Executor) -> Result<T>,
+) -> Result<T> {
     let done = work(&mut *executor);
     match done {
         Err(Error::Device(_)) => std::mem::forget(executor),

@@ -4,7 +4,8 @@ use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Every failure of the library. The text of each says what was given, what is allowed and what to do.
+/// Every failure of the library. The text of each says what was given, what is allowed and what to
+/// do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -40,7 +41,8 @@ pub enum Error {
 
 /// A value that is not allowed, as data: enough for a form to show the error beside its field.
 ///
-/// Displayed, it is [`message`](Self::message), with the [`file`](Self::file) before it where there is one.
+/// Displayed, it is [`message`](Self::message), with the [`file`](Self::file) before it where there
+/// is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Invalid {
@@ -49,8 +51,8 @@ pub struct Invalid {
     /// The recipe file that has the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Where in the recipe the value stands, as a JSON pointer (RFC 6901): `/stage/1/rain`. Of a value outside a recipe, `/` and the
-    /// name of the argument.
+    /// Where in the recipe the value stands, as a JSON pointer (RFC 6901): `/stage/1/rain`. Of a
+    /// value outside a recipe, `/` and the name of the argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// The name of the setting.
@@ -66,16 +68,33 @@ pub struct Invalid {
 
 impl Invalid {
     /// The error of a setting that has a value which is not allowed.
-    pub fn value(field: impl Into<String>, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+    pub fn value(
+        field: impl Into<String>,
+        given: impl fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
         let (field, given, allowed) = (field.into(), given.to_string(), allowed.into());
-        Self { message: format!("{field} = {given}: allowed {allowed}"), ..Self::of(field, given, allowed) }
+        Self {
+            message: format!("{field} = {given}: allowed {allowed}"),
+            ..Self::of(field, given, allowed)
+        }
     }
 
     /// The data of [`Invalid::value`], for an error that has words of its own.
-    pub fn of(field: impl Into<String>, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+    pub fn of(
+        field: impl Into<String>,
+        given: impl fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
         let field = field.into();
         let pointer = Some(format!("/{}", escaped(&field)));
-        Self { pointer, field: Some(field), given: Some(given.to_string()), allowed: Some(allowed.into()), ..Self::default() }
+        Self {
+            pointer,
+            field: Some(field),
+            given: Some(given.to_string()),
+            allowed: Some(allowed.into()),
+            ..Self::default()
+        }
     }
 
     /// The same error, said in other words.
@@ -89,9 +108,11 @@ impl Invalid {
         Self { pointer: Some(format!("/{}", escaped(&field))), field: Some(field), ..self }
     }
 
-    /// The same error, one level up: `place` goes before the message and `pointer` before the pointer.
+    /// The same error, one level up: `place` goes before the message and `pointer` before the
+    /// pointer.
     pub fn inside(self, place: &str, pointer: &str) -> Self {
-        let message = if place.is_empty() { self.message } else { format!("{place}: {}", self.message) };
+        let message =
+            if place.is_empty() { self.message } else { format!("{place}: {}", self.message) };
         let pointer = Some(format!("{pointer}{}", self.pointer.unwrap_or_default()));
         Self { message, pointer, ..self }
     }
@@ -165,7 +186,8 @@ impl Error {
         }
     }
 
-    /// The same error, with more words and a place before an [`Error::Param`]; see [`Invalid::inside`].
+    /// The same error, with more words and a place before an [`Error::Param`]; see
+    /// [`Invalid::inside`].
     pub(crate) fn inside(self, place: &str, pointer: &str) -> Self {
         match self {
             Self::Param(invalid) => invalid.inside(place, pointer).into(),

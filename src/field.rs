@@ -1,4 +1,5 @@
-//! The maps that a run can leave: one table, from which recipes, decoding, manifests and the page of maps follow.
+//! The maps that a run can leave: one table, from which recipes, decoding, manifests and the page
+//! of maps follow.
 
 use crate::morphometry::HeightGrid;
 use crate::site::{Layer, Scale};
@@ -43,9 +44,11 @@ pub enum Decode {
     Colour,
     /// The bits of an `f32`.
     Float,
-    /// An offset in cells, to the east in the low and to the south in the high 16 bits; values are its length in metres, −1 for none.
+    /// An offset in cells, to the east in the low and to the south in the high 16 bits; values are
+    /// its length in metres, −1 for none.
     Length,
-    /// The same; values are its direction in degrees clockwise from north, −1 for none and for an offset of 0.
+    /// The same; values are its direction in degrees clockwise from north, −1 for none and for an
+    /// offset of 0.
     Bearing,
 }
 
@@ -59,7 +62,8 @@ pub enum Origin {
     Stage,
     /// Runs with a stage that makes the layer.
     Layer(Layer),
-    /// Runs with a stage that changes heights; it is read from the ledger, which is kept if the field is asked for.
+    /// Runs with a stage that changes heights; it is read from the ledger, which is kept if the
+    /// field is asked for.
     Ledger,
     /// Runs of recipes with a table `water`.
     Water,
@@ -105,8 +109,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "height",
         unit: "m",
-        about: "Metres above the datum of the input, or above the 0 of the recipe. Its words are exact to 2⁻¹⁸ of the spacing; \
-                files of 32-bit floats hold 24 bits of it, which is exact up to 64 cells from the datum.",
+        about: "Metres above the datum of the input, or above the 0 of the recipe. Its words are \
+                exact to 2⁻¹⁸ of the spacing; \
+                files of 32-bit floats hold 24 bits of it, which is exact up to 64 cells from the \
+                datum.",
         decode: Decode::Height,
         origin: Origin::Every,
         resample: Resample::Smooth,
@@ -115,11 +121,16 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "flow",
         unit: "particles that passed, counted once a step, or cells that drain here",
-        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, in the cell nearest to it. Behind \
-                `incision` it is how many cells' rain passes in a step: the catchment area, in cells, as far as the run knows it. The \
-                count grows with `rain`, with `lifetime` and with the length of the slope above, so only its ratios can be \
-                compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off over the border. Droplets \
-                from beyond the border are missing: give a recipe a `margin` if rivers should come from there. Where several \
+        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, \
+                in the cell nearest to it. Behind \
+                `incision` it is how many cells' rain passes in a step: the catchment area, in \
+                cells, as far as the run knows it. The \
+                count grows with `rain`, with `lifetime` and with the length of the slope above, \
+                so only its ratios can be \
+                compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off \
+                over the border. Droplets \
+                from beyond the border are missing: give a recipe a `margin` if rivers should come \
+                from there. Where several \
                 stages leave it, the map is the last one's.",
         decode: Decode::Count,
         origin: Origin::Stage,
@@ -129,8 +140,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "biome",
         unit: "number",
-        about: "The number of the biome with the most weight at the cell, from 0, in the order of the recipe. The manifest has \
-                their names. Where two stages make biomes, the map is the second's. As `png`, `tif`, `exr` or `npy` it can be \
+        about: "The number of the biome with the most weight at the cell, from 0, in the order of \
+                the recipe. The manifest has \
+                their names. Where two stages make biomes, the map is the second's. As `png`, \
+                `tif`, `exr` or `npy` it can be \
                 the `file` of another recipe's biomes.",
         decode: Decode::Number,
         origin: Origin::Stage,
@@ -140,7 +153,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "biome_colour",
         unit: "0xRRGGBB",
-        about: "The colours of the biomes, mixed by their weights: 65536 · red + 256 · green + blue.",
+        about: "The colours of the biomes, mixed by their weights: 65536 · red + 256 · green + \
+                blue.",
         decode: Decode::Colour,
         origin: Origin::Stage,
         resample: Resample::Nearest,
@@ -149,8 +163,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "rain",
         unit: "0 to 1",
-        about: "The share of the droplets meant for a cell that fall on it, as stages have made it for the stages after them. \
-                `layer` combines with what exists as its `combine` says; `biomes` replaces all of it, even where a biome has no \
+        about: "The share of the droplets meant for a cell that fall on it, as stages have made it \
+                for the stages after them. \
+                `layer` combines with what exists as its `combine` says; `biomes` replaces all of \
+                it, even where a biome has no \
                 value of its own. See [stages.md](stages.md).",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Rain),
@@ -178,7 +194,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "uplift",
         unit: "0 to 1",
-        about: "The part of `uplift_m` by which a stage of `incision` raises the land in a step, made like `rain`.",
+        about: "The part of `uplift_m` by which a stage of `incision` raises the land in a step, \
+                made like `rain`.",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Uplift),
         resample: Resample::Smooth,
@@ -187,7 +204,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "sediment",
         unit: "m",
-        about: "The thickness of what is loose. What is laid down becomes loose, and erosion takes the loose first.",
+        about: "The thickness of what is loose. What is laid down becomes loose, and erosion takes \
+                the loose first.",
         decode: Decode::Thickness,
         origin: Origin::Layer(Layer::Sediment),
         resample: Resample::Smooth,
@@ -196,9 +214,12 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "wear",
         unit: "m",
-        about: "The sum of all lowering of a cell, entered after every step of every stage that changes heights. It is never \
-                negative. A cell can have much wear and much deposit, as a river bed is filled and cut again. The sum stops at \
-                8192 cells of height, and then `deposit` shrinks instead, so that `change` stays true.",
+        about: "The sum of all lowering of a cell, entered after every step of every stage that \
+                changes heights. It is never \
+                negative. A cell can have much wear and much deposit, as a river bed is filled and \
+                cut again. The sum stops at \
+                8192 cells of height, and then `deposit` shrinks instead, so that `change` stays \
+                true.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -216,8 +237,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "change",
         unit: "m",
-        about: "`deposit` − `wear`: the height at the end less the height that the first of these stages found, but for ground \
-                that was levelled round entrances of dungeons. It is positive where land was gained.",
+        about: "`deposit` − `wear`: the height at the end less the height that the first of these \
+                stages found, but for ground \
+                that was levelled round entrances of dungeons. It is positive where land was \
+                gained.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -226,8 +249,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "slope",
         unit: "degrees",
-        about: "The angle of the ground with the horizontal: 0 is level, 90 a cliff. It is the arctangent of the gradient's \
-                length by B. K. P. Horn's method (*Hill shading and the reflectance map*, 1981), as in `gdaldem slope`: \
+        about: "The angle of the ground with the horizontal: 0 is level, 90 a cliff. It is the \
+                arctangent of the gradient's \
+                length by B. K. P. Horn's method (*Hill shading and the reflectance map*, 1981), \
+                as in `gdaldem slope`: \
                 differences over 3 × 3 heights, the nearer ones counted twice.",
         decode: Decode::Float,
         origin: Origin::Every,
@@ -237,7 +262,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "aspect",
         unit: "degrees clockwise from north, -1 where level",
-        about: "The direction in which the ground falls, by the same gradient: 0 north, 90 east, 180 south, 270 west, as in \
+        about: "The direction in which the ground falls, by the same gradient: 0 north, 90 east, \
+                180 south, 270 west, as in \
                 `gdaldem aspect`; always below 360. Level ground has −1.",
         decode: Decode::Float,
         origin: Origin::Every,
@@ -247,10 +273,14 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "curvature",
         unit: "1/m",
-        about: "How the ground bends: minus the sum of the second differences from west to east and from north to south, which \
-                is −2 (D + E) of L. W. Zevenbergen and C. R. Thorne's quadric (*Quantitative analysis of land surface \
-                topography*, 1987). It is positive where the ground is convex (ridges, tops), negative where it is concave \
-                (valleys, pits), and 0 on every plane; a sphere of radius r has 2 / r on its top. Some programs multiply it by 100.",
+        about: "How the ground bends: minus the sum of the second differences from west to east \
+                and from north to south, which \
+                is −2 (D + E) of L. W. Zevenbergen and C. R. Thorne's quadric (*Quantitative \
+                analysis of land surface \
+                topography*, 1987). It is positive where the ground is convex (ridges, tops), \
+                negative where it is concave \
+                (valleys, pits), and 0 on every plane; a sphere of radius r has 2 / r on its top. \
+                Some programs multiply it by 100.",
         decode: Decode::Float,
         origin: Origin::Every,
         resample: Resample::Derived,
@@ -259,9 +289,12 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "sky",
         unit: "0 to 1",
-        about: "The sky-view factor: the part of the sky that the ground around leaves free. 1 is a plain or a summit; gorges and \
-                the feet of cliffs have little. One minus the mean sine of the horizon's angle in 16 directions, within 32 cells \
-                (K. Zakšek, K. Oštir, Ž. Kokalj, *Sky-view factor as a relief visualization technique*, 2011). It serves as \
+        about: "The sky-view factor: the part of the sky that the ground around leaves free. 1 is \
+                a plain or a summit; gorges and \
+                the feet of cliffs have little. One minus the mean sine of the horizon's angle in \
+                16 directions, within 32 cells \
+                (K. Zakšek, K. Oštir, Ž. Kokalj, *Sky-view factor as a relief visualization \
+                technique*, 2011). It serves as \
                 ambient occlusion in engines, and as a shading without a direction of light.",
         decode: Decode::Float,
         origin: Origin::Every,
@@ -271,8 +304,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "water",
         unit: "m",
-        about: "How deep the sea and lakes are, 0 where it is dry and in puddles. Rivers have no depth here: see `river_width`. Like all maps of water \
-                it is that of the map: nothing comes in over its border. See [water.md](water.md).",
+        about: "How deep the sea and lakes are, 0 where it is dry and in puddles. Rivers have no \
+                depth here: see `river_width`. Like all maps of water \
+                it is that of the map: nothing comes in over its border. See \
+                [water.md](water.md).",
         decode: Decode::Thickness,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -281,7 +316,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "water_level",
         unit: "m",
-        about: "The surface of the sea and of lakes, and the ground where it is dry. Water never goes up on it: where it breaches a rim it is below \
+        about: "The surface of the sea and of lakes, and the ground where it is dry. Water never \
+                goes up on it: where it breaches a rim it is below \
                 the height, and over a puddle it is at the height of its rim.",
         decode: Decode::Height,
         origin: Origin::Water,
@@ -291,8 +327,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "drainage_area",
         unit: "m²",
-        about: "The area that drains through a cell, itself included, each cell counted as much as the layer `rain` says. The directions \
-                are those of steepest descent to one of eight neighbours (D8) on `water_level`, or with `descent = \"lowest\"` to the lowest of \
+        about: "The area that drains through a cell, itself included, each cell counted as much as \
+                the layer `rain` says. The directions \
+                are those of steepest descent to one of eight neighbours (D8) on `water_level`, or \
+                with `descent = \"lowest\"` to the lowest of \
                 them; with `drainage = \"multiple\"` water goes to all lower neighbours.",
         decode: Decode::Float,
         origin: Origin::Water,
@@ -302,7 +340,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "stream_order",
         unit: "order",
-        about: "The order of rivers by A. N. Strahler (*Quantitative analysis of watershed geomorphology*, 1957), also where they cross a lake; 0 \
+        about: "The order of rivers by A. N. Strahler (*Quantitative analysis of watershed \
+                geomorphology*, 1957), also where they cross a lake; 0 \
                 elsewhere. A river begins with `river_km2` of drainage area.",
         decode: Decode::Count,
         origin: Origin::Water,
@@ -312,7 +351,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "basin",
         unit: "number",
-        about: "The number of the mouth to which a cell drains, on the border, at the shore of the sea or in a hollow that keeps its water, from 1 in the order of the map; 0 in the sea.",
+        about: "The number of the mouth to which a cell drains, on the border, at the shore of the \
+                sea or in a hollow that keeps its water, from 1 in the order of the map; 0 in the \
+                sea.",
         decode: Decode::Count,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -321,7 +362,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_width",
         unit: "m",
-        about: "The width of rivers, 0 elsewhere: by `law`, `width_m` times the root of the discharge in m³/s. See [water.md](water.md).",
+        about: "The width of rivers, 0 elsewhere: by `law`, `width_m` times the root of the \
+                discharge in m³/s. See [water.md](water.md).",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -330,7 +372,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_depth",
         unit: "m",
-        about: "The mean depth of rivers, 0 elsewhere: by `law`, `depth_m` times the power 0.4 or 0.3 of the discharge in m³/s.",
+        about: "The mean depth of rivers, 0 elsewhere: by `law`, `depth_m` times the power 0.4 or \
+                0.3 of the discharge in m³/s.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -348,7 +391,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_discharge",
         unit: "m³/s",
-        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from the D8 drainage area, less what lakes lose.",
+        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from the D8 drainage \
+                area, less what lakes lose.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -357,7 +401,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "distance_to_water",
         unit: "m",
-        about: "How far the nearest cell with a river, a lake, a puddle or the sea is, from middle to middle; 0 there, −1 where the map has none.",
+        about: "How far the nearest cell with a river, a lake, a puddle or the sea is, from middle \
+                to middle; 0 there, −1 where the map has none.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -366,8 +411,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "coast_distance",
         unit: "m",
-        about: "How far the nearest cell of the coast is, from middle to middle, on land and at sea: 0 on the coast, −1 where there is none `within` \
-                so many cells. Its words are the offsets to that cell, so squares of distances are exact. It is of the height as the stage finds it. See \
+        about: "How far the nearest cell of the coast is, from middle to middle, on land and at \
+                sea: 0 on the coast, −1 where there is none `within` \
+                so many cells. Its words are the offsets to that cell, so squares of distances are \
+                exact. It is of the height as the stage finds it. See \
                 [coasts.md](coasts.md).",
         decode: Decode::Length,
         origin: Origin::Stage,
@@ -377,7 +424,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "coast_direction",
         unit: "degrees clockwise from north, -1 on the coast and without one",
-        about: "In which direction the nearest cell of the coast lies: 0 north, 90 east, 180 south, 270 west; always below 360. It has the words of \
+        about: "In which direction the nearest cell of the coast lies: 0 north, 90 east, 180 \
+                south, 270 west; always below 360. It has the words of \
                 `coast_distance`.",
         decode: Decode::Bearing,
         origin: Origin::Stage,
@@ -418,10 +466,17 @@ impl Field {
             Decode::Height => scale.to_metres(words),
             Decode::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
             Decode::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
-            Decode::Count | Decode::Number | Decode::Colour => words.iter().map(|&w| w as u32 as f32).collect(),
+            Decode::Count | Decode::Number | Decode::Colour => {
+                words.iter().map(|&w| w as u32 as f32).collect()
+            }
             Decode::Float => words.iter().map(|&w| f32::from_bits(w as u32)).collect(),
-            Decode::Length => words.iter().map(|&w| length(w).map_or(-1.0, |cells| (cells * scale.spacing_m) as f32)).collect(),
-            Decode::Bearing => words.iter().map(|&w| bearing(w).map_or(-1.0, |degrees| degrees as f32)).collect(),
+            Decode::Length => words
+                .iter()
+                .map(|&w| length(w).map_or(-1.0, |cells| (cells * scale.spacing_m) as f32))
+                .collect(),
+            Decode::Bearing => {
+                words.iter().map(|&w| bearing(w).map_or(-1.0, |degrees| degrees as f32)).collect()
+            }
         }
     }
 }

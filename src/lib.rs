@@ -1,8 +1,9 @@
 //! Terrain and its erosion, with the same bytes on the GPU and on the CPU.
 //!
-//! A [`Recipe`] says what to make: a list of stages with their settings, as TOML, JSON or Rust. A [`Job`] runs it on a
-//! [`Device`] and leaves an [`Outcome`], whose maps are exact words and heights in metres. The same recipe gives the same bytes
-//! on any device, driver, number of threads and operating system.
+//! A [`Recipe`] says what to make: a list of stages with their settings, as TOML, JSON or Rust. A
+//! [`Job`] runs it on a [`Device`] and leaves an [`Outcome`], whose maps are exact words and
+//! heights in metres. The same recipe gives the same bytes on any device, driver, number of threads
+//! and operating system.
 //!
 //! ```
 //! use thalweg::{Device, Event, Job, Recipe};
@@ -24,17 +25,20 @@
 //! ```
 //!
 //! # Your own heights
-//! [`Job::with_heights`] erodes heights in memory, in metres or as exact words; [`Recipe::on_heights`] makes a recipe for them
-//! from a [`Preset`] or from [`Step`]s. With the feature `io`, [`Job::read`] reads the files that a recipe names.
+//! [`Job::with_heights`] erodes heights in memory, in metres or as exact words;
+//! [`Recipe::on_heights`] makes a recipe for them from a [`Preset`] or from [`Step`]s. With the
+//! feature `io`, [`Job::read`] reads the files that a recipe names.
 //!
 //! # What a run leaves
-//! [`Outcome::map`] has values in the unit of the map's [`Field`], [`Outcome::words`] its exact words. With `io`,
-//! [`Job::run_into`] stores a bundle of files in a [`Sink`]: a [`Folder`], a [`Zip`] archive or [`Memory`].
-//! [`AfterStage::snapshot`] keeps all that a run has made so far, and [`Job::resume`] goes on from it.
+//! [`Outcome::map`] has values in the unit of the map's [`Field`], [`Outcome::words`] its exact
+//! words. With `io`, [`Job::run_into`] stores a bundle of files in a [`Sink`]: a [`Folder`], a
+//! [`Zip`] archive or [`Memory`]. [`AfterStage::snapshot`] keeps all that a run has made so far,
+//! and [`Job::resume`] goes on from it.
 //!
 //! # Your own device
-//! With the feature `gpu`, [`Gpu::from_device`] runs jobs on your `wgpu` device, and [`Gpu::take_buffer`] leaves the
-//! result there. The crate's [`wgpu`] is re-exported, since two versions of it in one program do not mix.
+//! With the feature `gpu`, [`Gpu::from_device`] runs jobs on your `wgpu` device, and
+//! [`Gpu::take_buffer`] leaves the result there. The crate's [`wgpu`] is re-exported, since two
+//! versions of it in one program do not mix.
 //!
 //! # Features
 //! | feature | what it brings |
@@ -176,12 +180,14 @@ pub use exec::cpu::{Cpu, Order};
 pub use exec::{Adapter, AdapterInfo, Executor};
 pub use field::{Decode, FIELDS, Field, Origin, Resample};
 pub use job::{
-    AfterStage, BiomeShare, BiomeWeights, Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot, StageReport,
-    Texture,
+    AfterStage, BiomeShare, BiomeWeights, Cancel, Event, Frame, Heights, Job, Level, Outcome,
+    Progress, Snapshot, StageReport, Texture,
 };
 pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
-pub use recipe::{ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment};
+pub use recipe::{
+    ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment,
+};
 pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};

@@ -8,27 +8,35 @@ use crate::error::{Error, Result};
 /// [`Error::Limit`].
 pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
     match available() {
-        Some(free) if needed > free => {
-            Err(Error::Limit(format!("{what}: {} MiB of memory are needed, and {} MiB are free", needed >> 20, free >> 20)))
-        }
+        Some(free) if needed > free => Err(Error::Limit(format!(
+            "{what}: {} MiB of memory are needed, and {} MiB are free",
+            needed >> 20,
+            free >> 20
+        ))),
         _ => Ok(()),
     }
 }
 
-/// Bytes of memory that this process can still have: what the system has free, and what limits of the process (`ulimit -v`) and of its container
-/// leave. None on systems that do not say.
+/// Bytes of memory that this process can still have: what the system has free, and what limits of
+/// the process (`ulimit -v`) and of its container leave. None on systems that do not say.
 pub fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
     // A line such as "MemAvailable:   1234 kB".
-    let kib = |text: &str, key: &str| number(text.lines().find_map(|line| line.strip_prefix(key))?).map(|kib| kib << 10);
+    let kib = |text: &str, key: &str| {
+        number(text.lines().find_map(|line| line.strip_prefix(key))?).map(|kib| kib << 10)
+    };
     let free = kib(&read("/proc/meminfo")?, "MemAvailable:")?;
     let limits = read("/proc/self/limits").unwrap_or_default();
-    let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space")).and_then(number);
+    let limit =
+        limits.lines().find_map(|line| line.strip_prefix("Max address space")).and_then(number);
     let used = kib(&read("/proc/self/status").unwrap_or_default(), "VmSize:").unwrap_or(0);
     let contained = || {
         let most = number(&read("/sys/fs/cgroup/memory.max")?)?;
         Some(most.saturating_sub(number(&read("/sys/fs/cgroup/memory.current")?)?))
     };
-    Some(free.min(limit.map_or(u64::MAX, |limit| limit.saturating_sub(used))).min(contained().unwrap_or(u64::MAX)))
+    Some(
+        free.min(limit.map_or(u64::MAX, |limit| limit.saturating_sub(used)))
+            .min(contained().unwrap_or(u64::MAX)),
+    )
 }

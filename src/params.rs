@@ -1,4 +1,5 @@
-//! The parameter table: a stage declares each of its parameters once, and recipes, checks, help and schema follow from that.
+//! The parameter table: a stage declares each of its parameters once, and recipes, checks, help and
+//! schema follow from that.
 
 use crate::error::{Invalid, Result};
 use crate::picture::{Picture, Pictures};
@@ -45,7 +46,8 @@ pub enum ParamKind {
     Switch(bool),
     /// The path of a file, relative to the recipe. Empty means none.
     File,
-    /// A list of tables or of lists, described in words; the stage checks its form. Empty means the stage's own list.
+    /// A list of tables or of lists, described in words; the stage checks its form. Empty means the
+    /// stage's own list.
     List(&'static str),
 }
 
@@ -141,24 +143,35 @@ impl Param {
     /// Checks a value and gives it its type.
     pub fn accept(&self, value: &Value) -> Result<Value> {
         match (self.kind, value) {
-            (ParamKind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => Ok(Value::Number(v)),
-            (ParamKind::Number { min, max, .. }, &Value::Integer(v)) if (min..=max).contains(&(v as f64)) => {
+            (ParamKind::Number { min, max, .. }, &Value::Number(v)) if (min..=max).contains(&v) => {
+                Ok(Value::Number(v))
+            }
+            (ParamKind::Number { min, max, .. }, &Value::Integer(v))
+                if (min..=max).contains(&(v as f64)) =>
+            {
                 Ok(Value::Number(v as f64))
             }
-            (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => Ok(value.clone()),
+            (ParamKind::Choice(words), Value::Word(v)) if words.contains(&v.as_str()) => {
+                Ok(value.clone())
+            }
             (ParamKind::Switch(_), Value::Switch(_))
             | (ParamKind::File, Value::Word(_))
             | (ParamKind::List(_), Value::List(_)) => Ok(value.clone()),
             (kind, value) => {
                 match (kind, value.whole()) {
-                    (ParamKind::Integer { min, max, .. }, Some(v)) if (min..=max).contains(&v) => return Ok(Value::Integer(v)),
+                    (ParamKind::Integer { min, max, .. }, Some(v)) if (min..=max).contains(&v) => {
+                        return Ok(Value::Integer(v));
+                    }
                     // A word that is a number may be written as one.
-                    (ParamKind::Choice(words), Some(v)) if words.contains(&v.to_string().as_str()) => {
+                    (ParamKind::Choice(words), Some(v))
+                        if words.contains(&v.to_string().as_str()) =>
+                    {
                         return Ok(Value::Word(v.to_string()));
                     }
                     _ => {}
                 }
-                let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
+                let unit =
+                    if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Invalid::value(self.name, value, format!("{}{unit}", self.allowed())).into())
             }
         }
@@ -179,7 +192,8 @@ impl Settings {
         Self { values: table.iter().map(|p| (p, p.default())).collect(), pictures: Pictures::new() }
     }
 
-    /// The defaults of a table, replaced by the values in `given`. An unknown name or a value that is not allowed is an error.
+    /// The defaults of a table, replaced by the values in `given`. An unknown name or a value that
+    /// is not allowed is an error.
     pub fn new(table: &'static [Param], given: &[(String, Value)]) -> Result<Self> {
         let mut settings = Self::defaults(table);
         for (name, value) in given {
@@ -191,7 +205,9 @@ impl Settings {
     /// Sets one parameter, as [`Settings::new`] would.
     pub fn set(&mut self, table: &'static [Param], name: &str, value: &Value) -> Result<()> {
         let Some(at) = table.iter().position(|p| p.name == name) else {
-            return Err(unknown("parameter", name, table.iter().map(|p| p.name)).about(name).into());
+            return Err(unknown("parameter", name, table.iter().map(|p| p.name))
+                .about(name)
+                .into());
         };
         self.values[at].1 = table[at].accept(value)?;
         Ok(())
@@ -204,7 +220,10 @@ impl Settings {
 
     fn entry(&self, name: &str) -> &(&'static Param, Value) {
         // A stage asks for its own parameters only, and the tests run every stage.
-        self.values.iter().find(|(p, _)| p.name == name).unwrap_or_else(|| panic!("no parameter {name}"))
+        self.values
+            .iter()
+            .find(|(p, _)| p.name == name)
+            .unwrap_or_else(|| panic!("no parameter {name}"))
     }
 
     /// The value of the parameter called `name`, if there is one.
@@ -228,7 +247,8 @@ impl Settings {
         self.pictures.get(name)
     }
 
-    /// The number that kernels get for the choice called `name`: the place of its word in the table.
+    /// The number that kernels get for the choice called `name`: the place of its word in the
+    /// table.
     #[doc(hidden)]
     pub fn choice(&self, name: &str) -> u32 {
         self.entry(name).0.number_of(self.word(name))
@@ -289,7 +309,9 @@ pub fn rounded(v: f64) -> f64 {
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Invalid {
     let known: Vec<&str> = known.collect();
     let all = known.join(", ");
-    let near = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
+    let near = known
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
     let message = match near {
         Some(near) if strsim::jaro_winkler(near, name) > 0.75 => {
             format!("{name:?}: no such {what}; did you mean {near:?}? Known: {all}")

@@ -1,7 +1,8 @@
-//! Pictures that a stage looks into: rasters of shares, beside the land's lattice, and what is left of them on coarser lattices.
+//! Pictures that a stage looks into: rasters of shares, beside the land's lattice, and what is left
+//! of them on coarser lattices.
 //!
-//! Sources: L. Williams, *Pyramidal parametrics*, 1983, for pictures of half the size; P. J. Burt, E. H. Adelson, *The Laplacian pyramid as a
-//! compact image code*, 1983, for their weights.
+//! Sources: L. Williams, *Pyramidal parametrics*, 1983, for pictures of half the size; P. J. Burt,
+//! E. H. Adelson, *The Laplacian pyramid as a compact image code*, 1983, for their weights.
 
 use crate::map::Map;
 use std::collections::BTreeMap;
@@ -26,8 +27,9 @@ impl PartialEq for Picture {
     }
 }
 
-/// The taps and weights, 2⁻³, of a sample of the coarser line: a tent two samples wide to both sides. Its samples lie on those of a line of an odd
-/// number of samples, and between those of another.
+/// The taps and weights, 2⁻³, of a sample of the coarser line: a tent two samples wide to both
+/// sides. Its samples lie on those of a line of an odd number of samples, and between those of
+/// another.
 fn taps(count: u32, at: u32) -> [(usize, i64); 4] {
     let (first, weights) = if count % 2 == 1 { (-1, [2, 4, 2, 0]) } else { (-2, [1, 3, 3, 1]) };
     std::array::from_fn(|n| {
@@ -50,17 +52,27 @@ impl Picture {
         Self { width, height, words, coarser: OnceLock::new() }
     }
 
-    /// The picture with samples twice as far apart: means of those around, with the middle of the picture where it was. Of n samples a side ⌈(n − 1) / 2⌉ + 1
-    /// are left, so it may reach up to half a sample beyond the picture's rim.
+    /// The picture with samples twice as far apart: means of those around, with the middle of the
+    /// picture where it was. Of n samples a side ⌈(n − 1) / 2⌉ + 1 are left, so it may reach up to
+    /// half a sample beyond the picture's rim.
     pub fn coarser(&self) -> &Arc<Picture> {
         self.coarser.get_or_init(|| {
             let [width, height] = [self.width, self.height].map(|side| (side - 1).div_ceil(2) + 1);
             let columns: Vec<_> = (0..width).map(|x| taps(self.width, x)).collect();
             let row = |y: u32| {
-                let lines = taps(self.height, y).map(|(tap, weight)| (tap * self.width as usize, weight));
+                let lines =
+                    taps(self.height, y).map(|(tap, weight)| (tap * self.width as usize, weight));
                 let sample = move |columns: &[(usize, i64); 4]| {
-                    let along = |line: usize| columns.iter().map(|(x, w)| w * i64::from(self.words[line + x])).sum::<i64>();
-                    let sum = lines.iter().map(|&(line, w)| if w == 0 { 0 } else { w * along(line) }).sum::<i64>();
+                    let along = |line: usize| {
+                        columns
+                            .iter()
+                            .map(|(x, w)| w * i64::from(self.words[line + x]))
+                            .sum::<i64>()
+                    };
+                    let sum = lines
+                        .iter()
+                        .map(|&(line, w)| if w == 0 { 0 } else { w * along(line) })
+                        .sum::<i64>();
                     ((sum + 32) >> 6) as i32
                 };
                 columns.iter().map(sample).collect::<Vec<_>>()
@@ -75,17 +87,28 @@ impl Picture {
     /// What is wrong with the map: its size, or that it has no relief.
     pub fn of(map: &Map) -> Result<Self, String> {
         let (width, height, most) = (map.width, map.height, Self::SIDE_MAX);
-        if ![width, height].iter().all(|side| (2..=most).contains(side)) || map.data.len() != width as usize * height as usize {
-            return Err(format!("{width} x {height} samples: a picture has 2 to {most} a side; give one of fewer samples"));
+        if ![width, height].iter().all(|side| (2..=most).contains(side))
+            || map.data.len() != width as usize * height as usize
+        {
+            return Err(format!(
+                "{width} x {height} samples: a picture has 2 to {most} a side; give one of fewer \
+                 samples"
+            ));
         }
-        let (low, high) =
-            map.data.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min((*v).into()), high.max((*v).into())));
+        let (low, high) = map.data.iter().fold((f64::MAX, f64::MIN), |(low, high), v| {
+            (low.min((*v).into()), high.max((*v).into()))
+        });
         if let Some(at) = map.data.iter().position(|v| !v.is_finite()) {
             let (x, y) = (at % width as usize, at / width as usize);
-            return Err(format!("{} in column {x}, row {y}: a picture has finite samples", map.data[at]));
+            return Err(format!(
+                "{} in column {x}, row {y}: a picture has finite samples",
+                map.data[at]
+            ));
         }
         if low == high {
-            return Err(format!("all samples are {low}: a picture needs a lowest and a highest one"));
+            return Err(format!(
+                "all samples are {low}: a picture needs a lowest and a highest one"
+            ));
         }
         let share = |v: &f32| ((f64::from(*v) - low) / (high - low) * 65536.0).round() as i32;
         Ok(Self::new(width, height, map.data.iter().map(share).collect()))

@@ -3,9 +3,11 @@
 //! There are only two shapes of kernel, so that the order of threads cannot matter:
 //!
 //! - a **gather** owns a few words of its own cell and reads buffers that the pass does not write;
-//! - a **scatter** owns one record, reads buffers that the pass does not write, and can *add* integers to others.
+//! - a **scatter** owns one record, reads buffers that the pass does not write, and can *add*
+//!   integers to others.
 //!
-//! Both executors run the same [`Pass`]: [`Kernel::entry`] names the WGSL entry point, [`Kernel::cpu`] is its twin.
+//! Both executors run the same [`Pass`]: [`Kernel::entry`] names the WGSL entry point,
+//! [`Kernel::cpu`] is its twin.
 
 use crate::site::{Site, Window};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
@@ -40,8 +42,8 @@ pub const JUNK: i32 = 0xdead_beef_u32 as i32;
 pub enum Shape {
     /// This many words for each cell of the window, row by row. The words of a cell are adjacent.
     Cells(usize),
-    /// Particles in tiles: `record` words for each of `tile` particles. A tile holds the first words of all its particles, then all
-    /// second words, and so on.
+    /// Particles in tiles: `record` words for each of `tile` particles. A tile holds the first
+    /// words of all its particles, then all second words, and so on.
     Tiles {
         /// Particles of a tile.
         tile: usize,
@@ -76,7 +78,13 @@ pub struct Buffer {
 impl Buffer {
     /// A scratch buffer of `each` words a cell of `window`, zeroed.
     pub fn cells(name: &'static str, window: &Window, each: usize) -> Self {
-        Self { name, shape: Shape::Cells(each), words: window.cells() * each, fill: Fill::Word(0), keep: None }
+        Self {
+            name,
+            shape: Shape::Cells(each),
+            words: window.cells() * each,
+            fill: Fill::Word(0),
+            keep: None,
+        }
     }
 
     /// The buffer `height`, which holds what the stage before left and outlives this one.
@@ -84,9 +92,14 @@ impl Buffer {
         Self::layer("height", window, 1, true)
     }
 
-    /// A map of `each` words a cell that exists before the stage and outlives it. If it is not `there`, a single unused word.
+    /// A map of `each` words a cell that exists before the stage and outlives it. If it is not
+    /// `there`, a single unused word.
     pub fn layer(name: &'static str, window: &Window, each: usize, there: bool) -> Self {
-        if there { Self { fill: Fill::Keep, keep: Some(name), ..Self::cells(name, window, each) } } else { Self::absent(name) }
+        if there {
+            Self { fill: Fill::Keep, keep: Some(name), ..Self::cells(name, window, each) }
+        } else {
+            Self::absent(name)
+        }
     }
 
     /// Stands for a buffer that this run does not have.
@@ -100,7 +113,12 @@ impl Buffer {
     }
 
     /// A table that takes the host long to make, which a draft does not have made.
-    pub fn long_table(name: &'static str, words: usize, site: &Site, make: impl FnOnce() -> Vec<i32>) -> Self {
+    pub fn long_table(
+        name: &'static str,
+        words: usize,
+        site: &Site,
+        make: impl FnOnce() -> Vec<i32>,
+    ) -> Self {
         Self { words, ..Self::table(name, if site.draft { vec![] } else { make() }) }
     }
 
@@ -125,7 +143,8 @@ impl Buffer {
         Self { keep: Some(self.name), ..self }
     }
 
-    /// Column and row of the cell that a word belongs to, on a map of `width` columns, or none if it belongs to no cell.
+    /// Column and row of the cell that a word belongs to, on a map of `width` columns, or none if
+    /// it belongs to no cell.
     pub fn cell_of(&self, word: usize, width: usize) -> Option<[usize; 2]> {
         match self.shape {
             Shape::Cells(each) => Some([word / each % width, word / each / width]),
@@ -156,7 +175,8 @@ pub struct Kernel {
     /// Buffers that it writes, with the number of words that each invocation owns. In WGSL:
     /// `var<storage, read_write> own_NAME`.
     pub owns: &'static [(&'static str, usize)],
-    /// Buffers that it can only add to. In WGSL: `var<storage, read_write> add_NAME: array<atomic<i32>>`.
+    /// Buffers that it can only add to. In WGSL: `var<storage, read_write> add_NAME:
+    /// array<atomic<i32>>`.
     pub adds: &'static [&'static str],
     /// The twin on the CPU, which does all invocations of [`Call::range`].
     pub cpu: fn(&mut Call),
@@ -176,7 +196,8 @@ impl<T: ShaderType + WriteInto + Any + Debug + Send + Sync> Block for T {
     }
 }
 
-/// The uniform struct of a pass: one block, or several that WGSL sees as members of one struct. The default has none.
+/// The uniform struct of a pass: one block, or several that WGSL sees as members of one struct. The
+/// default has none.
 #[derive(Clone, Debug, Default)]
 pub struct Uniform(Arc<[Arc<dyn Block>]>);
 
@@ -199,7 +220,8 @@ impl Uniform {
         self.0.iter().map(|block| &**block)
     }
 
-    /// The block of type `T`. Asking for one that is not there is a programming error, which the tests find.
+    /// The block of type `T`. Asking for one that is not there is a programming error, which the
+    /// tests find.
     pub fn get<T: Any>(&self) -> &T {
         let mut found = self.blocks().filter_map(|block| (block as &dyn Any).downcast_ref());
         found.next().unwrap_or_else(|| panic!("{self:?} has no {}", std::any::type_name::<T>()))
@@ -229,12 +251,13 @@ pub struct Pass {
     pub range: Range<u32>,
     /// Threads get invocations in multiples of this many.
     pub granule: u32,
-    /// Groups of invocations that cannot add to the same word, so that a scatter needs no atomics, where such groups are known.
+    /// Groups of invocations that cannot add to the same word, so that a scatter needs no atomics,
+    /// where such groups are known.
     pub disjoint: Option<Arc<Disjoint>>,
     /// Pairs of buffers that exchange their names after the pass.
     pub swaps: &'static [[&'static str; 2]],
-    /// A value of an `override` of the shader, which the kernel is compiled for. It says what the uniform struct says too, so a kernel without
-    /// it does the same.
+    /// A value of an `override` of the shader, which the kernel is compiled for. It says what the
+    /// uniform struct says too, so a kernel without it does the same.
     pub constant: Option<(&'static str, i32)>,
 }
 
@@ -242,7 +265,16 @@ impl Pass {
     /// A pass with invocations `0..count`, shared out in multiples of `granule`.
     pub fn new(kernel: &'static Kernel, uniform: Uniform, count: usize, granule: u32) -> Self {
         let range = 0..count as u32;
-        Self { kernel, shader: None, uniform, range, granule, disjoint: None, swaps: &[], constant: None }
+        Self {
+            kernel,
+            shader: None,
+            uniform,
+            range,
+            granule,
+            disjoint: None,
+            swaps: &[],
+            constant: None,
+        }
     }
 
     /// A gather with one invocation for each cell of `window`, shared out by rows.
@@ -268,7 +300,8 @@ impl Pass {
     /// The buffers that it writes, by the names they have after it.
     pub fn written(&self) -> impl Iterator<Item = &'static str> {
         let swaps = self.swaps;
-        let rename = move |name: &'static str| match swaps.iter().find(|pair| pair.contains(&name)) {
+        let rename = move |name: &'static str| match swaps.iter().find(|pair| pair.contains(&name))
+        {
             Some([a, b]) => {
                 if name == *a {
                     *b
@@ -278,7 +311,12 @@ impl Pass {
             }
             None => name,
         };
-        self.kernel.owns.iter().map(|(name, _)| *name).chain(self.kernel.adds.iter().copied()).map(rename)
+        self.kernel
+            .owns
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(self.kernel.adds.iter().copied())
+            .map(rename)
     }
 }
 
@@ -295,8 +333,8 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// The passes, in order.
     pub passes: Vec<Pass>,
-    /// How many passes are done after each step. There the heights are complete, so other stages can run and pictures can be taken.
-    /// Empty if the plan has no passes.
+    /// How many passes are done after each step. There the heights are complete, so other stages
+    /// can run and pictures can be taken. Empty if the plan has no passes.
     pub steps: Vec<usize>,
     /// Maps that are kept in other buffers until the plan ends.
     pub interim: Vec<Interim>,
@@ -308,7 +346,8 @@ pub struct Plan {
 
 /// Most passes of a run, those of all its stages together.
 pub const PASSES_MAX: u64 = 1 << 22;
-/// Bytes of memory that a pass takes in a plan at most, with its uniform struct, while the plan is put together.
+/// Bytes of memory that a pass takes in a plan at most, with its uniform struct, while the plan is
+/// put together.
 pub const PASS_BYTES: u64 = 512;
 
 /// How much a plan has.
@@ -345,7 +384,8 @@ thread_local! {
     static STOP: RefCell<Arc<AtomicBool>> = RefCell::default();
 }
 
-/// Plans in a way that is left early once `stop` is set. What comes of it then is no plan, and must not be used.
+/// Plans in a way that is left early once `stop` is set. What comes of it then is no plan, and must
+/// not be used.
 pub fn stoppable<T>(stop: &Arc<AtomicBool>, planning: impl FnOnce() -> T) -> T {
     let before = STOP.replace(stop.clone());
     let made = planning();
@@ -358,8 +398,9 @@ pub fn stop() -> Arc<AtomicBool> {
     STOP.with_borrow(Arc::clone)
 }
 
-/// Writes down the passes of a plan that has many. For a draft it writes each round once and counts the others: so what a plan will have
-/// is known, by the planner's own arithmetic, before memory is taken for it.
+/// Writes down the passes of a plan that has many. For a draft it writes each round once and counts
+/// the others: so what a plan will have is known, by the planner's own arithmetic, before memory is
+/// taken for it.
 pub struct Schedule {
     passes: Vec<Pass>,
     steps: Vec<usize>,
@@ -372,7 +413,13 @@ pub struct Schedule {
 impl Schedule {
     /// An empty schedule.
     pub fn of(site: &Site) -> Self {
-        Self { passes: vec![], steps: vec![], count: Count::default(), alike: 1, is_draft: site.draft }
+        Self {
+            passes: vec![],
+            steps: vec![],
+            count: Count::default(),
+            alike: 1,
+            is_draft: site.draft,
+        }
     }
 
     /// The next pass.
@@ -400,7 +447,8 @@ impl Schedule {
         }
     }
 
-    /// Rounds that have the same kernels, invocations and steps, and differ in their uniform structs alone.
+    /// Rounds that have the same kernels, invocations and steps, and differ in their uniform
+    /// structs alone.
     pub fn rounds(&mut self, rounds: Range<u32>, mut each: impl FnMut(&mut Self, u32)) {
         if self.is_draft && !rounds.is_empty() {
             self.alike = rounds.len() as u64;
@@ -420,13 +468,22 @@ impl Schedule {
     /// The plan.
     pub fn plan(self, shader: &'static str, window: Window, buffers: Vec<Buffer>) -> Plan {
         let Self { passes, steps, count, is_draft, .. } = self;
-        Plan { steps, draft: is_draft.then_some(count), ..Plan::new(shader, window, buffers, passes) }
+        Plan {
+            steps,
+            draft: is_draft.then_some(count),
+            ..Plan::new(shader, window, buffers, passes)
+        }
     }
 }
 
 impl Plan {
     /// A plan that is a single step, or none where it has no passes.
-    pub fn new(shader: &'static str, window: Window, buffers: Vec<Buffer>, passes: Vec<Pass>) -> Self {
+    pub fn new(
+        shader: &'static str,
+        window: Window,
+        buffers: Vec<Buffer>,
+        passes: Vec<Pass>,
+    ) -> Self {
         let steps = if passes.is_empty() { vec![] } else { vec![passes.len()] };
         Self { shader, window, buffers, passes, steps, interim: vec![], beside: 0, draft: None }
     }
@@ -445,16 +502,17 @@ impl Plan {
         if self.draft.is_some() { self.own_bytes() } else { 0 }
     }
 
-    /// Bytes of memory that it takes itself while it is put together: its passes, and the words of its tables in three places.
+    /// Bytes of memory that it takes itself while it is put together: its passes, and the words of
+    /// its tables in three places.
     pub fn own_bytes(&self) -> u64 {
         let tables = self.buffers.iter().filter(|buffer| matches!(buffer.fill, Fill::Words(_)));
         let tables: u64 = tables.map(|buffer| buffer.words as u64 * 12).sum();
         self.count().passes.saturating_mul(PASS_BYTES).saturating_add(tables)
     }
 
-    /// Inserts the plan `other(n)` after the n-th step for each n that is a multiple of `every`. They differ in nothing but their uniform
-    /// structs. Their scratch buffers are filled only once, so they must not depend on what these hold
-    /// ([`crate::stage::Stage::nests`]).
+    /// Inserts the plan `other(n)` after the n-th step for each n that is a multiple of `every`.
+    /// They differ in nothing but their uniform structs. Their scratch buffers are filled only
+    /// once, so they must not depend on what these hold ([`crate::stage::Stage::nests`]).
     pub fn interleave(&mut self, every: u32, mut other: impl FnMut(usize) -> Plan) {
         if let Some(count) = &mut self.draft {
             let runs = count.steps / u64::from(every);
@@ -488,7 +546,9 @@ impl Plan {
     /// Takes its passes for a plan that may have another shader.
     fn passes_elsewhere(&mut self) -> impl Iterator<Item = Pass> + use<> {
         let shader = self.shader;
-        std::mem::take(&mut self.passes).into_iter().map(move |pass| Pass { shader: pass.shader.or(Some(shader)), ..pass })
+        std::mem::take(&mut self.passes)
+            .into_iter()
+            .map(move |pass| Pass { shader: pass.shader.or(Some(shader)), ..pass })
     }
 
     /// Adds the buffers of another plan that it has not.
@@ -511,8 +571,8 @@ impl Plan {
         self.passes.insert(0, pass);
     }
 
-    /// The same plan with junk in the buffers that are unset, so that a word that is not written differs from one that is set to 0.
-    /// For tests.
+    /// The same plan with junk in the buffers that are unset, so that a word that is not written
+    /// differs from one that is set to 0. For tests.
     pub fn with_junk(mut self) -> Self {
         for buffer in self.buffers.iter_mut().filter(|buffer| buffer.fill == Fill::Unset) {
             buffer.fill = Fill::Word(JUNK);
@@ -522,7 +582,10 @@ impl Plan {
 
     /// The buffer called `name`. The tests check plans and kernels against each other.
     pub fn buffer(&self, name: &str) -> &Buffer {
-        self.buffers.iter().find(|b| b.name == name).unwrap_or_else(|| panic!("the plan has no buffer {name}"))
+        self.buffers
+            .iter()
+            .find(|b| b.name == name)
+            .unwrap_or_else(|| panic!("the plan has no buffer {name}"))
     }
 
     /// Bytes of all its buffers, and of what the run holds beside them.
@@ -530,8 +593,8 @@ impl Plan {
         self.buffers.iter().map(|b| b.words as u64 * 4).sum::<u64>() + self.beside
     }
 
-    /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all that it does not take or replace. Afterwards
-    /// `kept` is what lies there then.
+    /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all
+    /// that it does not take or replace. Afterwards `kept` is what lies there then.
     pub(crate) fn bytes_beside(&self, kept: &mut BTreeMap<&'static str, u64>) -> u64 {
         kept.retain(|name, _| !self.has(name));
         let bytes = self.bytes() + kept.values().sum::<u64>();
@@ -539,9 +602,14 @@ impl Plan {
         bytes
     }
 
-    /// Whether what lies under a name before it begins becomes one of its buffers, or makes way for one.
+    /// Whether what lies under a name before it begins becomes one of its buffers, or makes way for
+    /// one.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.buffers.iter().any(|b| b.name == name || b.keep == Some(name) || matches!(b.fill, Fill::Taken(from) if from == name))
+        self.buffers.iter().any(|b| {
+            b.name == name
+                || b.keep == Some(name)
+                || matches!(b.fill, Fill::Taken(from) if from == name)
+        })
     }
 
     /// The buffers that outlive the plan.
@@ -551,12 +619,19 @@ impl Plan {
 
     /// Whether a pass writes the buffer called `name` or exchanges its name.
     pub fn writes(&self, name: &str) -> bool {
-        self.passes.iter().any(|pass| pass.written().chain(pass.swaps.iter().flatten().copied()).any(|written| written == name))
+        self.passes.iter().any(|pass| {
+            pass.written()
+                .chain(pass.swaps.iter().flatten().copied())
+                .any(|written| written == name)
+        })
     }
 
-    /// Whether what a buffer holds after so many passes is of use later: to another pass, or to what comes after the plan.
+    /// Whether what a buffer holds after so many passes is of use later: to another pass, or to
+    /// what comes after the plan.
     pub(crate) fn needs(&self, name: &str, after: usize) -> bool {
-        let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else { return false };
+        let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
+            return false;
+        };
         let mut name = buffer.name;
         for pass in &self.passes[after..] {
             let Kernel { reads, owns, adds, .. } = *pass.kernel;
@@ -594,7 +669,8 @@ pub struct Call<'a> {
     pub range: Range<u32>,
     /// The frozen buffers, in the order of [`Kernel::reads`].
     pub reads: &'a [&'a [i32]],
-    /// The words that these invocations own, in the order of [`Kernel::owns`]; the first invocation's come first.
+    /// The words that these invocations own, in the order of [`Kernel::owns`]; the first
+    /// invocation's come first.
     pub owns: &'a mut [&'a mut [i32]],
     /// The buffers to add to, in the order of [`Kernel::adds`].
     pub adds: &'a [Adder<'a>],
@@ -609,8 +685,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Where passes have added to a buffer since it was made or a pass last owned it. A kernel can skip the rest. This only saves time,
-/// and on the GPU it would not.
+/// Where passes have added to a buffer since it was made or a pass last owned it. A kernel can skip
+/// the rest. This only saves time, and on the GPU it would not.
 #[derive(Clone, Copy)]
 pub struct Touched<'a>(pub Option<&'a [Range<usize>]>);
 
@@ -618,8 +694,13 @@ impl<'a> Touched<'a> {
     /// Words that share a mark.
     pub const BLOCK: usize = 32;
 
-    /// The parts of `records`, of `each` words, that were touched: in order, without overlaps. All of them if that is not known.
-    pub fn within(&self, records: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    /// The parts of `records`, of `each` words, that were touched: in order, without overlaps. All
+    /// of them if that is not known.
+    pub fn within(
+        &self,
+        records: Range<usize>,
+        each: usize,
+    ) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let whole = self.0.is_none().then_some(records.clone());
         let spans = self.0.unwrap_or_default();
         let spans = &spans[spans.partition_point(|span| span.end <= records.start * each)..];
@@ -627,7 +708,9 @@ impl<'a> Touched<'a> {
             let end = records.end * each;
             move |span| span.start < end
         });
-        let records = move |span: &Range<usize>| (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end);
+        let records = move |span: &Range<usize>| {
+            (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end)
+        };
         // A record that two blocks share belongs to the first.
         let mut done = 0;
         let separate = move |span: Range<usize>| {
@@ -648,8 +731,9 @@ pub struct Adder<'a> {
 }
 
 impl<'a> Adder<'a> {
-    /// `alone` promises that no other thread adds to the same words at the same time. (Breaking the promise loses additions, which
-    /// the tests find, but it is no data race in Rust's sense.) `marks` has a mark for each [`Touched::BLOCK`] words.
+    /// `alone` promises that no other thread adds to the same words at the same time. (Breaking the
+    /// promise loses additions, which the tests find, but it is no data race in Rust's sense.)
+    /// `marks` has a mark for each [`Touched::BLOCK`] words.
     pub fn new(words: &'a [AtomicI32], marks: &'a [AtomicBool], alone: bool) -> Self {
         Self { words, marks, alone }
     }

@@ -21,26 +21,29 @@ use crate::{Error, Result};
 /// How [`shaded`] lights and colours a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// Where the light comes from, in degrees clockwise from north. Cartographers use 315, the north-west:
-    /// where light comes from below, mountains look like valleys.
+    /// Where the light comes from, in degrees clockwise from north. Cartographers use 315, the
+    /// north-west: where light comes from below, mountains look like valleys.
     pub azimuth_deg: f64,
     /// Angle of the light above the horizon in degrees, 0 to 90.
     pub altitude_deg: f64,
-    /// Vertical exaggeration of the relief: 1 is true to scale, and 2 to 5 brings out flat land. Printed maps exaggerate a
-    /// little, and so does the default, 1.5.
+    /// Vertical exaggeration of the relief: 1 is true to scale, and 2 to 5 brings out flat land.
+    /// Printed maps exaggerate a little, and so does the default, 1.5.
     pub z_factor: f64,
-    /// Share of the light that comes from other directions than the main one, 0 to 1. It brightens slopes that face away.
+    /// Share of the light that comes from other directions than the main one, 0 to 1. It brightens
+    /// slopes that face away.
     pub multidirectional: f32,
     /// Share of the light that is the same everywhere, 0 to 1.
     pub ambient: f32,
     /// How much of the relief is mixed into the colours, 0 (colours only) to 1.
     pub relief: f32,
-    /// Heights in metres of the lowest and the highest colour. Without it, these are the lowest and the highest of the map.
+    /// Heights in metres of the lowest and the highest colour. Without it, these are the lowest and
+    /// the highest of the map.
     pub range_m: Option<(f64, f64)>,
     /// Height of the sea in metres. Below it, colours show the depth.
     pub sea_level_m: Option<f64>,
-    /// Height from which on snow lies where it is not too steep, in metres above the sea, or above 0 without one. From a tenth
-    /// below it to a tenth above it there is more and more. Infinite: there is none.
+    /// Height from which on snow lies where it is not too steep, in metres above the sea, or above
+    /// 0 without one. From a tenth below it to a tenth above it there is more and more. Infinite:
+    /// there is none.
     pub snow_line_m: f64,
 }
 
@@ -63,8 +66,8 @@ impl Default for Style {
 /// Position from 0 to 1 and colour, lowest first.
 type Ramp = [(f32, [u8; 3])];
 
-/// From the lowest land to the highest: green, tan, brown, pale brown. Rock and snow are not among them: they lie where it is
-/// steep, and where it is high above the sea.
+/// From the lowest land to the highest: green, tan, brown, pale brown. Rock and snow are not among
+/// them: they lie where it is steep, and where it is high above the sea.
 const HYPSO: &Ramp = &[
     (0.00, [112, 150, 110]),
     (0.16, [148, 175, 122]),
@@ -78,8 +81,13 @@ const BARE: [u8; 3] = [150, 143, 136];
 const SNOW: [u8; 3] = [248, 249, 251];
 
 /// From the shore down.
-const SEA: &Ramp =
-    &[(0.00, [176, 214, 222]), (0.12, [134, 190, 211]), (0.40, [80, 142, 184]), (0.75, [46, 96, 147]), (1.00, [28, 62, 108])];
+const SEA: &Ramp = &[
+    (0.00, [176, 214, 222]),
+    (0.12, [134, 190, 211]),
+    (0.40, [80, 142, 184]),
+    (0.75, [46, 96, 147]),
+    (1.00, [28, 62, 108]),
+];
 
 /// Colours of full shadow and of full light: cool and warm, as in printed maps.
 const SHADOW: Vec3 = Vec3::new(0.22, 0.22, 0.31);
@@ -112,20 +120,27 @@ fn limits(map: &Map, range: Option<(f64, f64)>) -> (f64, f64) {
 }
 
 /// Fills a picture, its rows in parallel; `paint` gets row and column.
-fn paint<P: Pixel<Subpixel = u8>>(width: u32, height: u32, paint: impl Fn(usize, usize) -> P + Sync) -> ImageBuffer<P, Vec<u8>> {
+fn paint<P: Pixel<Subpixel = u8>>(
+    width: u32,
+    height: u32,
+    paint: impl Fn(usize, usize) -> P + Sync,
+) -> ImageBuffer<P, Vec<u8>> {
     let mut picture = ImageBuffer::new(width, height);
     let channels = usize::from(P::CHANNEL_COUNT);
-    picture.par_chunks_mut((width as usize * channels).max(1)).enumerate().for_each(|(row, line)| {
-        let pixels = line.chunks_exact_mut(channels).enumerate();
-        pixels.for_each(|(col, pixel)| pixel.copy_from_slice(paint(row, col).channels()));
-    });
+    picture.par_chunks_mut((width as usize * channels).max(1)).enumerate().for_each(
+        |(row, line)| {
+            let pixels = line.chunks_exact_mut(channels).enumerate();
+            pixels.for_each(|(col, pixel)| pixel.copy_from_slice(paint(row, col).channels()));
+        },
+    );
     picture
 }
 
 /// Metres of rise per metre to the east and to the north.
 fn gradient(map: &Map, row: usize, col: usize) -> (f64, f64) {
     let (width, height) = (map.width as usize, map.height as usize);
-    let near = morphometry::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
+    let near =
+        morphometry::neighbours(width, height, row, col, |r, c| f64::from(map.data[r * width + c]));
     let (east, north) = morphometry::gradient(&near);
     (east / map.spacing_m, north / map.spacing_m)
 }
@@ -160,7 +175,8 @@ impl<'a> Light<'a> {
         let diffuse = self.around.iter().map(lit).sum::<f32>() / self.around.len() as f32;
         let direct = lit(main);
         // 1 on level ground, less on slopes that face away, more on those that face the light.
-        let light = style.ambient + (1.0 - style.ambient) * (direct + (diffuse - direct) * style.multidirectional);
+        let light = style.ambient
+            + (1.0 - style.ambient) * (direct + (diffuse - direct) * style.multidirectional);
         let relief = if light < 1.0 {
             let t = light.max(0.0);
             color * SHADOW.lerp(Vec3::ONE, t * (1.5 - 0.5 * t))
@@ -170,8 +186,12 @@ impl<'a> Light<'a> {
         rgb(color.lerp(relief, style.relief * strength))
     }
 
-    /// A picture of the map; `color` gets row, column, height and gradient, and returns the colour and how much relief shows.
-    fn paint(&self, color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync) -> RgbImage {
+    /// A picture of the map; `color` gets row, column, height and gradient, and returns the colour
+    /// and how much relief shows.
+    fn paint(
+        &self,
+        color: impl Fn(usize, usize, f64, (f64, f64)) -> (Vec3, f32) + Sync,
+    ) -> RgbImage {
         paint(self.map.width, self.map.height, |row, col| {
             let z = f64::from(self.map.data[row * self.map.width as usize + col]);
             let gradient = gradient(self.map, row, col);
@@ -184,8 +204,8 @@ impl<'a> Light<'a> {
 /// How much relief of its bed shows through water.
 const BED: f32 = 0.35;
 
-/// A relief map in the style of printed ones: colours show heights, and light from one main direction shows slopes. Steep ground
-/// is rock, and there is snow above [`Style::snow_line_m`].
+/// A relief map in the style of printed ones: colours show heights, and light from one main
+/// direction shows slopes. Steep ground is rock, and there is snow above [`Style::snow_line_m`].
 ///
 /// The picture has the map's size. A map with one row, one column or one sample works.
 pub fn shaded(map: &Map, style: &Style) -> RgbImage {
@@ -216,7 +236,8 @@ fn snow(z: f64, steep: f64, style: &Style) -> f32 {
     high * (1.0 - smooth(steep, SNOW_SLOPE))
 }
 
-/// The relief in the colours of another map of the same size, whose values are 65536·red + 256·green + blue.
+/// The relief in the colours of another map of the same size, whose values are 65536·red +
+/// 256·green + blue.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
@@ -226,19 +247,24 @@ pub fn coloured(map: &Map, colours: &Map, style: &Style) -> Result<RgbImage> {
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     Ok(Light::new(map, style).paint(|row, col, z, _| {
         let word = colours.data[row * width + col] as u32;
-        (vec([(word >> 16) as u8, (word >> 8) as u8, word as u8]), if z < shore { BED } else { 1.0 })
+        (
+            vec([(word >> 16) as u8, (word >> 8) as u8, word as u8]),
+            if z < shore { BED } else { 1.0 },
+        )
     }))
 }
 
-/// The maps besides the height that [`ground`] is coloured by, where they are known. All have the size of the height.
+/// The maps besides the height that [`ground`] is coloured by, where they are known. All have the
+/// size of the height.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ground<'a> {
-    /// How often water passed. Where it did [`WATER`] times as often as on the average cell, there is a river or a lake.
+    /// How often water passed. Where it did [`WATER`] times as often as on the average cell, there
+    /// is a river or a lake.
     pub flow: Option<&'a Map>,
     /// Metres worn away.
     pub wear: Option<&'a Map>,
-    /// Metres laid down. Gentle slopes where much more was laid down than worn away are sand. Steep slopes, and those where much
-    /// more was worn away, are bare rock.
+    /// Metres laid down. Gentle slopes where much more was laid down than worn away are sand. Steep
+    /// slopes, and those where much more was worn away, are bare rock.
     pub deposit: Option<&'a Map>,
     /// Metres of loose sediment. Where there is much of it, there is sand on any slope.
     pub sediment: Option<&'a Map>,
@@ -246,35 +272,41 @@ pub struct Ground<'a> {
     pub beach: Option<&'a Map>,
 }
 
-/// Flow at which water begins to show, and at which nothing else does, as multiples of the mean flow of the map.
+/// Flow at which water begins to show, and at which nothing else does, as multiples of the mean
+/// flow of the map.
 ///
-/// An absolute flow would not do, because flow grows with the rain, the lifetime of droplets and the size of the map. Nor would a
-/// fixed share of the cells, because not every land has rivers.
+/// An absolute flow would not do, because flow grows with the rain, the lifetime of droplets and
+/// the size of the map. Nor would a fixed share of the cells, because not every land has rivers.
 pub const WATER: (f64, f64) = (5.0, 8.0);
 
-/// Net change at which sand or rock begins to show, and at which nothing else does, as shares of the range of heights.
+/// Net change at which sand or rock begins to show, and at which nothing else does, as shares of
+/// the range of heights.
 pub const MOVED: (f64, f64) = (0.01, 0.06);
 
 /// Depth of loose sediment at which sand begins to show, and at which nothing else does, in cells.
 const LOOSE: (f64, f64) = (0.05, 0.5);
 
-/// Slopes at which sand and grass begin to give way to rock, and at which none is left, as rise per run.
+/// Slopes at which sand and grass begin to give way to rock, and at which none is left, as rise per
+/// run.
 const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
 const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
 
-/// Slopes at which rock begins to show in a map of heights, and at which nothing else does: 39° and 52°.
+/// Slopes at which rock begins to show in a map of heights, and at which nothing else does: 39° and
+/// 52°.
 const ROCK_SLOPE: (f64, f64) = (0.8, 1.3);
 
 /// Slopes at which snow begins to slide off, and at which none is left: 37° and 50°.
 const SNOW_SLOPE: (f64, f64) = (0.75, 1.2);
 
 /// From the lowest land to the highest: meadow to dry grass, and dark rock to pale.
-const GRASS: &Ramp = &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
+const GRASS: &Ramp =
+    &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
 const ROCK: &Ramp = &[(0.0, [128, 116, 102]), (1.0, [150, 146, 140])];
 const SAND: [u8; 3] = [200, 182, 138];
 const RIVER: [u8; 3] = [62, 104, 128];
 /// From the shore down, as from the air.
-const DEEP: &Ramp = &[(0.0, [120, 178, 182]), (0.06, [74, 140, 160]), (0.3, [38, 92, 130]), (1.0, [18, 48, 88])];
+const DEEP: &Ramp =
+    &[(0.0, [120, 178, 182]), (0.06, [74, 140, 160]), (0.3, [38, 92, 130]), (1.0, [18, 48, 88])];
 
 /// 0 up to the first value, 1 from the second on, smooth between.
 fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
@@ -282,20 +314,28 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on steep slopes and where much was
-/// worn away, snow above the snow line where it is not too steep, water where much water passed, and the sea.
+/// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on
+/// steep slopes and where much was worn away, snow above the snow line where it is not too steep,
+/// water where much water passed, and the sea.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
 pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
     let Ground { flow, wear, deposit, sediment, beach } = *ground;
-    for (name, other) in [("flow", flow), ("wear", wear), ("deposit", deposit), ("sediment", sediment), ("beach", beach)] {
+    for (name, other) in [
+        ("flow", flow),
+        ("wear", wear),
+        ("deposit", deposit),
+        ("sediment", sediment),
+        ("beach", beach),
+    ] {
         let Some(other) = other else { continue };
         same_size(map, other)?;
         if let Some(i) = other.data.iter().position(|v| *v < 0.0) {
             let (x, y) = (i % other.width as usize, i / other.width as usize);
             return Err(Error::param(format!(
-                "{name} = {} in column {x}, row {y}: allowed 0 or more; check that this is the map of {name}",
+                "{name} = {} in column {x}, row {y}: allowed 0 or more; check that this is the map \
+                 of {name}",
                 other.data[i]
             )));
         }
@@ -304,11 +344,16 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let base = if shore > lo { shore } else { lo };
     let width = map.width as usize;
-    let mean = flow.map_or(0.0, |flow| flow.data.iter().map(|&v| f64::from(v)).sum::<f64>() / flow.data.len() as f64);
-    // Single droplets look like puddles, so the flow is smoothed over 3 × 3 cells with weights 1, 2, 1.
+    let mean = flow.map_or(0.0, |flow| {
+        flow.data.iter().map(|&v| f64::from(v)).sum::<f64>() / flow.data.len() as f64
+    });
+    // Single droplets look like puddles, so the flow is smoothed over 3 × 3 cells with weights 1,
+    // 2, 1.
     let passed = |row: usize, col: usize| {
         let Some(flow) = flow.filter(|_| mean > 0.0) else { return 0.0 };
-        let near = morphometry::neighbours(width, map.height as usize, row, col, |r, c| f64::from(flow.data[r * width + c]));
+        let near = morphometry::neighbours(width, map.height as usize, row, col, |r, c| {
+            f64::from(flow.data[r * width + c])
+        });
         let [top, mid, low] = near.map(|[a, b, c]| a + 2.0 * b + c);
         (top + 2.0 * mid + low) / 16.0 / mean
     };
@@ -323,7 +368,9 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         let high = share(z, base, hi);
         let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
-        let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE))).max(loose).max(value(beach, i).min(1.0) as f32);
+        let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE)))
+            .max(loose)
+            .max(value(beach, i).min(1.0) as f32);
         let wet = smooth(passed(row, col), WATER);
         let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
         let land = land.lerp(vec(SNOW), snow(z, steep, style));
@@ -331,8 +378,8 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
     }))
 }
 
-/// A map reduced, if it is larger, so that its longer side has `longest` samples (1 or more). Each sample is the mean of the
-/// area that it covers.
+/// A map reduced, if it is larger, so that its longer side has `longest` samples (1 or more). Each
+/// sample is the mean of the area that it covers.
 pub fn reduced(map: &Map, longest: u32) -> Map {
     let (width, height) = (map.width as usize, map.height as usize);
     let side = width.max(height);
@@ -346,14 +393,26 @@ pub fn reduced(map: &Map, longest: u32) -> Map {
     let mut data = vec![0.0; w * h];
     data.par_chunks_mut(w).zip(&rows).for_each(|(line, rows)| {
         for (value, columns) in line.iter_mut().zip(&columns) {
-            let across = |r: usize| columns.iter().map(|&(c, share)| f64::from(map.data[r * width + c]) * share).sum::<f64>();
+            let across = |r: usize| {
+                columns
+                    .iter()
+                    .map(|&(c, share)| f64::from(map.data[r * width + c]) * share)
+                    .sum::<f64>()
+            };
             *value = rows.iter().map(|&(r, share)| across(r) * share).sum::<f64>() as f32;
         }
     });
-    Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
+    Map {
+        width: w as u32,
+        height: h as u32,
+        spacing_m: map.spacing_m * side as f64 / longest as f64,
+        data,
+        ..map.clone()
+    }
 }
 
-/// A map of the size of [`reduced`], each sample of which is one of the map's: for numbers and packed colours, which have no mean.
+/// A map of the size of [`reduced`], each sample of which is one of the map's: for numbers and
+/// packed colours, which have no mean.
 pub fn thinned(map: &Map, longest: u32) -> Map {
     let (width, height) = (map.width as usize, map.height as usize);
     let (side, longest) = (width.max(height), longest.max(1) as usize);
@@ -363,12 +422,21 @@ pub fn thinned(map: &Map, longest: u32) -> Map {
     let [w, h] = [width, height].map(|n| (n * longest / side).max(1));
     // The sample in the middle of the area.
     let at = |i: usize, n: usize, m: usize| (2 * i + 1) * n / (2 * m);
-    let data =
-        (0..h).flat_map(|y| (0..w).map(move |x| at(y, height, h) * width + at(x, width, w))).map(|i| map.data[i]).collect();
-    Map { width: w as u32, height: h as u32, spacing_m: map.spacing_m * side as f64 / longest as f64, data, ..map.clone() }
+    let data = (0..h)
+        .flat_map(|y| (0..w).map(move |x| at(y, height, h) * width + at(x, width, w)))
+        .map(|i| map.data[i])
+        .collect();
+    Map {
+        width: w as u32,
+        height: h as u32,
+        spacing_m: map.spacing_m * side as f64 / longest as f64,
+        data,
+        ..map.clone()
+    }
 }
 
-/// For each of `m` samples, which of `n` finer ones it covers, and with which weights. The weights of a sample add up to 1.
+/// For each of `m` samples, which of `n` finer ones it covers, and with which weights. The weights
+/// of a sample add up to 1.
 fn areas(n: usize, m: usize) -> Vec<Vec<(usize, f64)>> {
     // In units of a sample divided by m, so that borders are whole numbers.
     let area = |i: usize| {
@@ -390,7 +458,8 @@ pub fn beside<P: Pixel<Subpixel = u8>>(
     let (width, height) = left.dimensions();
     if right.dimensions() != (width, height) {
         return Err(Error::param(format!(
-            "pictures of {width}x{height} and {}x{} pixels do not fit side by side; give two of the same size",
+            "pictures of {width}x{height} and {}x{} pixels do not fit side by side; give two of \
+             the same size",
             right.width(),
             right.height()
         )));
@@ -415,21 +484,25 @@ fn same_size(a: &Map, b: &Map) -> Result<()> {
 
 /// A map in grey: black for the lowest value and white for the highest, of `range` or of the map.
 ///
-/// With `log`, the scale is logarithmic, for values such as discharge that span decades. It starts at the lowest value, or at a
-/// millionth of the range if the lowest value is smaller.
+/// With `log`, the scale is logarithmic, for values such as discharge that span decades. It starts
+/// at the lowest value, or at a millionth of the range if the lowest value is smaller.
 pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> GrayImage {
     let (lo, hi) = limits(map, range);
     let unit = lo.max((hi - lo) * 1e-6);
     let full = ((hi - lo) / unit).ln_1p();
     paint(map.width, map.height, |row, col| {
         let v = f64::from(map.data[row * map.width as usize + col]);
-        let t = if log && full > 0.0 { share(((v - lo) / unit).max(0.0).ln_1p(), 0.0, full) } else { share(v, lo, hi) };
+        let t = if log && full > 0.0 {
+            share(((v - lo) / unit).max(0.0).ln_1p(), 0.0, full)
+        } else {
+            share(v, lo, hi)
+        };
         Luma([(t * 255.0).round() as u8])
     })
 }
 
-/// Where `b` differs from `a`: red where `b` is higher, blue where it is lower, white where they are equal. The largest
-/// difference has the full colour, and even the smallest is visible.
+/// Where `b` differs from `a`: red where `b` is higher, blue where it is lower, white where they
+/// are equal. The largest difference has the full colour, and even the smallest is visible.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size.
@@ -449,14 +522,20 @@ pub fn difference(a: &Map, b: &Map) -> Result<RgbImage> {
     }))
 }
 
-/// The profile of the first row as a dark silhouette against the sky, as wide as the map and a third as high (48 to 512 pixels).
+/// The profile of the first row as a dark silhouette against the sky, as wide as the map and a
+/// third as high (48 to 512 pixels).
 pub fn skyline(map: &Map) -> RgbImage {
     let width = map.width as usize;
     let rows = (width / 3).clamp(48, 512);
     let row = &map.data[..width];
-    let (lo, hi) = row.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v.into()), h.max(v.into())));
+    let (lo, hi) = row
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v.into()), h.max(v.into())));
     // The top sixth stays sky, the bottom sixth ground.
-    let tops: Vec<f32> = row.iter().map(|&v| rows as f32 * (1.0 - (1.0 + 4.0 * share(v.into(), lo, hi)) / 6.0)).collect();
+    let tops: Vec<f32> = row
+        .iter()
+        .map(|&v| rows as f32 * (1.0 - (1.0 + 4.0 * share(v.into(), lo, hi)) / 6.0))
+        .collect();
     let (zenith, horizon) = (Vec3::new(0.60, 0.74, 0.88), Vec3::new(0.98, 0.92, 0.84));
     let (crest, foot) = (Vec3::new(0.27, 0.31, 0.38), Vec3::new(0.15, 0.18, 0.23));
     paint(map.width, rows as u32, |y, x| {

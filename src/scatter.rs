@@ -1,4 +1,5 @@
-//! Places for things: points of the jittered lattice or of a Poisson disc, with the biome and the height under each.
+//! Places for things: points of the jittered lattice or of a Poisson disc, with the biome and the
+//! height under each.
 
 use crate::error::{Error, Result};
 use crate::lattice::{Lattice, Point};
@@ -11,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Which points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Those of a [`Lattice`] of that frequency which are `distance` cells or more from all others, or were drawn before those
-    /// that are not: the same in any window.
+    /// Those of a [`Lattice`] of that frequency which are `distance` cells or more from all others,
+    /// or were drawn before those that are not: the same in any window.
     Lattice {
         /// Points a cell of length.
         frequency: f64,
@@ -48,8 +49,12 @@ impl Method {
     pub fn admits(self, window: &Window) -> Result<()> {
         match self {
             Self::Lattice { frequency, distance } => {
-                let [width, height] = [window.width, window.height].map(|n| f64::from(n) + 2.0 * (distance.ceil() + 1.0));
-                check_count(width * height * frequency * frequency * 3f64.sqrt(), &format!("frequency = {frequency}"))
+                let [width, height] = [window.width, window.height]
+                    .map(|n| f64::from(n) + 2.0 * (distance.ceil() + 1.0));
+                check_count(
+                    width * height * frequency * frequency * 3f64.sqrt(),
+                    &format!("frequency = {frequency}"),
+                )
             }
             Self::Poisson { distance } => {
                 let cells = f64::from(window.width) * f64::from(window.height);
@@ -62,7 +67,8 @@ impl Method {
 /// A place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// World coordinates in cells: to the east, to the south. The sample of a cell lies at whole numbers, in its middle.
+    /// World coordinates in cells: to the east, to the south. The sample of a cell lies at whole
+    /// numbers, in its middle.
     pub x: f64,
     /// See `x`.
     pub y: f64,
@@ -80,15 +86,16 @@ const THIN: u32 = 0x5ca2;
 /// Tries of Bridson's algorithm before a place is given up.
 const TRIES: usize = 30;
 
-/// Places in a window, from north to south and from west to east; `densities` is the share of the places that each biome keeps, by
-/// its number, 1 beyond the list's end.
+/// Places in a window, from north to south and from west to east; `densities` is the share of the
+/// places that each biome keeps, by its number, 1 beyond the list's end.
 ///
-/// A window has the places to which one of its samples is the nearest, so windows side by side have each place of the lattice once. Half a cell of
-/// that lies beyond the outermost samples, on all sides alike: there height and biome are those of the border.
+/// A window has the places to which one of its samples is the nearest, so windows side by side have
+/// each place of the lattice once. Half a cell of that lies beyond the outermost samples, on all
+/// sides alike: there height and biome are those of the border.
 ///
 /// # Errors
-/// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for more than 16 million points;
-/// [`Error::Cancelled`] soon after `stop` is set.
+/// [`Error::Param`] for a frequency, a distance or a density out of range; [`Error::Limit`] for
+/// more than 16 million points; [`Error::Cancelled`] soon after `stop` is set.
 pub fn places(
     method: Method,
     seed: u64,
@@ -101,7 +108,9 @@ pub fn places(
     method.check()?;
     method.admits(window)?;
     for map in std::iter::once(height).chain(biome) {
-        let whole = map.width == window.width && map.height == window.height && map.data.len() == window.cells();
+        let whole = map.width == window.width
+            && map.height == window.height
+            && map.data.len() == window.cells();
         if !whole || window.cells() == 0 {
             return Err(Error::param(format!(
                 "{} x {} cells for a window of {} x {}: give maps of the window's size",
@@ -113,11 +122,14 @@ pub fn places(
         return Err(Error::param(format!("density {density}: allowed 0 to 1")));
     }
     let spots = match method {
-        Method::Lattice { frequency, distance } => lattice(frequency, distance, seed, window, stop)?,
+        Method::Lattice { frequency, distance } => {
+            lattice(frequency, distance, seed, window, stop)?
+        }
         Method::Poisson { distance } => poisson(distance, seed, window, stop)?,
     };
     let key = spec::key(seed, THIN);
-    let (width, last) = (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
+    let (width, last) =
+        (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
     let mut places: Vec<Place> = vec![];
     for spot in sorted(spots, window, stop)? {
         check_stop(stop)?;
@@ -127,7 +139,8 @@ pub fn places(
         let biome = biome.map(|map| map.data[nearest] as usize);
         let density = biome.and_then(|b| densities.get(b)).copied().unwrap_or(1.0);
         // The draw belongs to the place, to 2⁻⁸ cells.
-        let [i, j] = [0, 1].map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
+        let [i, j] = [0, 1]
+            .map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
         if (spec::hash(key, i, j) as f64) < density * 4294967296.0 {
             places.push(Place { x, y, height_m: between(height, u, v), biome });
         }
@@ -163,7 +176,9 @@ fn check_count(count: f64, what: &str) -> Result<()> {
     if count <= (1 << 24) as f64 {
         return Ok(());
     }
-    Err(Error::Limit(format!("{what} makes about {count:.0} points: allowed 16777216; take fewer or a smaller window")))
+    Err(Error::Limit(format!(
+        "{what} makes about {count:.0} points: allowed 16777216; take fewer or a smaller window"
+    )))
 }
 
 /// A value of a map between its samples.
@@ -172,12 +187,22 @@ fn between(map: &Map, u: f64, v: f64) -> f64 {
     let (x, y) = (u as usize, v as usize);
     let at = |i: usize, j: usize| map.data[j.min(h - 1) * w + i.min(w - 1)] as f64;
     let (fx, fy) = (u - x as f64, v - y as f64);
-    let (top, low) = (at(x, y) + (at(x + 1, y) - at(x, y)) * fx, at(x, y + 1) + (at(x + 1, y + 1) - at(x, y + 1)) * fx);
+    let (top, low) = (
+        at(x, y) + (at(x + 1, y) - at(x, y)) * fx,
+        at(x, y + 1) + (at(x + 1, y + 1) - at(x, y + 1)) * fx,
+    );
     top + (low - top) * fy
 }
 
-/// The points of the lattice in a window, from its origin: so distances are exact as far out as the world goes.
-fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Result<Vec<[f64; 2]>> {
+/// The points of the lattice in a window, from its origin: so distances are exact as far out as the
+/// world goes.
+fn lattice(
+    frequency: f64,
+    distance: f64,
+    seed: u64,
+    window: &Window,
+    stop: &AtomicBool,
+) -> Result<Vec<[f64; 2]>> {
     let lattice = Lattice::new(frequency, seed)?;
     // A point is told apart from those beyond the window that it might have to give way to.
     // The cells of points begin half a cell before those of samples.
@@ -188,11 +213,17 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &Ato
     let strip = lattice.side();
     for top in (0..size[1]).step_by(strip as usize) {
         check_stop(stop)?;
-        points.extend(lattice.within([origin[0], origin[1] + top as i64], [size[0], strip.min(size[1] - top)]));
+        points.extend(
+            lattice
+                .within([origin[0], origin[1] + top as i64], [size[0], strip.min(size[1] - top)]),
+        );
     }
-    let place = |p: &Point| [0, 1].map(|a| (p.cell[a] - window.origin[a]) as f64 + p.fraction[a] as f64 / 65536.0);
+    let place = |p: &Point| {
+        [0, 1].map(|a| (p.cell[a] - window.origin[a]) as f64 + p.fraction[a] as f64 / 65536.0)
+    };
     let inside = |p: &Point| {
-        let [x, y] = [0, 1].map(|a| p.cell[a] - window.origin[a] + i64::from(p.fraction[a] >= 1 << 15));
+        let [x, y] =
+            [0, 1].map(|a| p.cell[a] - window.origin[a] + i64::from(p.fraction[a] >= 1 << 15));
         (0..window.width as i64).contains(&x) && (0..window.height as i64).contains(&y)
     };
     if distance == 0.0 {
@@ -211,7 +242,9 @@ fn lattice(frequency: f64, distance: f64, seed: u64, window: &Window, stop: &Ato
     let kept = |p: &Point| {
         let [x, y] = cell(p);
         let rows = y.saturating_sub(1)..(y + 2).min(across[1]);
-        let mut near = rows.flat_map(|j| (x.saturating_sub(1)..(x + 2).min(across[0])).map(move |i| j * across[0] + i));
+        let mut near = rows.flat_map(|j| {
+            (x.saturating_sub(1)..(x + 2).min(across[0])).map(move |i| j * across[0] + i)
+        });
         let [px, py] = place(p);
         !near.any(|at| {
             grid[at].iter().map(|n| &points[*n as usize]).any(|q| {

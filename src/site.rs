@@ -1,4 +1,5 @@
-//! Where a stage runs: the world, the window of it that is made, the scale of its heights, and the layers that are there.
+//! Where a stage runs: the world, the window of it that is made, the scale of its heights, and the
+//! layers that are there.
 
 use crate::error::{Error, Result};
 use crate::params::rounded;
@@ -32,11 +33,13 @@ impl Window {
     /// Whether a cell of the world lies in the window.
     pub fn contains(&self, x: i64, y: i64) -> bool {
         let [left, top] = self.origin;
-        (0..self.width.into()).contains(&x.wrapping_sub(left)) && (0..self.height.into()).contains(&y.wrapping_sub(top))
+        (0..self.width.into()).contains(&x.wrapping_sub(left))
+            && (0..self.height.into()).contains(&y.wrapping_sub(top))
     }
 }
 
-/// Highest and lowest height that a run may start from, in cells either way: [`crate::spec`]'s range less room to deposit.
+/// Highest and lowest height that a run may start from, in cells either way: [`crate::spec`]'s
+/// range less room to deposit.
 pub const HEIGHT_MAX: i32 = 8000;
 
 /// How heights in metres become 32-bit words and back: the one place where floats meet fixed point.
@@ -54,8 +57,8 @@ impl Scale {
         Self { spacing_m, datum_m: 0.0 }
     }
 
-    /// A scale for heights from `lowest` to `highest` metres. The datum is 0 m if the heights fit round it, else their middle, to the metre
-    /// if they fit round that.
+    /// A scale for heights from `lowest` to `highest` metres. The datum is 0 m if the heights fit
+    /// round it, else their middle, to the metre if they fit round that.
     ///
     /// # Errors
     /// [`Error::Limit`] for heights that span more than twice [`HEIGHT_MAX`] cells.
@@ -66,7 +69,8 @@ impl Scale {
         }
         if highest - lowest > 2.0 * most {
             return Err(Error::Limit(format!(
-                "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; check the spacing and the unit",
+                "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; \
+                 check the spacing and the unit",
                 rounded(lowest),
                 rounded(highest),
                 rounded(spacing_m),
@@ -81,7 +85,10 @@ impl Scale {
 
     /// The words of heights in metres, to the nearest.
     pub fn to_words(&self, metres: &[f32]) -> Vec<i32> {
-        metres.iter().map(|&m| ((m as f64 - self.datum_m) / self.spacing_m * CELL as f64).round() as i32).collect()
+        metres
+            .iter()
+            .map(|&m| ((m as f64 - self.datum_m) / self.spacing_m * CELL as f64).round() as i32)
+            .collect()
     }
 
     /// The metres of words that are heights.
@@ -98,8 +105,8 @@ impl Scale {
 /// The land that a run is about: what is the same for every window of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct World {
-    /// The part of the lattice that has land. Borders lie round it: particles leave the land there, come in again on the other
-    /// side, or are held.
+    /// The part of the lattice that has land. Borders lie round it: particles leave the land there,
+    /// come in again on the other side, or are held.
     pub bounds: Window,
     /// Metres of a cell and of the word 0.
     pub scale: Scale,
@@ -114,9 +121,11 @@ pub struct World {
 pub struct Site {
     /// The land.
     pub world: World,
-    /// The part of it to make: [`World::bounds`] in a run of a whole land, and less where a part or a tile is made.
+    /// The part of it to make: [`World::bounds`] in a run of a whole land, and less where a part or
+    /// a tile is made.
     pub window: Window,
-    /// The window whose homes have particles, where that is more than `window`: in the middle of a stage particles from beyond may be in it.
+    /// The window whose homes have particles, where that is more than `window`: in the middle of a
+    /// stage particles from beyond may be in it.
     pub homes: Option<Window>,
     /// The layers that exist when the stage starts.
     pub layers: Layers,
@@ -124,7 +133,8 @@ pub struct Site {
     pub own: Window,
     /// How much coarser the lattice is than that of the recipe, as a power of two; negative: finer.
     pub level: i32,
-    /// Whether the plan is only counted: long tables then have their lengths and no words, and each round of passes is there once.
+    /// Whether the plan is only counted: long tables then have their lengths and no words, and each
+    /// round of passes is there once.
     pub draft: bool,
 }
 
@@ -132,10 +142,19 @@ impl Site {
     /// A site whose window is all of its land, with height 0 at 0 m and no layer.
     pub fn bare(window: Window, spacing_m: f64, seed: u64) -> Self {
         let world = World { bounds: window, scale: Scale::of(spacing_m), seed, endless: false };
-        Self { world, window, homes: None, layers: Layers::NONE, own: window, level: 0, draft: false }
+        Self {
+            world,
+            window,
+            homes: None,
+            layers: Layers::NONE,
+            own: window,
+            level: 0,
+            draft: false,
+        }
     }
 
-    /// Cells of the recipe's lattice from vertex to vertex, and vertices to such a cell: one of the two is 1.
+    /// Cells of the recipe's lattice from vertex to vertex, and vertices to such a cell: one of the
+    /// two is 1.
     pub fn stride(&self) -> [i64; 2] {
         [1 << self.level.clamp(0, 31), 1 << self.level.saturating_neg().clamp(0, 31)]
     }
@@ -171,8 +190,9 @@ pub enum Layer {
     Hardness,
     /// `vegetation`: how much of the ground roots hold, 0 to 65536 for 0 to 1.
     Vegetation,
-    /// `ledger`, four words a cell: the height when the cell was last entered, the thickness of loose sediment, and the sums of
-    /// all lowering and of all raising so far (height units). Cells are entered after every step of every stage.
+    /// `ledger`, four words a cell: the height when the cell was last entered, the thickness of
+    /// loose sediment, and the sums of all lowering and of all raising so far (height units). Cells
+    /// are entered after every step of every stage.
     Ledger,
     /// The ledger's sediment is told apart from bedrock.
     Sediment,
@@ -182,14 +202,16 @@ pub enum Layer {
     PassedOn,
     /// `uplift`: how much of what a stage raises a land by a vertex rises, 0 to 65536 for 0 to 1.
     Uplift,
-    /// `surface` and `area`: the water level, and how many vertices' rain passes, as an earlier part of the run left them.
+    /// `surface` and `area`: the water level, and how many vertices' rain passes, as an earlier
+    /// part of the run left them.
     Water,
     /// `surface` and `area` are of use to a later part of the run.
     WaterOn,
 }
 
 impl Layer {
-    /// The layers that are fractions and can be painted: their names, and the word that stages take for granted where there is none.
+    /// The layers that are fractions and can be painted: their names, and the word that stages take
+    /// for granted where there is none.
     pub const PAINTED: [(&'static str, Layer, i32); 4] = [
         ("rain", Layer::Rain, 65536),
         ("hardness", Layer::Hardness, 0),
@@ -200,8 +222,8 @@ impl Layer {
 
 /// A set of layers.
 ///
-/// A stage binds each layer that it can use. It binds one that does not exist as a buffer of a single word
-/// ([`crate::plan::Shape::Absent`]).
+/// A stage binds each layer that it can use. It binds one that does not exist as a buffer of a
+/// single word ([`crate::plan::Shape::Absent`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers(u16);
 

@@ -15,7 +15,10 @@ impl<'a> Table<'a> {
         let before = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place: before, object }),
-            None => Err(Error::param(format!("{before}{}: expected a table of keys and values", shown(value)))),
+            None => Err(Error::param(format!(
+                "{before}{}: expected a table of keys and values",
+                shown(value)
+            ))),
         }
     }
 
@@ -41,14 +44,25 @@ impl<'a> Table<'a> {
     }
 
     /// The error for a value that is not allowed.
-    pub(crate) fn wrong(&self, key: &str, value: &serde_json::Value, allowed: impl Into<String>) -> Error {
+    pub(crate) fn wrong(
+        &self,
+        key: &str,
+        value: &serde_json::Value,
+        allowed: impl Into<String>,
+    ) -> Error {
         let invalid = Invalid::value(key, shown(value), allowed);
         let message = format!("{}{}", self.place, invalid.message);
         invalid.saying(message).into()
     }
 
     /// The error for a word that is not in the list for its key.
-    pub(crate) fn unlisted<'b>(&self, key: &str, what: &str, given: &str, known: impl Iterator<Item = &'b str>) -> Error {
+    pub(crate) fn unlisted<'b>(
+        &self,
+        key: &str,
+        what: &str,
+        given: &str,
+        known: impl Iterator<Item = &'b str>,
+    ) -> Error {
         let invalid = unknown(what, given, known).about(key);
         let message = format!("{}{key} = {}", self.place, invalid.message);
         invalid.saying(message).into()
@@ -93,22 +107,30 @@ impl<'a> Table<'a> {
     pub(crate) fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
         match self.get(key) {
             None => Ok(None),
-            Some(v) => match v.as_array().map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>()).as_deref() {
+            Some(v) => match v
+                .as_array()
+                .map(|a| a.iter().map(|v| v.as_f64()).collect::<Vec<_>>())
+                .as_deref()
+            {
                 Some([Some(a), Some(b)]) if a < b => Ok(Some((*a, *b))),
                 _ => Err(self.wrong(key, v, "two numbers, the lower first, such as [0, 1200]")),
             },
         }
     }
 
-    /// A seed: any whole number of 64 bits. TOML has none larger than 2⁶³ − 1, so a text is taken as well.
+    /// A seed: any whole number of 64 bits. TOML has none larger than 2⁶³ − 1, so a text is taken
+    /// as well.
     pub(crate) fn seed(&self) -> Result<Option<u64>> {
         match self.get("seed") {
             None => Ok(None),
             Some(v) => match unsigned(v).or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
                 Some(seed) => Ok(Some(seed)),
-                None => {
-                    Err(self.wrong("seed", v, "a whole number, 0 to 18446744073709551615 (in quotes above 9223372036854775807)"))
-                }
+                None => Err(self.wrong(
+                    "seed",
+                    v,
+                    "a whole number, 0 to 18446744073709551615 (in \
+                     quotes above 9223372036854775807)",
+                )),
             },
         }
     }
@@ -122,7 +144,8 @@ pub(crate) fn whole(value: &serde_json::Value) -> Option<i64> {
 /// The same for the numbers of seeds.
 fn unsigned(value: &serde_json::Value) -> Option<u64> {
     const END: f64 = 18_446_744_073_709_551_616.0;
-    let float = || value.as_f64().filter(|v| v.fract() == 0.0 && (0.0..END).contains(v)).map(|v| v as u64);
+    let float =
+        || value.as_f64().filter(|v| v.fract() == 0.0 && (0.0..END).contains(v)).map(|v| v as u64);
     value.as_u64().or_else(float)
 }
 
@@ -135,15 +158,17 @@ pub(crate) fn with_integers(value: &serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// JSON has no numbers that are not finite. Each becomes a table with this key alone, which nothing in a recipe takes, so that
-/// errors can show it.
+/// JSON has no numbers that are not finite. Each becomes a table with this key alone, which nothing
+/// in a recipe takes, so that errors can show it.
 const NOT_FINITE: &str = "not finite";
 
 /// Puts the numbers that are not finite back into what serde made of a TOML text.
 pub(crate) fn restore_not_finite(value: &mut serde_json::Value, written: &toml::Value) {
     use serde_json::Value::{Array, Object};
     match (value, written) {
-        (value, toml::Value::Float(v)) if !v.is_finite() => *value = serde_json::json!({ NOT_FINITE: v.to_string() }),
+        (value, toml::Value::Float(v)) if !v.is_finite() => {
+            *value = serde_json::json!({ NOT_FINITE: v.to_string() })
+        }
         (Array(values), toml::Value::Array(written)) => {
             values.iter_mut().zip(written).for_each(|(v, w)| restore_not_finite(v, w));
         }
@@ -164,7 +189,9 @@ pub(crate) fn not_finite(value: &serde_json::Value) -> Option<f64> {
 pub(crate) fn shown(value: &serde_json::Value) -> String {
     match (value, value.get(NOT_FINITE).and_then(|v| v.as_str())) {
         (_, Some(number)) => number.into(),
-        (serde_json::Value::Array(values), _) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(",")),
+        (serde_json::Value::Array(values), _) => {
+            format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(","))
+        }
         _ => value.to_string(),
     }
 }

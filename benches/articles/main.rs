@@ -1,6 +1,7 @@
 //! The tables that three of the articles print, measured again, with the articles' figures.
 //!
-//! `cargo bench --bench articles -- droplets`; `-- --help` lists the options. See `benches/README.md`.
+//! `cargo bench --bench articles -- droplets`; `-- --help` lists the options. See
+//! `benches/README.md`.
 
 mod tables;
 

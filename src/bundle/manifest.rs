@@ -1,4 +1,5 @@
-//! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or the place.
+//! The manifest: what the files of a bundle hold. Nothing in it depends on the device, the day or
+//! the place.
 
 use super::{MANIFEST, PREVIEW, TimelapseOptions};
 use crate::io::FilmFormat;
@@ -27,7 +28,8 @@ pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
     #[cfg(all(feature = "internals", feature = "classic"))]
     if job.is_classic() {
         manifest["classic"] = json!(
-            "the stages that say sequential were made by the published sequential algorithms in floats: other machines may make other bytes"
+            "the stages that say sequential were made by the published sequential algorithms in \
+             floats: other machines may make other bytes"
         );
     }
     if let Some(level) = recipe.output.sea_level_m {
@@ -82,10 +84,14 @@ fn stage(s: &StageReport) -> Value {
     entry
 }
 
-/// The land of each level, the coarsest first: its size, the digest of its heights, and how far it is from the last one's.
+/// The land of each level, the coarsest first: its size, the digest of its heights, and how far it
+/// is from the last one's.
 fn levels(outcome: &Outcome) -> Value {
     let distances = outcome.level_distances();
-    let relief = outcome.map("height").map(|map| map.min_max()).map_or(0.0, |(low, high)| f64::from(high - low));
+    let relief = outcome
+        .map("height")
+        .map(|map| map.min_max())
+        .map_or(0.0, |(low, high)| f64::from(high - low));
     let level = |(land, (level, rms_m, digest)): (&Level, &(i32, f64, String))| {
         json!({
             "level": level, "width": land.window.width, "height": land.window.height, "origin": land.window.origin,
@@ -96,28 +102,41 @@ fn levels(outcome: &Outcome) -> Value {
     outcome.levels.iter().zip(&distances).map(level).collect()
 }
 
-/// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or in that of its time-lapse.
+/// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or
+/// in that of its time-lapse.
 pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
     let old: Value = serde_json::from_slice(&text).unwrap_or_default();
     if old["schema"] != 1 || !old["thalweg"].is_string() {
         return vec![];
     }
-    // A name, or one in the folder of the program, and not any path: what lies elsewhere is not that run's.
+    // A name, or one in the folder of the program, and not any path: what lies elsewhere is not
+    // that run's.
     let program = old["program"]["name"].as_str().filter(|name| name.parse::<Engine>().is_ok());
     let plain = |name: &&str| {
-        let name = program.and_then(|program| name.strip_prefix(program)?.strip_prefix('/')).unwrap_or(name);
+        let name = program
+            .and_then(|program| name.strip_prefix(program)?.strip_prefix('/'))
+            .unwrap_or(name);
         Path::new(name).file_name().is_some_and(|last| last == name)
     };
-    let lists = [&old["maps"], &old["textures"], &old["vectors"], &old["dungeons"], &old["program"]["files"]];
+    let lists = [
+        &old["maps"],
+        &old["textures"],
+        &old["vectors"],
+        &old["dungeons"],
+        &old["program"]["files"],
+    ];
     let many = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());
-    let single = [&old["preview"], &old["tileset"], &old["weights"]["file"], &old["timelapse"]["file"]];
-    let names = many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
+    let single =
+        [&old["preview"], &old["tileset"], &old["weights"]["file"], &old["timelapse"]["file"]];
+    let names =
+        many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
     let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;
     let usual = TimelapseOptions::of(count, 1, FilmFormat::Apng);
     let pictures = usual.folder.as_ref().map(|name| folder.join(name));
-    let there = pictures.is_some_and(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
+    let there =
+        pictures.is_some_and(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
     if there && old["timelapse"]["folder"] == json!(usual.folder) {
         files.extend((0..count).filter_map(|n| usual.numbered(n)).map(|name| folder.join(name)));
     }

@@ -16,7 +16,10 @@ pub use verify::{Checked, verify};
 use crate::error::{Error, Result};
 use crate::field::{self, Decode, Field};
 use crate::io::engine::{Engine, Land, README};
-use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture, encode_within};
+use crate::io::{
+    Encoded, MapFormat, Stored, encode_colours, encode_layers, encode_numbers, encode_picture,
+    encode_within,
+};
 use crate::job::{Event, Job, Outcome};
 use crate::map::{Georef, Map};
 use crate::recipe::{Output, Recipe};
@@ -59,7 +62,8 @@ pub struct Bundle {
     pub encoding_seconds: f64,
 }
 
-/// The names of the files that a bundle has, but for its dungeons, whose number is known when the run has ended.
+/// The names of the files that a bundle has, but for its dungeons, whose number is known when the
+/// run has ended.
 pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<String> {
     let output = &recipe.output;
     let mut names: Vec<String> = output.maps.iter().map(|name| output.file_of(name)).collect();
@@ -84,8 +88,8 @@ fn weights(format: &str) -> String {
 }
 
 impl Folder {
-    /// A folder for a bundle. With `replace` the files of an earlier run are replaced, and those that the new one does not have
-    /// are removed.
+    /// A folder for a bundle. With `replace` the files of an earlier run are replaced, and those
+    /// that the new one does not have are removed.
     pub fn for_bundle(root: impl Into<PathBuf>, replace: bool) -> Self {
         let root = root.into();
         let earlier = if replace { manifest::listed(&root) } else { vec![] };
@@ -94,12 +98,17 @@ impl Folder {
         folder
     }
 
-    /// Refuses what the bundle of a recipe would overwrite, before any work is done. Touches nothing.
+    /// Refuses what the bundle of a recipe would overwrite, before any work is done. Touches
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Output`] for files that exist or cannot be replaced, and for pictures left from a longer time-lapse, which
-    /// players would show with the new ones.
-    pub fn announce_bundle(&mut self, recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Result<()> {
+    /// [`Error::Output`] for files that exist or cannot be replaced, and for pictures left from a
+    /// longer time-lapse, which players would show with the new ones.
+    pub fn announce_bundle(
+        &mut self,
+        recipe: &Recipe,
+        timelapse: Option<&TimelapseOptions>,
+    ) -> Result<()> {
         timelapse.map_or(Ok(()), |timelapse| self.refuse_leftovers(timelapse))?;
         self.announce(&names(recipe, timelapse))
     }
@@ -109,25 +118,33 @@ impl Folder {
     /// # Errors
     /// [`Error::Output`] with the first of them.
     pub fn refuse_leftovers(&self, timelapse: &TimelapseOptions) -> Result<()> {
-        let (Some(name), Some(pictures)) = (timelapse.next(), &timelapse.folder) else { return Ok(()) };
+        let (Some(name), Some(pictures)) = (timelapse.next(), &timelapse.folder) else {
+            return Ok(());
+        };
         if !self.has_foreign(&name) {
             return Ok(());
         }
-        let what =
-            format!("is left from a longer time-lapse; remove the folder {}, or give another", self.path(pictures).display());
-        Err(Error::output(self.path(&name), std::io::Error::new(std::io::ErrorKind::AlreadyExists, what)))
+        let what = format!(
+            "is left from a longer time-lapse; remove the folder {}, or give another",
+            self.path(pictures).display()
+        );
+        Err(Error::output(
+            self.path(&name),
+            std::io::Error::new(std::io::ErrorKind::AlreadyExists, what),
+        ))
     }
 }
 
 impl Job {
-    /// Runs every stage and stores a bundle: the maps of the recipe's output, its picture, textures and dungeons, and last the
-    /// manifest, which says what they hold. With a time-lapse, the job's [`Job::frames`] are its own.
+    /// Runs every stage and stores a bundle: the maps of the recipe's output, its picture, textures
+    /// and dungeons, and last the manifest, which says what they hold. With a time-lapse, the job's
+    /// [`Job::frames`] are its own.
     ///
     /// The bundle is the same bytes on every device, but for the light of pictures.
     ///
     /// # Errors
-    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored; [`Error::Param`] for a size that the recipe's program does not
-    /// take. A [`Folder`] and a [`Zip`] then hold nothing.
+    /// As [`Job::run`]; [`Error::Output`] for a file that cannot be stored; [`Error::Param`] for a
+    /// size that the recipe's program does not take. A [`Folder`] and a [`Zip`] then hold nothing.
     pub fn run_into(
         &self,
         sink: &mut dyn Sink,
@@ -163,13 +180,23 @@ impl Job {
         let run_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         sink.withdraw(MANIFEST)?;
-        let mut warnings: Vec<String> = self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
+        let mut warnings: Vec<String> =
+            self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
         let (settings, found) = (outcome.recipe.water.as_ref(), outcome.water.as_ref());
-        if let Some(warning) = settings.and_then(|water| water.warning(outcome.scale.spacing_m, found)) {
+        if let Some(warning) =
+            settings.and_then(|water| water.warning(outcome.scale.spacing_m, found))
+        {
             watch(Event::Warning(&warning))?;
             warnings.push(warning);
         }
-        let mut bundle = Writer { job: self, outcome: &outcome, sink, files: vec![], quantised: vec![], encoding_seconds: 0.0 };
+        let mut bundle = Writer {
+            job: self,
+            outcome: &outcome,
+            sink,
+            files: vec![],
+            quantised: vec![],
+            encoding_seconds: 0.0,
+        };
         let mut manifest = manifest::of(self, &outcome);
         manifest["maps"] = bundle.maps_and_preview(&mut warnings, watch)?.into();
         if self.recipe().biomes().is_some() {
@@ -193,12 +220,23 @@ impl Job {
         self.cancel().check()?;
         let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
         let removed = sink.clear(&self.inputs())?;
-        let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(MANIFEST, e.into()))?;
+        let text = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| Error::output(MANIFEST, e.into()))?;
         files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
         sink.keep()?;
         let output_seconds = begun.elapsed().as_secs_f64();
         let timelapse = pictures;
-        Ok(Bundle { outcome, files, timelapse, removed, quantised, warnings, run_seconds, output_seconds, encoding_seconds })
+        Ok(Bundle {
+            outcome,
+            files,
+            timelapse,
+            removed,
+            quantised,
+            warnings,
+            run_seconds,
+            output_seconds,
+            encoding_seconds,
+        })
     }
 
     /// The program whose files the recipe asks for.
@@ -215,7 +253,8 @@ impl Job {
         self.engine()?.map_or(Ok(()), |engine| engine.check(window.width, window.height))
     }
 
-    /// Refuses formats that cannot say that cells have no value, where the input has some without a height.
+    /// Refuses formats that cannot say that cells have no value, where the input has some without a
+    /// height.
     ///
     /// # Errors
     /// [`Error::Param`] with the first such file.
@@ -224,14 +263,16 @@ impl Job {
         let whole = |name: &&String| {
             let decode = field::find(name).map(|field| field.decode);
             let format = MapFormat::from_path(Path::new(&output.file_of(name))).ok();
-            !matches!(decode, Some(Decode::Number | Decode::Colour)) && format.is_some_and(MapFormat::is_quantised)
+            !matches!(decode, Some(Decode::Number | Decode::Colour))
+                && format.is_some_and(MapFormat::is_quantised)
         };
         match output.maps.iter().find(whole).filter(|_| missing > 0) {
             None => Ok(()),
             Some(name) => {
                 let file = output.file_of(name);
                 let message = format!(
-                    "output: {file} cannot say that {missing} cells of the input have no height: allowed tif, exr, npy, asc, hgt and r32; or give \
+                    "output: {file} cannot say that {missing} cells of the input have no height: \
+                     allowed tif, exr, npy, asc, hgt and r32; or give \
                      these cells a height with nodata_m"
                 );
                 Err(crate::error::Invalid::of("format", file, "tif, exr, npy, asc, hgt, r32")
@@ -252,8 +293,8 @@ impl Job {
     }
 }
 
-/// A map of a field as a file of a bundle. `palette` has the colours of biomes, `range_m` the heights that the ends of 16 bits stand for, `missing` the
-/// cells without a value.
+/// A map of a field as a file of a bundle. `palette` has the colours of biomes, `range_m` the
+/// heights that the ends of 16 bits stand for, `missing` the cells without a value.
 ///
 /// # Errors
 /// [`Error::Param`] for a format that cannot hold the field.
@@ -285,7 +326,9 @@ fn known_range(map: &Map, missing: &[usize]) -> (f32, f32) {
     let mut known = vec![true; map.data.len()];
     missing.iter().for_each(|at| known[*at] = false);
     let known = map.data.iter().zip(known).filter(|(_, known)| *known).map(|(value, _)| *value);
-    known.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+    known.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// A bundle being stored.
@@ -310,10 +353,12 @@ impl EncodedMap {
     fn of(outcome: &Outcome, name: &str, palette: &[[u8; 3]]) -> Result<Self> {
         let output = &outcome.recipe.output;
         let map = outcome.map(name)?;
-        let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
+        let field =
+            field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
         let file = output.file_of(name);
         let format = MapFormat::from_path(Path::new(&file))?;
-        let encoded = encode_field(field, &map, format, palette, output.range_m, outcome.missing())?;
+        let encoded =
+            encode_field(field, &map, format, palette, output.range_m, outcome.missing())?;
         let (min, max) = known_range(&map, outcome.missing());
         let mut entry = json!({
             "name": name, "file": file, "unit": field.unit, "bytes": null, "blake3": null, "min": min, "max": max,
@@ -327,7 +372,8 @@ impl EncodedMap {
 }
 
 impl Writer<'_> {
-    /// Stores the maps and the preview, if the recipe has one, and returns the maps' entries in the manifest.
+    /// Stores the maps and the preview, if the recipe has one, and returns the maps' entries in the
+    /// manifest.
     fn maps_and_preview(
         &mut self,
         warnings: &mut Vec<String>,
@@ -335,7 +381,8 @@ impl Writer<'_> {
     ) -> Result<Vec<serde_json::Value>> {
         let outcome = self.outcome;
         let output = &outcome.recipe.output;
-        let biomes = outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
+        let biomes =
+            outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
         let encode = |names: &[String]| -> Vec<Result<EncodedMap>> {
             names.par_iter().map(|name| EncodedMap::of(outcome, name, &palette)).collect()
@@ -370,7 +417,11 @@ impl Writer<'_> {
         let mut entries = vec![];
         for map in maps {
             self.job.cancel().check()?;
-            let EncodedMap { mut entry, encoded: Encoded { bytes, quantised, warnings: more }, stopped } = map?;
+            let EncodedMap {
+                mut entry,
+                encoded: Encoded { bytes, quantised, warnings: more },
+                stopped,
+            } = map?;
             let name = entry["name"].as_str().unwrap_or_default().to_string();
             for warning in more {
                 // What holds for all maps is said of the first.
@@ -390,7 +441,8 @@ impl Writer<'_> {
             if stopped > 0 {
                 entry["stopped_cells"] = json!(stopped);
                 let warning = format!(
-                    "{name}: {stopped} cells are at the highest or lowest value that the map can hold; their true values may lie beyond"
+                    "{name}: {stopped} cells are at the highest or lowest value that the map can \
+                     hold; their true values may lie beyond"
                 );
                 watch(Event::Warning(&warning))?;
                 warnings.push(warning);
@@ -408,8 +460,9 @@ impl Writer<'_> {
             self.job.cancel().check()?;
             let name = texture(n + 1);
             let picture = RgbaImage::from_raw(map.width, map.height, map.rgba.clone());
-            let picture =
-                picture.ok_or_else(|| Error::param(format!("{name}: too few bytes for {}x{}", map.width, map.height)))?;
+            let picture = picture.ok_or_else(|| {
+                Error::param(format!("{name}: too few bytes for {}x{}", map.width, map.height))
+            })?;
             let file = self.sink.put(&name, &encode_picture(picture)?)?;
             entries.push(json!({ "file": name, "biomes": map.biomes, "bytes": file.bytes, "blake3": file.blake3 }));
             self.files.push(file);
@@ -417,9 +470,13 @@ impl Writer<'_> {
         Ok(entries)
     }
 
-    /// Stores the weights of all biomes and adds their entry to the manifest, if the recipe asks for them.
+    /// Stores the weights of all biomes and adds their entry to the manifest, if the recipe asks
+    /// for them.
     fn weights(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
-        let (Some(format), Some(all)) = (self.outcome.recipe.weights(), &self.outcome.weights) else { return Ok(()) };
+        let (Some(format), Some(all)) = (self.outcome.recipe.weights(), &self.outcome.weights)
+        else {
+            return Ok(());
+        };
         self.job.cancel().check()?;
         let encoding = Instant::now();
         let name = weights(format);
@@ -427,20 +484,23 @@ impl Writer<'_> {
         let bytes = encode_layers([all.width, all.height], &all.biomes, &all.values, format)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         let file = self.sink.put(&name, &bytes)?;
-        manifest["weights"] =
-            json!({ "file": name, "biomes": all.biomes, "total": 65535, "bytes": file.bytes, "blake3": file.blake3 });
+        manifest["weights"] = json!({ "file": name, "biomes": all.biomes, "total": 65535, "bytes": file.bytes, "blake3": file.blake3 });
         self.files.push(file);
         Ok(())
     }
 
-    /// Stores the files of rivers, lakes, basins and points, and of splines, and adds them to the manifest, if the recipe asks for them.
+    /// Stores the files of rivers, lakes, basins and points, and of splines, and adds them to the
+    /// manifest, if the recipe asks for them.
     fn vectors(
         &mut self,
         manifest: &mut serde_json::Value,
         warnings: &mut Vec<String>,
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<()> {
-        let (Some(settings), Some(vectors)) = (&self.outcome.recipe.water, &self.outcome.vectors) else { return Ok(()) };
+        let (Some(settings), Some(vectors)) = (&self.outcome.recipe.water, &self.outcome.vectors)
+        else {
+            return Ok(());
+        };
         let encoding = Instant::now();
         let map = self.outcome.map("height")?;
         let mut files = vec![];
@@ -448,12 +508,20 @@ impl Writer<'_> {
             self.job.cancel().check()?;
             files.extend(crate::io::vector::encode(vectors, &map, *format)?);
         }
-        files.extend(settings.splines.iter().map(|program| crate::io::splines::encode(vectors, &map, *program)));
-        let unnamed = |g: &&Georef| g.epsg.is_none() && g.keys.is_some() && crate::io::crs::system(g).is_none();
+        files.extend(
+            settings
+                .splines
+                .iter()
+                .map(|program| crate::io::splines::encode(vectors, &map, *program)),
+        );
+        let unnamed = |g: &&Georef| {
+            g.epsg.is_none() && g.keys.is_some() && crate::io::crs::system(g).is_none()
+        };
         if let Some(georef) = map.georef.as_ref().filter(unnamed) {
             let name = georef.name().unwrap_or_else(|| "which has no name".into());
             let warning = format!(
-                "the coordinate system, {name}, has no code, and its text does not follow from the keys of the GeoTIFF; so files of rivers do not \
+                "the coordinate system, {name}, has no code, and its text does not follow from the \
+                 keys of the GeoTIFF; so files of rivers do not \
                  name it; it is that of the maps"
             );
             watch(Event::Warning(&warning))?;
@@ -483,7 +551,9 @@ impl Writer<'_> {
         let mut entries = vec![];
         for entrances in self.outcome.entrances.chunks(256) {
             self.job.cancel().check()?;
-            let make = |e: &Entrance| Ok((named(e), encode(&placing.generator.make(e.seed, Rooms::standard())?, format)?));
+            let make = |e: &Entrance| {
+                Ok((named(e), encode(&placing.generator.make(e.seed, Rooms::standard())?, format)?))
+            };
             let encoded = entrances.par_iter().map(make).collect::<Result<Vec<_>>>()?;
             let stored = self.sink.put_all(encoded)?;
             for (entrance, file) in entrances.iter().zip(&stored) {
@@ -519,9 +589,17 @@ impl Writer<'_> {
         let height = outcome.map("height")?;
         let others: Vec<&String> = names.iter().filter(|name| *name != "height").collect();
         let maps = others.iter().map(|name| outcome.map(name)).collect::<Result<Vec<_>>>()?;
-        let layers: Vec<(&str, &Map)> = others.iter().map(|name| name.as_str()).zip(&maps).collect();
-        let textures: Vec<(&[String], &[u8])> = outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
-        let land = Land { height: &height, range_m: *range_m, sea_level_m: *sea_level_m, textures: &textures, layers: &layers };
+        let layers: Vec<(&str, &Map)> =
+            others.iter().map(|name| name.as_str()).zip(&maps).collect();
+        let textures: Vec<(&[String], &[u8])> =
+            outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
+        let land = Land {
+            height: &height,
+            range_m: *range_m,
+            sea_level_m: *sea_level_m,
+            textures: &textures,
+            layers: &layers,
+        };
         let (files, more) = engine.export(&outcome.recipe.name, &land)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         for warning in more {
@@ -529,7 +607,10 @@ impl Writer<'_> {
             watch(Event::Warning(&warning))?;
             warnings.push(warning);
         }
-        let files: Vec<_> = files.into_iter().map(|(name, bytes)| (format!("{}/{name}", engine.name()), bytes)).collect();
+        let files: Vec<_> = files
+            .into_iter()
+            .map(|(name, bytes)| (format!("{}/{name}", engine.name()), bytes))
+            .collect();
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         self.sink.announce(&names)?;
         let stored = self.sink.put_all(files)?;
@@ -547,11 +628,17 @@ impl Outcome {
     /// [`Error::Param`] for maps that contradict each other.
     pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
-        let style = Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
-        let others =
-            output.colour.maps().iter().chain(&["water", "river_width"]).filter(|name| self.names().any(|known| known == **name));
+        let style =
+            Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
+        let others = output
+            .colour
+            .maps()
+            .iter()
+            .chain(&["water", "river_width"])
+            .filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
-        let other = |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
+        let other =
+            |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         let mut drawn = picture(output, &self.map("height")?, other, &style)?;
         // Outside the land there is paper.
         for at in self.missing() {

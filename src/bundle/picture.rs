@@ -10,7 +10,12 @@ use image::RgbImage;
 ///
 /// # Errors
 /// [`crate::Error::Param`] for maps of different sizes.
-pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option<&'a Map>, style: &Style) -> Result<RgbImage> {
+pub fn picture<'a>(
+    output: &Output,
+    height: &Map,
+    other: impl Fn(&str) -> Option<&'a Map>,
+    style: &Style,
+) -> Result<RgbImage> {
     let mut picture = match output.colour {
         Colour::Height => shaded(height, style),
         Colour::Biomes => match other("biome_colour") {
@@ -19,7 +24,8 @@ pub fn picture<'a>(output: &Output, height: &Map, other: impl Fn(&str) -> Option
             None => shaded(height, style),
         },
         Colour::Ground => {
-            let [flow, wear, deposit, sediment, beach] = ["flow", "wear", "deposit", "sediment", "beach"].map(&other);
+            let [flow, wear, deposit, sediment, beach] =
+                ["flow", "wear", "deposit", "sediment", "beach"].map(&other);
             ground(height, &Ground { flow, wear, deposit, sediment, beach }, style)?
         }
     };

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Where the files of a run go. Names are relative, with `/` between folders.
 pub trait Sink {
-    /// Learns which files will come, before the work begins, and refuses those that cannot be stored. Stores nothing.
+    /// Learns which files will come, before the work begins, and refuses those that cannot be
+    /// stored. Stores nothing.
     ///
     /// # Errors
     /// [`Error::Output`] for a file that cannot be stored, [`Error::Param`] for two of one name.
@@ -68,7 +69,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Removes the files of an earlier run that this one has neither stored nor read, and says which.
+    /// Removes the files of an earlier run that this one has neither stored nor read, and says
+    /// which.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -86,7 +88,8 @@ pub trait Sink {
     }
 }
 
-/// Files in memory, by name. A run that fails may leave some of its files; the next one begins with none.
+/// Files in memory, by name. A run that fails may leave some of its files; the next one begins with
+/// none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// The files.
@@ -105,8 +108,9 @@ impl Sink for Memory {
     }
 }
 
-/// A ZIP archive, written to a file or to memory when all files are there: a run that fails writes nothing. Until then they are in
-/// memory. Files are stored as they are, since maps hardly compress; the same files give the same bytes.
+/// A ZIP archive, written to a file or to memory when all files are there: a run that fails writes
+/// nothing. Until then they are in memory. Files are stored as they are, since maps hardly
+/// compress; the same files give the same bytes.
 pub struct Zip<W: Write + Seek> {
     to: Option<W>,
     files: Memory,
@@ -161,11 +165,16 @@ impl<W: Write + Seek> Archive<W> {
     }
 }
 
-/// Writes the archive of a bundle that lies in a folder: the bytes that [`Zip`] has for the same files.
+/// Writes the archive of a bundle that lies in a folder: the bytes that [`Zip`] has for the same
+/// files.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that is missing, [`Error::Output`] with the system's reason.
-pub fn archive<'a>(folder: &Path, names: impl Iterator<Item = &'a str>, to: impl Write + Seek) -> Result<()> {
+pub fn archive<'a>(
+    folder: &Path,
+    names: impl Iterator<Item = &'a str>,
+    to: impl Write + Seek,
+) -> Result<()> {
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     let mut archive = Archive(zip::ZipWriter::new(to));
@@ -178,7 +187,8 @@ pub fn archive<'a>(folder: &Path, names: impl Iterator<Item = &'a str>, to: impl
     archive.finish()
 }
 
-/// A folder on disk. Each file appears whole or not at all, and what was stored is removed again unless [`Sink::keep`] is called.
+/// A folder on disk. Each file appears whole or not at all, and what was stored is removed again
+/// unless [`Sink::keep`] is called.
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
@@ -188,11 +198,13 @@ pub struct Folder {
     files: Files,
     /// What was announced last.
     announced: Vec<String>,
-    /// Locked while this run writes here. The system frees it when the process ends, however it ends.
+    /// Locked while this run writes here. The system frees it when the process ends, however it
+    /// ends.
     lock: Option<File>,
 }
 
-/// What is locked so that one run at a time writes to a folder: the folder itself, which leaves no file behind.
+/// What is locked so that one run at a time writes to a folder: the folder itself, which leaves no
+/// file behind.
 #[cfg(unix)]
 fn open_to_lock(folder: &Path) -> std::io::Result<File> {
     File::open(folder)
@@ -205,9 +217,17 @@ fn open_to_lock(folder: &Path) -> std::io::Result<File> {
 }
 
 impl Folder {
-    /// A folder, which is made before the first file. With `replace` files that exist are replaced, else they are refused.
+    /// A folder, which is made before the first file. With `replace` files that exist are replaced,
+    /// else they are refused.
     pub fn new(root: impl Into<PathBuf>, replace: bool) -> Self {
-        Self { root: root.into(), replace, earlier: vec![], files: Files::default(), announced: vec![], lock: None }
+        Self {
+            root: root.into(),
+            replace,
+            earlier: vec![],
+            files: Files::default(),
+            announced: vec![],
+            lock: None,
+        }
     }
 
     /// The path of a file.
@@ -220,7 +240,8 @@ impl Folder {
         &mut self.files
     }
 
-    /// Says which files an earlier run has left, so that [`Sink::clear`] removes those that are out of date.
+    /// Says which files an earlier run has left, so that [`Sink::clear`] removes those that are out
+    /// of date.
     pub(super) fn set_earlier(&mut self, files: Vec<PathBuf>) {
         self.earlier = files;
     }
@@ -231,22 +252,34 @@ impl Folder {
         path.exists() && !self.earlier.contains(&path)
     }
 
-    /// Removes what a run that was killed had begun to write: of the files of this run and of the earlier one. The folder is locked.
+    /// Removes what a run that was killed had begun to write: of the files of this run and of the
+    /// earlier one. The folder is locked.
     fn remove_pending(&self) -> Result<()> {
-        let paths: BTreeSet<PathBuf> =
-            self.announced.iter().map(|name| self.path(name)).chain(self.earlier.iter().cloned()).collect();
+        let paths: BTreeSet<PathBuf> = self
+            .announced
+            .iter()
+            .map(|name| self.path(name))
+            .chain(self.earlier.iter().cloned())
+            .collect();
         let folders: BTreeSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
-        let begun: BTreeSet<PathBuf> =
-            paths.iter().filter_map(|path| Some(path.with_file_name(pending_stem(path.file_name()?)))).collect();
+        let begun: BTreeSet<PathBuf> = paths
+            .iter()
+            .filter_map(|path| Some(path.with_file_name(pending_stem(path.file_name()?))))
+            .collect();
         for folder in folders {
-            let Ok(entries) = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {
+            let Ok(entries) = std::fs::read_dir(if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            }) else {
                 continue;
             };
             for entry in entries.flatten() {
                 let name = entry.file_name();
                 let whole = name.to_str().and_then(pending_of).map(|whole| folder.join(whole));
                 if whole.is_some_and(|whole| begun.contains(&whole)) {
-                    std::fs::remove_file(entry.path()).map_err(|e| Error::output(entry.path(), e))?;
+                    std::fs::remove_file(entry.path())
+                        .map_err(|e| Error::output(entry.path(), e))?;
                 }
             }
         }
@@ -256,7 +289,9 @@ impl Folder {
     /// Makes the folders that a file lies in, below the root.
     fn make_parent(&mut self, path: &Path) -> Result<()> {
         match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => self.files.make_folder(parent),
+            Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+                self.files.make_folder(parent)
+            }
             _ => Ok(()),
         }
     }
@@ -276,8 +311,12 @@ impl Sink for Folder {
             match file.try_lock() {
                 Ok(()) => self.lock = Some(file),
                 Err(TryLockError::WouldBlock) => {
-                    let what = "another run is writing to this folder; wait for it, or give another folder";
-                    return Err(Error::output(&self.root, std::io::Error::new(ErrorKind::ResourceBusy, what)));
+                    let what = "another run is writing to this folder; wait for it, or give \
+                                another folder";
+                    return Err(Error::output(
+                        &self.root,
+                        std::io::Error::new(ErrorKind::ResourceBusy, what),
+                    ));
                 }
                 // Some network drives have no locks.
                 Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
@@ -300,7 +339,8 @@ impl Sink for Folder {
     }
 
     fn put_all(&mut self, files: Vec<(String, Vec<u8>)>) -> Result<Vec<Stored>> {
-        let files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(name, bytes)| (self.path(&name), bytes)).collect();
+        let files: Vec<(PathBuf, Vec<u8>)> =
+            files.into_iter().map(|(name, bytes)| (self.path(&name), bytes)).collect();
         files.iter().try_for_each(|(path, _)| self.make_parent(path))?;
         self.files.write_many(&files)
     }

@@ -31,15 +31,23 @@ impl Job {
     /// Why the bundle of the job cannot be made by tiles; none if it can.
     pub fn untileable(&self) -> Option<String> {
         let output = &self.recipe().output;
-        let is_water = |name: &String| field::find(name).is_some_and(|field| field.origin == Origin::Water);
+        let is_water =
+            |name: &String| field::find(name).is_some_and(|field| field.origin == Origin::Water);
         let what = match () {
-            () if output.format != "tif" => format!("output.format is {:?}; only tif is written block by block", output.format),
+            () if output.format != "tif" => {
+                format!("output.format is {:?}; only tif is written block by block", output.format)
+            }
             () if output.program.is_some() => "output.program is given; its files are whole".into(),
-            () if self.recipe().biomes().is_some() => "the recipe has biomes; their textures are of whole lands".into(),
-            () if output.maps.iter().any(is_water) => "maps of water are asked for; drainage depends on all of the land".into(),
+            () if self.recipe().biomes().is_some() => {
+                "the recipe has biomes; their textures are of whole lands".into()
+            }
+            () if output.maps.iter().any(is_water) => {
+                "maps of water are asked for; drainage depends on all of the land".into()
+            }
             #[cfg(feature = "dungeon")]
             () if self.recipe().dungeons.is_some() => {
-                "the recipe has dungeons; their files are made with a part of the land, `--part`".into()
+                "the recipe has dungeons; their files are made with a part of the land, `--part`"
+                    .into()
             }
             () if self.recipe().water.as_ref().is_some_and(crate::water::Settings::has_vectors) => {
                 "vectors of water are asked for; drainage depends on all of the land".into()
@@ -51,14 +59,16 @@ impl Job {
 }
 
 impl Tiles {
-    /// Makes a level of the land on the device of its job and stores the bundle: each map of the recipe's output as a cloud-optimised GeoTIFF, a
-    /// picture, and last the manifest. The values are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics of stages and levels and
-    /// no digests of words, which are of whole lands. The picture is of the finest level with at most 2050 cells a side, or of the coarsest; where
-    /// that has more than 8200 there is none.
+    /// Makes a level of the land on the device of its job and stores the bundle: each map of the
+    /// recipe's output as a cloud-optimised GeoTIFF, a picture, and last the manifest. The values
+    /// are those of [`Job::run_into`]. The manifest says `"by_tiles": true`; it has no statistics
+    /// of stages and levels and no digests of words, which are of whole lands. The picture is of
+    /// the finest level with at most 2050 cells a side, or of the coarsest; where that has more
+    /// than 8200 there is none.
     ///
     /// # Errors
-    /// [`Error::Limit`] where [`Job::untileable`] says why; as [`Tiles::words`]; [`Error::Output`] for a file that cannot be stored. The
-    /// folder then holds nothing.
+    /// [`Error::Limit`] where [`Job::untileable`] says why; as [`Tiles::words`]; [`Error::Output`]
+    /// for a file that cannot be stored. The folder then holds nothing.
     pub fn write_bundle(
         &mut self,
         level: i32,
@@ -75,8 +85,11 @@ impl Tiles {
         folder.begin()?;
         folder.withdraw(MANIFEST)?;
         let fields = self.fields();
-        let asked: Vec<&'static Field> =
-            fields.iter().copied().filter(|field| recipe.output.maps.iter().any(|name| name == field.name)).collect();
+        let asked: Vec<&'static Field> = fields
+            .iter()
+            .copied()
+            .filter(|field| recipe.output.maps.iter().any(|name| name == field.name))
+            .collect();
         let count = asked.len() as u64;
         let has = |shown: i32, most: u32| {
             let window = lattice(&window, shown - level, false);
@@ -113,13 +126,23 @@ impl Tiles {
         manifest["maps"] = entries.into();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         if let Some(height) = map("height") {
-            let style = Style { sea_level_m: recipe.output.sea_level_m, range_m: recipe.output.range_m, ..Style::default() };
-            files.push(folder.put(PREVIEW, &encode_picture(picture(&recipe.output, height, map, &style)?)?)?);
+            let style = Style {
+                sea_level_m: recipe.output.sea_level_m,
+                range_m: recipe.output.range_m,
+                ..Style::default()
+            };
+            files.push(
+                folder.put(
+                    PREVIEW,
+                    &encode_picture(picture(&recipe.output, height, map, &style)?)?,
+                )?,
+            );
             manifest["preview"] = json!(PREVIEW);
         }
         job.cancel().check()?;
         let removed = folder.clear(&job.inputs())?;
-        let text = serde_json::to_string_pretty(&manifest).map_err(|e| Error::output(MANIFEST, e.into()))?;
+        let text = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| Error::output(MANIFEST, e.into()))?;
         files.push(folder.put(MANIFEST, format!("{text}\n").as_bytes())?);
         folder.keep()?;
         Ok(TiledBundle { files, removed })

@@ -26,14 +26,21 @@ pub struct TimelapseOptions {
 impl TimelapseOptions {
     /// The time-lapse of a bundle: an animation, and numbered pictures in a folder.
     pub fn of(frames: usize, side_max: u32, format: FilmFormat) -> Self {
-        Self { frames, side_max, animation: format!("timelapse.{}", format.name()), folder: Some("frames".into()) }
+        Self {
+            frames,
+            side_max,
+            animation: format!("timelapse.{}", format.name()),
+            folder: Some("frames".into()),
+        }
     }
 
     /// The names of its files.
     pub fn names(&self) -> Vec<String> {
         // A larger number is refused when the run begins.
         let numbers = 0..self.frames.min(FRAMES_MAX);
-        std::iter::once(self.animation.clone()).chain(numbers.filter_map(|n| self.numbered(n))).collect()
+        std::iter::once(self.animation.clone())
+            .chain(numbers.filter_map(|n| self.numbered(n)))
+            .collect()
     }
 
     /// The name of picture `n`.
@@ -42,7 +49,8 @@ impl TimelapseOptions {
         Some(format!("{folder}/{n:04}.png"))
     }
 
-    /// The name of the first picture after the last. One left there by a longer time-lapse would be played as well.
+    /// The name of the first picture after the last. One left there by a longer time-lapse would be
+    /// played as well.
     pub(super) fn next(&self) -> Option<String> {
         self.numbered(self.frames.min(FRAMES_MAX))
     }
@@ -60,7 +68,8 @@ pub struct Timelapse<'a> {
 impl<'a> Timelapse<'a> {
     /// A time-lapse in the colours of a recipe's output.
     pub fn new(options: &'a TimelapseOptions, output: &'a Output) -> Self {
-        let style = Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
+        let style =
+            Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
         Self { options, output, style, animation: None, stored: vec![] }
     }
 
@@ -75,7 +84,8 @@ impl<'a> Timelapse<'a> {
             Some(Resample::Nearest) => thinned(map, side_max),
             _ => reduced(map, side_max),
         };
-        let maps: Vec<(&str, Map)> = frame.maps.iter().map(|(name, map)| (*name, smaller(name, map))).collect();
+        let maps: Vec<(&str, Map)> =
+            frame.maps.iter().map(|(name, map)| (*name, smaller(name, map))).collect();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         let Some(height) = map("height") else { return Ok(()) };
         if frame.index == 0 {
@@ -85,7 +95,11 @@ impl<'a> Timelapse<'a> {
             let (low, high) = height.min_max();
             self.style.range_m = self.output.range_m.or(Some((low.into(), high.into())));
             let part = sink.part(&self.options.animation)?;
-            self.animation = Some(Animation::begin(part, (height.width, height.height), self.options.frames as u32)?);
+            self.animation = Some(Animation::begin(
+                part,
+                (height.width, height.height),
+                self.options.frames as u32,
+            )?);
         }
         let picture = picture(self.output, height, map, &self.style)?;
         if let Some(animation) = &mut self.animation {
@@ -103,7 +117,10 @@ impl<'a> Timelapse<'a> {
     /// [`Error::Output`] if it cannot be stored, [`Error::Param`] if there is no picture.
     pub fn finish(self, sink: &mut dyn Sink) -> Result<Vec<Stored>> {
         let Some(animation) = self.animation else {
-            return Err(Error::param(format!("{}: the time-lapse has no picture", self.options.animation)));
+            return Err(Error::param(format!(
+                "{}: the time-lapse has no picture",
+                self.options.animation
+            )));
         };
         let mut stored = vec![sink.put_part(animation.into_part()?)?];
         stored.extend(self.stored);

@@ -21,15 +21,26 @@ pub struct Checked {
 pub fn verify(folder: &Path) -> Result<Vec<Checked>> {
     let path = folder.join(MANIFEST);
     let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
-    let manifest: Value = serde_json::from_slice(&text).map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
+    let manifest: Value = serde_json::from_slice(&text)
+        .map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
     if manifest["schema"] != 1 || !manifest["thalweg"].is_string() {
-        return Err(Error::input(&path, "it is no manifest of thalweg: schema = 1 and thalweg are missing"));
+        return Err(Error::input(
+            &path,
+            "it is no manifest of thalweg: schema = 1 and thalweg are missing",
+        ));
     }
-    let lists =
-        [&manifest["maps"], &manifest["textures"], &manifest["vectors"], &manifest["dungeons"], &manifest["program"]["files"]];
+    let lists = [
+        &manifest["maps"],
+        &manifest["textures"],
+        &manifest["vectors"],
+        &manifest["dungeons"],
+        &manifest["program"]["files"],
+    ];
     let listed = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());
-    let digested = listed.chain([&manifest["weights"]]).map(|entry| (&entry["file"], &entry["blake3"]));
-    let others = [&manifest["preview"], &manifest["tileset"], &manifest["timelapse"]["file"]].map(|file| (file, &Value::Null));
+    let digested =
+        listed.chain([&manifest["weights"]]).map(|entry| (&entry["file"], &entry["blake3"]));
+    let others = [&manifest["preview"], &manifest["tileset"], &manifest["timelapse"]["file"]]
+        .map(|file| (file, &Value::Null));
     let mut checked = vec![];
     for (file, digest) in digested.chain(others) {
         let Some(name) = file.as_str() else { continue };
@@ -38,7 +49,11 @@ pub fn verify(folder: &Path) -> Result<Vec<Checked>> {
             Ok(bytes) => {
                 let found = blake3::hash(&bytes).to_hex().to_string();
                 digest.as_str().filter(|digest| *digest != found).map(|digest| {
-                    format!("its digest is {}… and the manifest has {}…", &found[..12], digest.get(..12).unwrap_or(digest))
+                    format!(
+                        "its digest is {}… and the manifest has {}…",
+                        &found[..12],
+                        digest.get(..12).unwrap_or(digest)
+                    )
                 })
             }
         };

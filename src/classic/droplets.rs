@@ -1,24 +1,28 @@
 //! Droplet erosion, one drop after another, after Beyer and van der Veen.
 //!
-//! Sources: Hans Theobald Beyer, *Implementation of a method for hydraulic erosion*, Technische Universität München, 2015;
-//! Ivo van der Veen, *Improved terrain generation using hydraulic erosion*. The ids below number the statements of van der
-//! Veen's article.
+//! Sources: Hans Theobald Beyer, *Implementation of a method for hydraulic erosion*, Technische
+//! Universität München, 2015; Ivo van der Veen, *Improved terrain generation using hydraulic
+//! erosion*. The ids below number the statements of van der Veen's article.
 //!
-//! A drop falls at a random place (C5). In each step it turns towards the bilinear slope (C6, C7), moves exactly one cell (C9),
-//! compares the heights (C11), and then lays down or takes up ground at the place it came from (C12 to C18).
+//! A drop falls at a random place (C5). In each step it turns towards the bilinear slope (C6, C7),
+//! moves exactly one cell (C9), compares the heights (C11), and then lays down or takes up ground
+//! at the place it came from (C12 to C18).
 //!
 //! Settled here, because the sources differ or are silent:
 //!
-//! - Capacity uses `max(-dh, min_slope)` as in Beyer's thesis; the article lists `min_slope` but leaves it out of the formula (C13).
+//! - Capacity uses `max(-dh, min_slope)` as in Beyer's thesis; the article lists `min_slope` but
+//!   leaves it out of the formula (C13).
 //! - A drop takes up at most `-dh`. The article prints `dh`, which is negative downhill (C15).
-//! - The speed grows downhill: `v² - dh·gravity` (C16). A well-known program adds the term instead, which slows drops down on their way downhill.
-//! - Drops run one after another, each for its whole life, as in Beyer's thesis. They start without a direction, with speed 1
-//!   and water 1.
-//! - A drop lays down what it still carries when its lifetime ends. So ground leaves the map only with drops that cross its
-//!   border (C10), and the balance closes.
+//! - The speed grows downhill: `v² - dh·gravity` (C16). A well-known program adds the term instead,
+//!   which slows drops down on their way downhill.
+//! - Drops run one after another, each for its whole life, as in Beyer's thesis. They start without
+//!   a direction, with speed 1 and water 1.
+//! - A drop lays down what it still carries when its lifetime ends. So ground leaves the map only
+//!   with drops that cross its border (C10), and the balance closes.
 //!
-//! Random numbers come from PCG-XSH-RR 64/32, and a direction on flat ground is found without sines (C8). So the result
-//! depends only on IEEE 754 single precision: there are no fused multiplications, and no library functions except the square root.
+//! Random numbers come from PCG-XSH-RR 64/32, and a direction on flat ground is found without sines
+//! (C8). So the result depends only on IEEE 754 single precision: there are no fused
+//! multiplications, and no library functions except the square root.
 
 use crate::Result;
 use crate::params::Settings;
@@ -35,14 +39,17 @@ const TILE: usize = 64;
 /// How erosion spreads over the ground around a drop. Both variants take the same total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Brush {
-    /// Weights `max(0, radius - distance)` from the drop's exact place, over the square around it, as published (C18).
+    /// Weights `max(0, radius - distance)` from the drop's exact place, over the square around it,
+    /// as published (C18).
     #[default]
     Exact,
-    /// The same weights around the vertex nearest to the drop. They are constant, so they are computed once: much faster.
+    /// The same weights around the vertex nearest to the drop. They are constant, so they are
+    /// computed once: much faster.
     Stencil,
 }
 
-/// The parameters of a run. `Default` gives the published values (C22); heights and lengths are in cells of the grid.
+/// The parameters of a run. `Default` gives the published values (C22); heights and lengths are in
+/// cells of the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Droplets {
     /// Number of drops.
@@ -69,8 +76,9 @@ pub struct Droplets {
     pub radius: u32,
     /// How erosion spreads within the radius.
     pub brush: Brush,
-    /// Whether the drops of a batch of 2¹⁸ run in the order of the 64 × 64 tiles they start in, which needs fewer cache misses.
-    /// They are the same drops either way, but each meets the ground as another drop left it.
+    /// Whether the drops of a batch of 2¹⁸ run in the order of the 64 × 64 tiles they start in,
+    /// which needs fewer cache misses. They are the same drops either way, but each meets the
+    /// ground as another drop left it.
     pub sorted: bool,
 }
 
@@ -95,7 +103,8 @@ impl Default for Droplets {
 }
 
 impl Droplets {
-    /// The settings of the stage `droplets` that both share. The number of drops and the seed are the defaults.
+    /// The settings of the stage `droplets` that both share. The number of drops and the seed are
+    /// the defaults.
     pub fn with(s: &Settings) -> Self {
         let number = |name: &str| s.number(name) as f32;
         Self {
@@ -112,8 +121,8 @@ impl Droplets {
         }
     }
 
-    /// What a drop can carry, in cells of height on one vertex (C13): `dh` is the rise of its step in cells (negative
-    /// downhill), `speed` and `water` are 1 at its start.
+    /// What a drop can carry, in cells of height on one vertex (C13): `dh` is the rise of its step
+    /// in cells (negative downhill), `speed` and `water` are 1 at its start.
     #[inline]
     pub fn capacity_at(&self, dh: f32, speed: f32, water: f32) -> f32 {
         larger(-dh, self.min_slope) * speed * water * self.capacity
@@ -128,7 +137,8 @@ impl Droplets {
 
 /// What a run did. Amounts are in cells of height on one vertex, that is, in cubic cells.
 ///
-/// `eroded - deposited = exported`, and the sum of the heights falls by the same amount, up to the rounding of single precision.
+/// `eroded - deposited = exported`, and the sum of the heights falls by the same amount, up to the
+/// rounding of single precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// Steps of all drops, including those that left the map.
@@ -143,22 +153,40 @@ pub struct Report {
     pub deposited: f64,
 }
 
-/// Erodes `height` (row-major, `width` × `depth` vertices, in cells of the grid's spacing) by the drops of `p`.
+/// Erodes `height` (row-major, `width` × `depth` vertices, in cells of the grid's spacing) by the
+/// drops of `p`.
 ///
-/// `flow`, if given, counts for each vertex the steps that began nearest to it (C4); it sums to [`Report::steps`] and is not
-/// cleared first.
+/// `flow`, if given, counts for each vertex the steps that began nearest to it (C4); it sums to
+/// [`Report::steps`] and is not cleared first.
 ///
 /// # Panics
 ///
-/// If `width` or `depth` is under 2 or over 2²⁰, or if `height` or `flow` does not hold `width * depth` values.
-pub fn erode(height: &mut [f32], width: usize, depth: usize, p: &Droplets, flow: Option<&mut [u32]>) -> Report {
-    assert!((2..=1 << 20).contains(&width) && (2..=1 << 20).contains(&depth), "a map is 2 to 2^20 vertices wide and deep");
+/// If `width` or `depth` is under 2 or over 2²⁰, or if `height` or `flow` does not hold `width *
+/// depth` values.
+pub fn erode(
+    height: &mut [f32],
+    width: usize,
+    depth: usize,
+    p: &Droplets,
+    flow: Option<&mut [u32]>,
+) -> Report {
+    assert!(
+        (2..=1 << 20).contains(&width) && (2..=1 << 20).contains(&depth),
+        "a map is 2 to 2^20 vertices wide and deep"
+    );
     assert_eq!(height.len(), width * depth, "height does not hold width * depth values");
     if let Some(flow) = &flow {
         assert_eq!(flow.len(), height.len(), "flow does not hold width * depth values");
     }
-    let run =
-        Run { height, width, depth, flow, p, turn: Pcg32::new(p.seed ^ 0x9E37_79B9_7F4A_7C15, 2), report: Report::default() };
+    let run = Run {
+        height,
+        width,
+        depth,
+        flow,
+        p,
+        turn: Pcg32::new(p.seed ^ 0x9E37_79B9_7F4A_7C15, 2),
+        report: Report::default(),
+    };
     let reach = p.radius.max(1) as usize - 1;
     match (p.brush, 2 * reach + 1) {
         (Brush::Exact, _) => run.all(Exact { radius: (reach + 1) as f32, weights: Vec::new() }),
@@ -174,9 +202,10 @@ pub const HELD: u64 = 256;
 
 /// Erodes a map whose border stays as it is.
 ///
-/// At an open border the algorithm is unstable. A drop that falls off a step erodes as much as it fell, partly from cells closer to the border,
-/// so the next drop falls farther. So the cells within `radius` of the border cells are put back every [`HELD`] drops.
-/// Each time, `go_on` is asked, and its error ends the run. `flow` is counted as by [`erode`].
+/// At an open border the algorithm is unstable. A drop that falls off a step erodes as much as it
+/// fell, partly from cells closer to the border, so the next drop falls farther. So the cells
+/// within `radius` of the border cells are put back every [`HELD`] drops. Each time, `go_on` is
+/// asked, and its error ends the run. `flow` is counted as by [`erode`].
 ///
 /// # Errors
 /// What `go_on` returns.
@@ -196,14 +225,20 @@ pub fn erode_inside(
     for batch in 0..p.count.div_ceil(HELD) {
         go_on()?;
         let count = HELD.min(p.count - batch * HELD);
-        erode(height, width, depth, &Droplets { count, seed: p.seed.wrapping_add(batch), ..p.clone() }, flow.as_deref_mut());
+        erode(
+            height,
+            width,
+            depth,
+            &Droplets { count, seed: p.seed.wrapping_add(batch), ..p.clone() },
+            flow.as_deref_mut(),
+        );
         rim.iter().for_each(|&(i, h)| height[i] = h);
     }
     Ok(())
 }
 
-/// The offsets and weights of [`Brush::Stencil`] away from the borders: `(dx, dy, weight)` for every vertex nearer than
-/// `radius` cells (1 or more; 0 is taken as 1). The weights sum to 1.
+/// The offsets and weights of [`Brush::Stencil`] away from the borders: `(dx, dy, weight)` for
+/// every vertex nearer than `radius` cells (1 or more; 0 is taken as 1). The weights sum to 1.
 pub fn stencil(radius: u32) -> Vec<(i32, i32, f32)> {
     let r = radius.max(1) as i32;
     let square = (1 - r..r).flat_map(|dy| (1 - r..r).map(move |dx| (dx, dy)));
@@ -290,7 +325,14 @@ impl Place {
 
 /// Takes ground away around a place of the map.
 trait Carve {
-    fn carve(&mut self, height: &mut [f32], width: usize, depth: usize, at: (f32, f32), amount: f32);
+    fn carve(
+        &mut self,
+        height: &mut [f32],
+        width: usize,
+        depth: usize,
+        at: (f32, f32),
+        amount: f32,
+    );
 }
 
 /// [`Brush::Exact`].
@@ -300,7 +342,14 @@ struct Exact {
 }
 
 impl Carve for Exact {
-    fn carve(&mut self, height: &mut [f32], width: usize, depth: usize, (x, y): (f32, f32), amount: f32) {
+    fn carve(
+        &mut self,
+        height: &mut [f32],
+        width: usize,
+        depth: usize,
+        (x, y): (f32, f32),
+        amount: f32,
+    ) {
         let from = |v: f32| (v - self.radius).max(0.0).ceil() as usize;
         let (x0, x1) = (from(x), ((x + self.radius) as usize).min(width - 1));
         let (y0, y1) = (from(y), ((y + self.radius) as usize).min(depth - 1));
@@ -348,7 +397,14 @@ impl<const N: usize> Stencil<N> {
 
     /// Uses the part of the stencil that lies on the map, with its weights scaled to sum to 1.
     #[cold]
-    fn carve_border(&self, height: &mut [f32], width: usize, depth: usize, (x, y): (usize, usize), amount: f32) {
+    fn carve_border(
+        &self,
+        height: &mut [f32],
+        width: usize,
+        depth: usize,
+        (x, y): (usize, usize),
+        amount: f32,
+    ) {
         let on_map = |&&(dx, dy, w): &&(i32, i32, f32)| {
             let (x, y) = (x.checked_add_signed(dx as isize)?, y.checked_add_signed(dy as isize)?);
             (x < width && y < depth).then_some((y * width + x, w))
@@ -363,10 +419,20 @@ impl<const N: usize> Stencil<N> {
 
 impl<const N: usize> Carve for Stencil<N> {
     #[inline(always)]
-    fn carve(&mut self, height: &mut [f32], width: usize, depth: usize, (x, y): (f32, f32), amount: f32) {
+    fn carve(
+        &mut self,
+        height: &mut [f32],
+        width: usize,
+        depth: usize,
+        (x, y): (f32, f32),
+        amount: f32,
+    ) {
         let (x, y) = ((x + 0.5) as i32 as usize, (y + 0.5) as i32 as usize);
         let west = x.wrapping_sub(self.reach);
-        let inside = west < width && west + self.blocks * N <= width && y >= self.reach && y + self.reach < depth;
+        let inside = west < width
+            && west + self.blocks * N <= width
+            && y >= self.reach
+            && y + self.reach < depth;
         if !inside {
             return self.carve_border(height, width, depth, (x, y), amount);
         }
@@ -448,7 +514,9 @@ impl Run<'_> {
             }
             steps += 1;
             if let Some(flow) = &mut self.flow {
-                let nearest = place.i + usize::from(place.fx >= 0.5) + if place.fy >= 0.5 { width } else { 0 };
+                let nearest = place.i
+                    + usize::from(place.fx >= 0.5)
+                    + if place.fy >= 0.5 { width } else { 0 };
                 flow[nearest] = flow[nearest].saturating_add(1);
             }
             let (nx, ny) = (x + dx, y + dy);
@@ -460,7 +528,8 @@ impl Run<'_> {
             let dh = next.height(next.corners(self.height, width)) - place.height(corners);
             let carry = p.capacity_at(dh, speed, water);
             if dh > 0.0 || load > carry {
-                let laid = if dh > 0.0 { smaller(load, dh) } else { (load - carry) * p.deposition_rate };
+                let laid =
+                    if dh > 0.0 { smaller(load, dh) } else { (load - carry) * p.deposition_rate };
                 place.deposit(self.height, width, laid);
                 load -= laid;
                 deposited += f64::from(laid);

@@ -1,29 +1,33 @@
 //! Snowball erosion, one snowball after another, after Job Talle.
 //!
-//! Source: Job Talle, *Simulating hydraulic erosion*, 2020, and the program that the article links (its constants and its
-//! sampling of the grid). The ids below number the statements of that article and program.
+//! Source: Job Talle, *Simulating hydraulic erosion*, 2020, and the program that the article links
+//! (its constants and its sampling of the grid). The ids below number the statements of that
+//! article and program.
 //!
-//! A snowball falls at a random place (A13) and rolls. In each step it samples the normal of the ground at a small offset from
-//! itself (A4, A6), and stops if the normal points straight up (A7). It lays down a part of what it carries, and picks up more
-//! where the ground is steeper (A8, A9, A11). Both happen at its previous position, so that it does not bury itself (A10). Then
-//! it moves on with friction (A12). At the end the whole map is blurred once (A14): see [`blur`].
+//! A snowball falls at a random place (A13) and rolls. In each step it samples the normal of the
+//! ground at a small offset from itself (A4, A6), and stops if the normal points straight up (A7).
+//! It lays down a part of what it carries, and picks up more where the ground is steeper (A8, A9,
+//! A11). Both happen at its previous position, so that it does not bury itself (A10). Then it moves
+//! on with friction (A12). At the end the whole map is blurred once (A14): see [`blur`].
 //!
-//! Each snowball does far more than a drop of [`crate::classic::droplets`]. Tens of thousands shape an island, which is fast but
-//! less exact (A20).
+//! Each snowball does far more than a drop of [`crate::classic::droplets`]. Tens of thousands shape
+//! an island, which is fast but less exact (A20).
 //!
 //! Settled here, because the sources differ or are silent:
 //!
-//! - Lengths and heights are in cells. The program's world has a `resolution` of 0.1 units a cell, by which it multiplies `radius`
-//!   and `speed`. So these two are in cells already, while its erosion of 0.04 units is 0.4 cells (see [`Snowballs::published`]).
-//! - The program spreads a change over four vertices with the bilinear weights of the *opposite* corners (A29). Here each
-//!   corner has its own weight, unless [`Splat::Published`] asks for the other.
-//! - What a snowball still carries at its end, and what it would change outside the map, is lost, as published. [`Report`] has
-//!   the amount.
-//! - Outside the map the height is [`Snowballs::outside`] (0 as published, A25). It should be that of the rim, such as the floor
-//!   of the sea; otherwise the map ends in a cliff.
+//! - Lengths and heights are in cells. The program's world has a `resolution` of 0.1 units a cell,
+//!   by which it multiplies `radius` and `speed`. So these two are in cells already, while its
+//!   erosion of 0.04 units is 0.4 cells (see [`Snowballs::published`]).
+//! - The program spreads a change over four vertices with the bilinear weights of the *opposite*
+//!   corners (A29). Here each corner has its own weight, unless [`Splat::Published`] asks for the
+//!   other.
+//! - What a snowball still carries at its end, and what it would change outside the map, is lost,
+//!   as published. [`Report`] has the amount.
+//! - Outside the map the height is [`Snowballs::outside`] (0 as published, A25). It should be that
+//!   of the rim, such as the floor of the sea; otherwise the map ends in a cliff.
 //!
-//! Random numbers come from PCG-XSH-RR 64/32, and the only library function is the square root, so the doubles are the same on
-//! every machine.
+//! Random numbers come from PCG-XSH-RR 64/32, and the only library function is the square root, so
+//! the doubles are the same on every machine.
 
 use rand::Rng;
 use rand_pcg::Pcg32;
@@ -34,20 +38,24 @@ pub enum Splat {
     /// Bilinear: the nearer a vertex, the more it gets.
     #[default]
     Bilinear,
-    /// The same weights, each for the opposite vertex, as in the published program: the farthest gets most (A29).
+    /// The same weights, each for the opposite vertex, as in the published program: the farthest
+    /// gets most (A29).
     Published,
 }
 
-/// The parameters of a run; lengths and heights are in cells of the grid. `Default` is [`Snowballs::published`].
+/// The parameters of a run; lengths and heights are in cells of the grid. `Default` is
+/// [`Snowballs::published`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snowballs {
     /// Number of snowballs.
     pub count: u64,
     /// Seed of all random numbers; any value.
     pub seed: u64,
-    /// What a snowball picks up in a step on a vertical wall, in cells. On a slope it is multiplied by 1 − the normal's upward part.
+    /// What a snowball picks up in a step on a vertical wall, in cells. On a slope it is multiplied
+    /// by 1 − the normal's upward part.
     pub erosion_rate: f64,
-    /// Share of its sediment laid down in a step on level ground, 0 to 1. On a slope it is multiplied by the normal's upward part.
+    /// Share of its sediment laid down in a step on level ground, 0 to 1. On a slope it is
+    /// multiplied by the normal's upward part.
     pub deposition_rate: f64,
     /// What a step on a vertical wall adds to the speed, in cells per step.
     pub speed: f64,
@@ -97,7 +105,8 @@ impl Default for Snowballs {
 
 /// What a run did. Amounts are in cells of height on one vertex, that is, in cubic cells.
 ///
-/// `eroded - deposited = lost`, and the sum of the heights falls by the same amount, up to rounding.
+/// `eroded - deposited = lost`, and the sum of the heights falls by the same amount, up to
+/// rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// Steps of all snowballs. The step that finds flat ground does not count.
@@ -106,7 +115,8 @@ pub struct Report {
     pub eroded: f64,
     /// Ground laid down on the map.
     pub deposited: f64,
-    /// Ground that snowballs still had at their ends or laid down outside, less what they picked up outside.
+    /// Ground that snowballs still had at their ends or laid down outside, less what they picked up
+    /// outside.
     pub lost: f64,
 }
 
@@ -119,16 +129,24 @@ impl std::ops::AddAssign for Report {
     }
 }
 
-/// Erodes `height` (row-major, `width` × `depth` vertices, in cells of the grid's spacing) by the snowballs of `p`, which
-/// start anywhere on the map with equal probability. The blur that ends the published algorithm is [`blur`].
+/// Erodes `height` (row-major, `width` × `depth` vertices, in cells of the grid's spacing) by the
+/// snowballs of `p`, which start anywhere on the map with equal probability. The blur that ends the
+/// published algorithm is [`blur`].
 ///
-/// `traffic`, if given, counts for each vertex the steps that began nearest to it. Vertices above some threshold can be drawn
-/// as rivers and lakes (A18). It is not cleared first.
+/// `traffic`, if given, counts for each vertex the steps that began nearest to it. Vertices above
+/// some threshold can be drawn as rivers and lakes (A18). It is not cleared first.
 ///
 /// # Panics
 ///
-/// If `width` or `depth` is under 2 or over 2²⁰, or if `height` or `traffic` does not hold `width * depth` values.
-pub fn erode(height: &mut [f64], width: usize, depth: usize, p: &Snowballs, traffic: Option<&mut [u32]>) -> Report {
+/// If `width` or `depth` is under 2 or over 2²⁰, or if `height` or `traffic` does not hold `width *
+/// depth` values.
+pub fn erode(
+    height: &mut [f64],
+    width: usize,
+    depth: usize,
+    p: &Snowballs,
+    traffic: Option<&mut [u32]>,
+) -> Report {
     let mut ground = Ground::new(height, width, depth, p, traffic);
     let mut rng = Pcg32::new(p.seed, 1);
     let mut unit = || rng.next_u32() as f64 / 4_294_967_296.0;
@@ -141,8 +159,8 @@ pub fn erode(height: &mut [f64], width: usize, depth: usize, p: &Snowballs, traf
     report
 }
 
-/// Runs one snowball (A4 to A12) from `start`, which samples the ground at the offset `offset`, both in cells. The rest is as
-/// for [`erode`].
+/// Runs one snowball (A4 to A12) from `start`, which samples the ground at the offset `offset`,
+/// both in cells. The rest is as for [`erode`].
 ///
 /// # Panics
 ///
@@ -159,7 +177,8 @@ pub fn trace(
     Ground::new(height, width, depth, p, traffic).trace(start, offset)
 }
 
-/// The published blur (A14, A26): [1 2 1; 2 4 2; 1 2 1] / 16 on all vertices except those of the rim, which stay as they are.
+/// The published blur (A14, A26): [1 2 1; 2 4 2; 1 2 1] / 16 on all vertices except those of the
+/// rim, which stay as they are.
 ///
 /// # Panics
 ///
@@ -171,7 +190,8 @@ pub fn blur(height: &mut [f64], width: usize, depth: usize) {
         for x in 1..width.saturating_sub(1) {
             let i = y * width + x;
             let sides = old[i - 1] + old[i - width] + old[i + 1] + old[i + width];
-            let corners = old[i - 1 - width] + old[i + 1 - width] + old[i + 1 + width] + old[i - 1 + width];
+            let corners =
+                old[i - 1 - width] + old[i + 1 - width] + old[i + 1 + width] + old[i - 1 + width];
             height[i] = sides * 0.125 + corners * 0.0625 + old[i] * 0.25;
         }
     }
@@ -189,10 +209,22 @@ struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    fn new(height: &'a mut [f64], width: usize, depth: usize, p: &'a Snowballs, traffic: Option<&'a mut [u32]>) -> Self {
-        assert!((2..=1 << 20).contains(&width) && (2..=1 << 20).contains(&depth), "a map is 2 to 2^20 vertices wide and deep");
+    fn new(
+        height: &'a mut [f64],
+        width: usize,
+        depth: usize,
+        p: &'a Snowballs,
+        traffic: Option<&'a mut [u32]>,
+    ) -> Self {
+        assert!(
+            (2..=1 << 20).contains(&width) && (2..=1 << 20).contains(&depth),
+            "a map is 2 to 2^20 vertices wide and deep"
+        );
         assert_eq!(height.len(), width * depth, "height does not hold width * depth values");
-        assert!(traffic.as_ref().is_none_or(|t| t.len() == height.len()), "traffic does not hold width * depth values");
+        assert!(
+            traffic.as_ref().is_none_or(|t| t.len() == height.len()),
+            "traffic does not hold width * depth values"
+        );
         Self { height, width, east: (width - 1) as f64, south: (depth - 1) as f64, p, traffic }
     }
 
@@ -208,8 +240,10 @@ impl<'a> Ground<'a> {
     #[inline(always)]
     fn sample(&self, x: f64, y: f64) -> f64 {
         let Some((i, fx, fy)) = self.place(x, y) else { return self.p.outside };
-        let (north, south) = (&self.height[i..i + 2], &self.height[i + self.width..i + self.width + 2]);
-        let (left, right) = (north[0] + (south[0] - north[0]) * fy, north[1] + (south[1] - north[1]) * fy);
+        let (north, south) =
+            (&self.height[i..i + 2], &self.height[i + self.width..i + self.width + 2]);
+        let (left, right) =
+            (north[0] + (south[0] - north[0]) * fy, north[1] + (south[1] - north[1]) * fy);
         left + (right - left) * fx
     }
 

@@ -1,4 +1,5 @@
-//! `thalweg bench`: measures each stage on each executor, the bounds of the machine, and the sequential loop.
+//! `thalweg bench`: measures each stage on each executor, the bounds of the machine, and the
+//! sequential loop.
 
 use super::console::Console;
 use super::probes;
@@ -26,10 +27,12 @@ use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 
 /// Measure the speed of this machine
 ///
-/// Prints the median of several rounds with the lowest and the highest figure, for each stage on the CPU and on the graphics
-/// adapter that `--device` selects (auto: a hardware adapter, if there is one), and for a whole recipe from coarse to fine. "classic" is the published sequential loop,
-/// which runs one droplet after another on one thread, on the same terrain. The adapter's words are held against the CPU's: where they
-/// differ there is no figure but an error. What would not be done in time is left out and named.
+/// Prints the median of several rounds with the lowest and the highest figure, for each stage on
+/// the CPU and on the graphics adapter that `--device` selects (auto: a hardware adapter, if there
+/// is one), and for a whole recipe from coarse to fine. "classic" is the published sequential loop,
+/// which runs one droplet after another on one thread, on the same terrain. The adapter's words are
+/// held against the CPU's: where they differ there is no figure but an error. What would not be
+/// done in time is left out and named.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
 pub struct Arguments {
@@ -39,7 +42,8 @@ pub struct Arguments {
     /// Rounds of each measurement, fewer where one takes seconds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Seconds that all of it may take, by what the same takes on smaller maps. The first size is measured whatever it takes
+    /// Seconds that all of it may take, by what the same takes on smaller maps. The first size is
+    /// measured whatever it takes
     #[arg(long, value_name = "SECONDS", default_value_t = 100)]
     within: u32,
     /// One round at 256 cells: checks that the bench works; the figures mean little
@@ -54,9 +58,11 @@ const COPY: &str = "copy (read + write)";
 const ADDITIONS: &str = "random atomic additions";
 /// Seconds that a bound is measured for at least.
 const LONG_ENOUGH_S: f64 = 0.02;
-/// Seconds after which no further round of a row begins, its warming up included. A run that takes longer is its own only round.
+/// Seconds after which no further round of a row begins, its warming up included. A run that takes
+/// longer is its own only round.
 const ROW_S: f64 = 5.0;
-/// Additions of a particle in a step, at most: it counts its passage, proposes, and settles what it was granted. It rarely leaves the map.
+/// Additions of a particle in a step, at most: it counts its passage, proposes, and settles what it
+/// was granted. It rarely leaves the map.
 const PARTICLE_ADDITIONS: u64 = 3;
 /// Most droplets of the sequential loop, which is no faster on large maps.
 const CLASSIC_MAX: u64 = 1 << 20;
@@ -94,7 +100,8 @@ struct KernelRow {
     seconds: f64,
     /// `device` or `host`.
     clock: &'static str,
-    /// GB/s, if it reads every word of what it reads once and writes all that it owns. What it adds is left out.
+    /// GB/s, if it reads every word of what it reads once and writes all that it owns. What it adds
+    /// is left out.
     model_gb_s: f64,
     /// That as a part of what a copy reaches on the executor.
     of_copy: f64,
@@ -107,7 +114,8 @@ struct KernelRow {
 }
 
 impl KernelRow {
-    /// Its seconds, and what part of a bound it reaches: that of additions for a kernel that adds, else that of the copy.
+    /// Its seconds, and what part of a bound it reaches: that of additions for a kernel that adds,
+    /// else that of the copy.
     fn text(&self) -> String {
         let (part, bound) = match self.of_additions {
             Some(part) => (part, "additions"),
@@ -165,7 +173,10 @@ struct Bench<'a> {
 
 /// The digests of the maps that a plan has left.
 fn left(executor: &mut dyn Executor, plan: &Plan) -> Result<BTreeMap<&'static str, String>> {
-    plan.kept().filter_map(|buffer| buffer.keep).map(|name| Ok((name, digest(&executor.read(name)?)))).collect()
+    plan.kept()
+        .filter_map(|buffer| buffer.keep)
+        .map(|name| Ok((name, digest(&executor.read(name)?))))
+        .collect()
 }
 
 impl Bench<'_> {
@@ -179,7 +190,9 @@ impl Bench<'_> {
         mut round: impl FnMut() -> Result<f64>,
     ) -> Result<&mut Row> {
         let mut figures = vec![];
-        while figures.is_empty() || figures.len() < self.rounds as usize && self.begun.elapsed().as_secs_f64() < ROW_S {
+        while figures.is_empty()
+            || figures.len() < self.rounds as usize && self.begun.elapsed().as_secs_f64() < ROW_S
+        {
             self.console.check()?;
             figures.push(round()?);
         }
@@ -189,18 +202,38 @@ impl Bench<'_> {
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         let (bench, executor) = (bench.into(), executor.into());
         let (kernels, levels, digests) = (vec![], vec![], BTreeMap::new());
-        self.rows.push(Row { bench, side, executor, unit, median, min, max, rounds, kernels, levels, digests });
+        self.rows.push(Row {
+            bench,
+            side,
+            executor,
+            unit,
+            median,
+            min,
+            max,
+            rounds,
+            kernels,
+            levels,
+            digests,
+        });
         self.begun = Instant::now();
         let last = self.rows.len() - 1;
         self.console.note(text(&self.rows[last]));
         Ok(&mut self.rows[last])
     }
 
-    /// Makes a measurement, unless it would take too long by what it took at a smaller side: then that is noted. What an executor could not be held
-    /// against is left out with it.
-    fn in_time(&mut self, bench: &str, side: u32, executor: &str, measure: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    /// Makes a measurement, unless it would take too long by what it took at a smaller side: then
+    /// that is noted. What an executor could not be held against is left out with it.
+    fn in_time(
+        &mut self,
+        bench: &str,
+        side: u32,
+        executor: &str,
+        measure: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let key = (bench.to_string(), executor.to_string());
-        let run_s = self.took.get(&key).map_or(0.0, |(before, seconds)| seconds * (f64::from(side) / f64::from(*before)).powi(2));
+        let run_s = self.took.get(&key).map_or(0.0, |(before, seconds)| {
+            seconds * (f64::from(side) / f64::from(*before)).powi(2)
+        });
         // A run that warms up, and one that counts; a long run does both.
         let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s };
         let alone = self.left_out.iter().any(|other| other.bench == bench && other.side == side);
@@ -223,16 +256,29 @@ impl Bench<'_> {
 
     /// The median of a row of an executor, if it is there.
     fn median(&self, bench: &str, executor: &str) -> Option<f64> {
-        self.rows.iter().find(|row| row.bench == bench && row.executor == executor).map(|row| row.median)
+        self.rows
+            .iter()
+            .find(|row| row.bench == bench && row.executor == executor)
+            .map(|row| row.median)
     }
 
     /// Refuses other words than those of the first executor: no time is given for them.
-    fn agrees(&self, bench: &str, side: u32, executor: &str, digests: &BTreeMap<&'static str, String>) -> Result<()> {
-        let first = self.rows.iter().find(|row| row.bench == bench && row.side == side && !row.digests.is_empty());
+    fn agrees(
+        &self,
+        bench: &str,
+        side: u32,
+        executor: &str,
+        digests: &BTreeMap<&'static str, String>,
+    ) -> Result<()> {
+        let first = self
+            .rows
+            .iter()
+            .find(|row| row.bench == bench && row.side == side && !row.digests.is_empty());
         match first.filter(|first| first.digests != *digests) {
             None => Ok(()),
             Some(first) => Err(Error::Device(format!(
-                "{executor} makes other words of {bench} at {side} x {side} cells than {}: its times would mean nothing; report it with `thalweg compare`",
+                "{executor} makes other words of {bench} at {side} x {side} cells than {}: its \
+                 times would mean nothing; report it with `thalweg compare`",
                 first.executor
             ))),
         }
@@ -243,13 +289,23 @@ fn text(row: &Row) -> String {
     let Row { bench, side, executor, unit, median, min, max, .. } = row;
     // The driver is in the list of devices above the rows.
     let executor = executor.split(" (").next().unwrap_or_default();
-    let parts: Vec<_> = row.kernels.iter().map(KernelRow::text).chain(row.levels.iter().map(LevelRow::text)).collect();
+    let parts: Vec<_> = row
+        .kernels
+        .iter()
+        .map(KernelRow::text)
+        .chain(row.levels.iter().map(LevelRow::text))
+        .collect();
     let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) };
-    format!("{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){parts}")
+    format!(
+        "{bench:<24} {side:>6}  {executor:<24} {median:>10.2} {unit}  ({min:.2} to {max:.2}){parts}"
+    )
 }
 
 fn settings(stage: &Stage, values: &[(&str, Value)]) -> Result<Settings> {
-    Settings::new(stage.params, &values.iter().map(|(k, v)| (k.to_string(), v.clone())).collect::<Vec<_>>())
+    Settings::new(
+        stage.params,
+        &values.iter().map(|(k, v)| (k.to_string(), v.clone())).collect::<Vec<_>>(),
+    )
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -264,9 +320,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     // With its limits, which say what bounds it.
     let found = adapter.as_ref().and_then(|adapter| adapter.of(&adapters()).cloned());
     let mut gpu = adapter.map(|adapter| device.gpu(&adapter)).transpose()?;
-    let names: Vec<String> = [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
+    let names: Vec<String> =
+        [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let (rows, left_out, took, within_s) = (vec![], vec![], BTreeMap::new(), f64::from(a.within));
-    let mut bench = Bench { console, rounds, within_s, rows, left_out, took, begun: Instant::now() };
+    let mut bench =
+        Bench { console, rounds, within_s, rows, left_out, took, begun: Instant::now() };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -279,12 +337,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             executors.push(&mut **gpu);
         }
         // Each on all executors before the next, so that what is done in time can be compared.
-        let mut on_each = |label: &str, measure: &mut dyn FnMut(&mut Bench, &mut dyn Executor) -> Result<()>| {
-            executors.iter_mut().try_for_each(|executor| {
-                let name = executor.name();
-                bench.in_time(label, side, &name, |bench| measure(bench, *executor))
-            })
-        };
+        let mut on_each =
+            |label: &str, measure: &mut dyn FnMut(&mut Bench, &mut dyn Executor) -> Result<()>| {
+                executors.iter_mut().try_for_each(|executor| {
+                    let name = executor.name();
+                    bench.in_time(label, side, &name, |bench| measure(bench, *executor))
+                })
+            };
         for run in runs(side) {
             on_each(run.label, &mut |bench, executor| stage(bench, executor, side, &run, &start))?;
         }
@@ -293,7 +352,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         on_each("far windows", &mut |bench, executor| far_window(bench, executor))?;
         on_each("transfers", &mut |bench, executor| transfers(bench, executor, side, &start))?;
         executors.iter_mut().for_each(|executor| executor.release());
-        bench.in_time("the sequential loop", side, "classic, 1 thread", |bench| classic(bench, side, &start))?;
+        bench.in_time("the sequential loop", side, "classic, 1 thread", |bench| {
+            classic(bench, side, &start)
+        })?;
         bench.in_time("files", side, "1 thread", |bench| encoding(bench, side, &start))?;
     }
     let left_out = bench.left_out;
@@ -313,9 +374,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 }
 
 /// Seconds that an executor takes for some passes of a plan.
-fn seconds(console: &Console, executor: &mut dyn Executor, plan: &Plan, passes: Range<usize>) -> Result<f64> {
+fn seconds(
+    console: &Console,
+    executor: &mut dyn Executor,
+    plan: &Plan,
+    passes: Range<usize>,
+) -> Result<f64> {
     let begun = Instant::now();
-    executor.run(plan, passes, &mut Control { stop: console.cancel.flag(), progress: &mut |_| Ok(()) })?;
+    executor.run(
+        plan,
+        passes,
+        &mut Control { stop: console.cancel.flag(), progress: &mut |_| Ok(()) },
+    )?;
     Ok(begun.elapsed().as_secs_f64())
 }
 
@@ -357,7 +427,12 @@ fn runs(side: u32) -> Vec<Run> {
                 let feature = integer(world / 8);
                 run(
                     name,
-                    &[("world", integer(world)), ("feature", feature), ("gain", number(0.55)), ("relief_m", relief_m)],
+                    &[
+                        ("world", integer(world)),
+                        ("feature", feature),
+                        ("gain", number(0.55)),
+                        ("relief_m", relief_m),
+                    ],
                     none,
                 );
             }
@@ -365,14 +440,26 @@ fn runs(side: u32) -> Vec<Run> {
                 // An island that fills the window.
                 let (radius, centre) = (integer(side as i64 / 2), integer(side as i64 * 3 / 2));
                 let centres = [("centre_x", centre.clone()), ("centre_y", centre)];
-                run(name, &[&centres[..], &[("radius_x", radius.clone()), ("radius_y", radius)]].concat(), none);
+                run(
+                    name,
+                    &[&centres[..], &[("radius_x", radius.clone()), ("radius_y", radius)]].concat(),
+                    none,
+                );
             }
-            name if name == layer::STAGE.name => run("layer, noise", &[("from", Value::Word("noise".into()))], none),
+            name if name == layer::STAGE.name => {
+                run("layer, noise", &[("from", Value::Word("noise".into()))], none)
+            }
             name if name == droplets::STAGE.name => {
-                for (label, density) in [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)] {
+                for (label, density) in
+                    [("droplets, density 1", 1.0), ("droplets, density 1/4", 0.25)]
+                {
                     // Four lives of each droplet.
                     let rain = ("rain", number(4.0 * density));
-                    run(label, &[("density", number(density)), rain, ("lifetime", integer(64))], none);
+                    run(
+                        label,
+                        &[("density", number(density)), rain, ("lifetime", integer(64))],
+                        none,
+                    );
                 }
             }
             name if name == incision::STAGE.name => {
@@ -406,7 +493,13 @@ fn terrain(console: &Console, cpu: &mut dyn Executor, side: u32) -> Result<Vec<i
 }
 
 /// Measures a stage: the steps of particles where it has them, cells of the map otherwise.
-fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, start: &[i32]) -> Result<()> {
+fn stage(
+    bench: &mut Bench,
+    executor: &mut dyn Executor,
+    side: u32,
+    run: &Run,
+    start: &[i32],
+) -> Result<()> {
     let console = bench.console;
     let plan = plan(run, side)?;
     executor.admits(&plan)?;
@@ -415,12 +508,14 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
         executor.write("ledger", &ledger)?;
     }
-    // A run that looks at the clock after every pass, for the seconds of the kernels. It also warms up, and leaves the words.
+    // A run that looks at the clock after every pass, for the seconds of the kernels. It also warms
+    // up, and leaves the words.
     executor.write("height", start)?;
     executor.begin(&plan)?;
     let begun = Instant::now();
     let mut kernels: Vec<KernelRow> = vec![];
-    // Of each kernel, its additions that do not depend on the particles, and whether it moves these.
+    // Of each kernel, its additions that do not depend on the particles, and whether it moves
+    // these.
     let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
     let by_device = executor.clocked(&plan, 0..plan.passes.len())?;
     for (i, pass) in plan.passes.iter().enumerate() {
@@ -430,7 +525,8 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
             None => ("host", seconds(console, executor, &plan, i..i + 1)?),
         };
         let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
-        let written: usize = pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
+        let written: usize =
+            pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
         let gb = (read + written) as f64 * 4.0 / 1e9;
         let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
         if pass.disjoint.is_some() {
@@ -446,7 +542,16 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
             }
             None => {
                 let (additions_m_s, of_additions) = (None, None);
-                kernels.push(KernelRow { name, passes, seconds, clock, model_gb_s: gb, of_copy, additions_m_s, of_additions });
+                kernels.push(KernelRow {
+                    name,
+                    passes,
+                    seconds,
+                    clock,
+                    model_gb_s: gb,
+                    of_copy,
+                    additions_m_s,
+                    of_additions,
+                });
             }
         }
     }
@@ -468,7 +573,8 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
         Ok(work as f64 / whole(console, executor, &plan)? / 1e6)
     })?;
     row.digests = digests;
-    let [copy, additions] = [COPY, ADDITIONS].map(|bound| bench.median(bound, &name).unwrap_or(f64::INFINITY));
+    let [copy, additions] =
+        [COPY, ADDITIONS].map(|bound| bench.median(bound, &name).unwrap_or(f64::INFINITY));
     for kernel in &mut kernels {
         let seconds = kernel.seconds.max(1e-9);
         kernel.model_gb_s /= seconds;
@@ -483,7 +589,8 @@ fn stage(bench: &mut Bench, executor: &mut dyn Executor, side: u32, run: &Run, s
     Ok(())
 }
 
-/// A whole recipe from coarse to fine, as `thalweg run` computes it: with what it reads after each stage, and without files.
+/// A whole recipe from coarse to fine, as `thalweg run` computes it: with what it reads after each
+/// stage, and without files.
 fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &str) -> Result<()> {
     let (console, name) = (bench.console, executor.name());
     let text = EXAMPLES.iter().find(|(known, _)| *known == PYRAMID).map_or("", |(_, text)| *text);
@@ -495,10 +602,13 @@ fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &st
         let mut begun = Instant::now();
         job.compute_on(executor, &mut |event| {
             if let Event::Stage(done) = event {
-                let (level, passes, seconds) = (done.on_level(), done.report().passes, begun.elapsed().as_secs_f64());
+                let (level, passes, seconds) =
+                    (done.on_level(), done.report().passes, begun.elapsed().as_secs_f64());
                 begun = Instant::now();
                 match levels.iter_mut().find(|row| row.level == level) {
-                    Some(row) => (row.passes, row.seconds) = (row.passes + passes, row.seconds + seconds),
+                    Some(row) => {
+                        (row.passes, row.seconds) = (row.passes + passes, row.seconds + seconds)
+                    }
                     None => {
                         let side = Job::on_level(&job.whole_window(), level).width;
                         levels.push(LevelRow { level, side, passes, seconds });
@@ -512,7 +622,10 @@ fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &st
     // The first run warms up, and leaves the words.
     let begun = Instant::now();
     let mut first = Some(run(executor)?).filter(|_| begun.elapsed().as_secs_f64() > ROW_S);
-    let digests = ["height", "flow"].into_iter().map(|map| Ok((map, digest(&executor.read(map)?)))).collect::<Result<_>>()?;
+    let digests = ["height", "flow"]
+        .into_iter()
+        .map(|map| Ok((map, digest(&executor.read(map)?))))
+        .collect::<Result<_>>()?;
     bench.agrees(label, side, &name, &digests)?;
     let mut levels = vec![];
     let row = bench.row(label, side, &name, "ms", || {
@@ -549,7 +662,12 @@ fn far_window(bench: &mut Bench, executor: &mut dyn Executor) -> Result<()> {
 }
 
 /// What it costs to write a map to the executor and to read it back.
-fn transfers(bench: &mut Bench, executor: &mut dyn Executor, side: u32, start: &[i32]) -> Result<()> {
+fn transfers(
+    bench: &mut Bench,
+    executor: &mut dyn Executor,
+    side: u32,
+    start: &[i32],
+) -> Result<()> {
     let name = executor.name();
     let gigabytes = start.len() as f64 * 4.0 / 1e9;
     bench.row("write a map", side, &name, "GB/s", || {
@@ -589,8 +707,10 @@ fn classic(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
 /// Encodes files in memory, without writing them to the disk.
 fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     let data = start.iter().map(|&w| (w as f64 / CELL as f64 * SPACING_M) as f32).collect();
-    let map = Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
-    for (name, format) in [("encode 16-bit PNG", MapFormat::Png), ("encode TIFF", MapFormat::Tiff)] {
+    let map =
+        Map { width: side, height: side, spacing_m: SPACING_M, data, range_m: None, georef: None };
+    for (name, format) in [("encode 16-bit PNG", MapFormat::Png), ("encode TIFF", MapFormat::Tiff)]
+    {
         bench.row(name, side, "1 thread", CELLS, || {
             let begun = Instant::now();
             std::hint::black_box(encode(&map, format)?);
@@ -600,7 +720,8 @@ fn encoding(bench: &mut Bench, side: u32, start: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// The bounds of the machine: what a gather (the copy) and a scatter (the additions) can reach at most.
+/// The bounds of the machine: what a gather (the copy) and a scatter (the additions) can reach at
+/// most.
 fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Result<()> {
     let (console, name, side) = (bench.console, executor.name(), words.isqrt() as u32);
     let plan = probes::plan(words);
@@ -609,7 +730,9 @@ fn machine(bench: &mut Bench, executor: &mut dyn Executor, words: usize) -> Resu
     executor.begin(&plan)?;
     // The first run warms up.
     seconds(console, executor, &plan, 0..plan.passes.len())?;
-    bench.row(COPY, side, &name, "GB/s", || Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?))?;
+    bench.row(COPY, side, &name, "GB/s", || {
+        Ok(probes::copied_gb(words) / seconds(console, executor, &plan, copies.clone())?)
+    })?;
     bench.row(ADDITIONS, side, &name, "M/s", || {
         Ok(words as f64 / 4.0 / seconds(console, executor, &plan, additions.clone())? / 1e6)
     })?;

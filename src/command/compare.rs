@@ -14,17 +14,22 @@ use thalweg::{Job, Result, render};
 
 /// Check a graphics adapter against the CPU, or erosion against the sequential algorithm
 ///
-/// Runs a recipe on both and compares their memory word for word. Exits with 0 if all words are equal. At the first
-/// difference it says where that is and exits with 1. `--device auto` means the best adapter, which may be a software one.
+/// Runs a recipe on both and compares their memory word for word. Exits with 0 if all words are
+/// equal. At the first difference it says where that is and exits with 1. `--device auto` means the
+/// best adapter, which may be a software one.
 ///
-/// With `--quality` it compares how the terrain looks instead: statistics and pictures of the recipe's terrain before
-/// erosion, after its droplets at several densities, and after the published sequential algorithm.
+/// With `--quality` it compares how the terrain looks instead: statistics and pictures of the
+/// recipe's terrain before erosion, after its droplets at several densities, and after the
+/// published sequential algorithm.
 ///
-/// With two maps or the folders of two runs it compares these, value by value, and exits with 1 if they differ.
+/// With two maps or the folders of two runs it compares these, value by value, and exits with 1 if
+/// they differ.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
-                        thalweg compare --quality examples/boulders.toml --size 513 -o looks\n  \
-                        thalweg compare before/height.tif after/height.tif --picture change.png")]
+#[command(
+    after_help = "Examples:\n  thalweg compare examples/mountains.toml --size 512 --device 0\n  \
+                  thalweg compare --quality examples/boulders.toml --size 513 -o looks\n  \
+                  thalweg compare before/height.tif after/height.tif --picture change.png"
+)]
 pub struct Arguments {
     /// The recipe, TOML or JSON; or a map, or the folder of a run
     #[arg(value_name = "RECIPE or MAP or DIR")]
@@ -38,11 +43,19 @@ pub struct Arguments {
     /// When to compare: after each pass what it wrote, or after each stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
     every: When,
-    /// Write a picture of the differences: red where the adapter's heights are higher, blue where lower, white where equal
+    /// Write a picture of the differences: red where the adapter's heights are higher, blue where
+    /// lower, white where equal
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
-    /// Height for samples of maps without a value; without it two maps are equal where neither has one
-    #[arg(long, value_name = "METRES", allow_negative_numbers = true, requires = "other", help_heading = "Input")]
+    /// Height for samples of maps without a value; without it two maps are equal where neither has
+    /// one
+    #[arg(
+        long,
+        value_name = "METRES",
+        allow_negative_numbers = true,
+        requires = "other",
+        help_heading = "Input"
+    )]
     nodata: Option<f32>,
     /// The band of TIFFs that holds the values, counted from 1; needed where they have several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), requires = "other", help_heading = "Input")]
@@ -62,7 +75,12 @@ enum When {
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(other) = &a.other {
         // Both are read alike, so what is assumed of them is no difference.
-        let reading = InputOptions { size: a.changes.size, nodata: a.nodata, band: a.band, ..InputOptions::default() };
+        let reading = InputOptions {
+            size: a.changes.size,
+            nodata: a.nodata,
+            band: a.band,
+            ..InputOptions::default()
+        };
         return differ::main(console, &reading, [&a.recipe, other], a.picture.as_ref());
     }
     let recipe = a.changes.read(&a.recipe, a.seed)?;
@@ -106,7 +124,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
         || {
             let mut text = format!("{}\n{} against {}\n", title(&job), devices[0], devices[1]);
-            for (name, outcome) in stages.iter().filter(|(name, outcome)| tells(name, outcome.passes)) {
+            for (name, outcome) in
+                stages.iter().filter(|(name, outcome)| tells(name, outcome.passes))
+            {
                 text += &stage_text(name, outcome);
             }
             if equal && !changed {
@@ -122,13 +142,18 @@ fn stage_text(name: &str, outcome: &StageComparison) -> String {
     if outcome.passes == 0 {
         return format!("{name}: no passes to run (no rain, or a map of one row or column)\n");
     }
-    let mut text = format!("{name}: {}, {} compared: ", count(outcome.passes as u64, "pass"), count(outcome.words, "word"));
+    let mut text = format!(
+        "{name}: {}, {} compared: ",
+        count(outcome.passes as u64, "pass"),
+        count(outcome.words, "word")
+    );
     match &outcome.difference {
         None => text += "equal\n",
         Some(d) => {
             let place = d.cell.map(|[x, y]| format!(" (column {x}, row {y})")).unwrap_or_default();
             text += &format!(
-                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the adapter; {} in all\n",
+                "DIFFERENT\n  pass {}, {}: buffer {}, word {}{place}: {} on the CPU, {} on the \
+                 adapter; {} in all\n",
                 d.pass,
                 d.kernel,
                 d.buffer,
@@ -158,7 +183,14 @@ fn picture(job: &Job, comparison: &Comparison) -> Result<RgbImage> {
     let [cpu, gpu] = &comparison.heights;
     // Differences of words, because metres in single precision could round the smallest away.
     let data = cpu.iter().zip(gpu).map(|(&a, &b)| (b as i64 - a as i64) as f32).collect();
-    let b = Map { width: window.width, height: window.height, spacing_m: 1.0, data, range_m: None, georef: None };
+    let b = Map {
+        width: window.width,
+        height: window.height,
+        spacing_m: 1.0,
+        data,
+        range_m: None,
+        georef: None,
+    };
     let a = Map { data: vec![0.0; b.data.len()], ..b.clone() };
     render::difference(&a, &b)
 }

@@ -36,7 +36,8 @@ impl Console {
         self.cancel.check()
     }
 
-    /// Reads the files of a recipe, prints warnings about them, and makes a job for the device that was asked for.
+    /// Reads the files of a recipe, prints warnings about them, and makes a job for the device that
+    /// was asked for.
     pub fn read(&self, recipe: Recipe) -> Result<Job> {
         let job = Job::read(recipe)?;
         for (path, warning) in job.warnings() {
@@ -52,7 +53,8 @@ impl Console {
     /// A run on the device that was asked for, which Ctrl-C cancels.
     pub fn configure(&self, job: Job) -> Job {
         let o = &self.options;
-        let job = job.device(o.device.clone()).threads(o.threads.into()).workgroup_size(o.workgroup_size);
+        let job =
+            job.device(o.device.clone()).threads(o.threads.into()).workgroup_size(o.workgroup_size);
         job.shuffle(o.shuffle).cancel_by(self.cancel.clone())
     }
 
@@ -64,7 +66,11 @@ impl Console {
     }
 
     /// Runs a job, and shows its progress and warnings.
-    pub fn watch<T>(&self, job: &Job, run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>) -> Result<T> {
+    pub fn watch<T>(
+        &self,
+        job: &Job,
+        run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>,
+    ) -> Result<T> {
         let bar = || self.progress(job.parts().collect());
         let mut progress = bar();
         run(&mut |event| {
@@ -81,7 +87,11 @@ impl Console {
 
     /// Prints the result: `json` if asked for, with all warnings so far, else the text. A reader
     /// that has gone away is no error.
-    pub fn result(&self, json: impl FnOnce() -> serde_json::Value, text: impl FnOnce() -> String) -> Result<()> {
+    pub fn result(
+        &self,
+        json: impl FnOnce() -> serde_json::Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
         let out = match (self.options.json, self.options.quiet) {
             (true, _) => {
                 let mut result = json();
@@ -99,16 +109,23 @@ impl Console {
         self.pipe(out.as_bytes())
     }
 
-    /// Refuses to write data where standard output is closed. The runtime then puts the device that forgets all in its place, opened for
-    /// reading too, which no redirection of a shell does.
+    /// Refuses to write data where standard output is closed. The runtime then puts the device that
+    /// forgets all in its place, opened for reading too, which no redirection of a shell does.
     pub fn open_output(&self) -> Result<()> {
         let leads_to = std::fs::read_link("/proc/self/fd/1").unwrap_or_default();
         let state = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
-        let flags = state.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        let flags = state
+            .lines()
+            .find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
         // The bits of what a file may be used for, and those of reading and writing.
         let (access, both) = (3, 2);
-        if leads_to == std::path::Path::new("/dev/null") && flags.is_some_and(|flags| flags & access == both) {
-            let what = std::io::Error::new(ErrorKind::NotConnected, "is closed; give the path of a file, or leave it open");
+        if leads_to == std::path::Path::new("/dev/null")
+            && flags.is_some_and(|flags| flags & access == both)
+        {
+            let what = std::io::Error::new(
+                ErrorKind::NotConnected,
+                "is closed; give the path of a file, or leave it open",
+            );
             return Err(Error::output("standard output", what));
         }
         Ok(())
@@ -147,8 +164,12 @@ impl Console {
             return stderr_line(format_args!("error: {error}"));
         }
         let mut object = serde_json::json!({ "code": error.code(), "message": error.to_string() });
-        if let Some(serde_json::Value::Object(data)) = error.invalid().and_then(|invalid| serde_json::to_value(invalid).ok()) {
-            data.into_iter().filter(|(key, _)| key != "message").for_each(|(key, value)| object[key] = value);
+        if let Some(serde_json::Value::Object(data)) =
+            error.invalid().and_then(|invalid| serde_json::to_value(invalid).ok())
+        {
+            data.into_iter()
+                .filter(|(key, _)| key != "message")
+                .for_each(|(key, value)| object[key] = value);
         }
         stderr_line(serde_json::json!({ "error": object }));
     }
@@ -169,12 +190,15 @@ impl Console {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !o.quiet && !o.no_progress).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} passes, {eta} left") {
+            if let Ok(style) =
+                ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} passes, {eta} left")
+            {
                 bar.set_style(style);
             }
             bar
         });
-        let lines = (!terminal && o.verbose > 0 && !o.no_progress).then(|| (Instant::now(), Duration::from_secs(1)));
+        let lines = (!terminal && o.verbose > 0 && !o.no_progress)
+            .then(|| (Instant::now(), Duration::from_secs(1)));
         Progress { bar, lines, stages, stage: None }
     }
 }
@@ -182,7 +206,9 @@ impl Console {
 /// What is wrong with a command line, or the help that was asked for.
 pub fn usage(e: &clap::Error) -> ExitCode {
     // The options could not be read, so this one is looked for.
-    let json = std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    let json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
     if json && e.use_stderr() {
         let text = e.render().to_string();
         let message = text.trim().trim_start_matches("error: ");
@@ -203,7 +229,9 @@ fn stderr_line(what: impl Display) {
 
 /// Text without control characters: names of files and settings could rule the terminal otherwise.
 fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
 }
 
 /// A bar on a terminal, or lines ever further apart.

@@ -2,7 +2,10 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
-use super::{ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem, store};
+use super::{
+    ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
+    store,
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -16,10 +19,12 @@ use thalweg::{Error, Result};
 
 /// Write a map in another format
 ///
-/// Keeps its spacing, its range and its place on Earth. An output that ends in .glb, .obj or .stl is a mesh. In this order: the part, the flips, the number of samples.
+/// Keeps its spacing, its range and its place on Earth. An output that ends in .glb, .obj or .stl
+/// is a mesh. In this order: the part, the flips, the number of samples.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg convert N47E008.hgt alps.tif --nodata 0\n  \
-                        thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range 0 2500\n  \
+                        thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range \
+                        0 2500\n  \
                         thalweg convert land.tif - --to png > land.png\n  \
                         thalweg convert land.tif unreal --resample 1009 --for unreal")]
 pub struct Arguments {
@@ -38,10 +43,12 @@ pub struct Arguments {
     /// N is the longer side; the other follows. Cells must stay as square as whole numbers allow
     #[arg(long, value_name = "N or WxH", value_parser = sides)]
     resample: Option<(u32, Option<u32>)>,
-    /// For a mesh (.glb, .obj, .stl): so far the triangles may be from any sample; without it there are two for each cell
+    /// For a mesh (.glb, .obj, .stl): so far the triangles may be from any sample; without it there
+    /// are two for each cell
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     max_error: Option<f64>,
-    /// Samples that have no value in the input have none in the output, whatever --nodata fills them with meanwhile
+    /// Samples that have no value in the input have none in the output, whatever --nodata fills
+    /// them with meanwhile
     #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]
     keep_nodata: bool,
     #[command(flatten)]
@@ -77,27 +84,40 @@ fn sides(text: &str) -> Result<(u32, Option<u32>), String> {
 /// `WxH+X+Y`.
 fn part(text: &str) -> Result<Part, String> {
     let wrong = || "expected WIDTHxHEIGHT+COLUMN+ROW, as 512x512+100+200".to_string();
-    let numbers: Option<Vec<u32>> = text.split(['x', '+']).map(|number| number.parse().ok()).collect();
+    let numbers: Option<Vec<u32>> =
+        text.split(['x', '+']).map(|number| number.parse().ok()).collect();
     match (numbers.as_deref(), text.matches('x').count()) {
-        (Some(&[width, height, column, row]), 1) => Ok(Part { corner: [column, row], size: [width, height] }),
+        (Some(&[width, height, column, row]), 1) => {
+            Ok(Part { corner: [column, row], size: [width, height] })
+        }
         _ => Err(wrong()),
     }
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut folder = Folder::new("", console.options.force);
-    let mesh = MeshFormat::from_path(&a.output).filter(|_| a.program.program.is_none() && a.to.to.is_none());
+    let mesh = MeshFormat::from_path(&a.output)
+        .filter(|_| a.program.program.is_none() && a.to.to.is_none());
     if a.keep_nodata && (mesh.is_some() || a.program.program.is_some()) {
-        return Err(Error::param("--keep-nodata: neither a mesh nor the files of --for can say that samples have no value"));
+        return Err(Error::param(
+            "--keep-nodata: neither a mesh nor the files of --for can say that samples have no \
+             value",
+        ));
     }
     if let Some(program) = a.program.program {
         refuse_standard(&a.output)?;
         if a.to.to.is_some() {
-            return Err(Error::param(format!("--to: {} has formats of its own; leave it out", program.name())));
+            return Err(Error::param(format!(
+                "--to: {} has formats of its own; leave it out",
+                program.name()
+            )));
         }
     }
     if mesh.is_none() && a.max_error.is_some() {
-        return Err(Error::param(format!("--max-error: {} is no mesh; meshes end in .glb, .obj or .stl", a.output.display())));
+        return Err(Error::param(format!(
+            "--max-error: {} is no mesh; meshes end in .glb, .obj or .stl",
+            a.output.display()
+        )));
     }
     let format = match (a.program.program, mesh) {
         (None, None) => Some(a.to.of(&a.output)?),
@@ -120,7 +140,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         };
     }
     if placed && map.georef.is_none() {
-        console.warn(format!("{}: turned over, the map has no place on Earth any more", a.input.display()));
+        console.warn(format!(
+            "{}: turned over, the map has no place on Earth any more",
+            a.input.display()
+        ));
     }
     if let Some((first, second)) = a.resample {
         let longer = map.width.max(map.height).max(2) - 1;
@@ -128,7 +151,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let cells = f64::from(old.max(1) - 1) / f64::from(longer) * f64::from(first.max(1) - 1);
             if old == 1 { 1 } else { (cells.round() as u32).max(1) + 1 }
         };
-        let (width, height) = second.map_or((side(map.width), side(map.height)), |second| (first, second));
+        let (width, height) =
+            second.map_or((side(map.width), side(map.height)), |second| (first, second));
         // Rows, columns and samples.
         admit("--resample", 16 * u64::from(width) * u64::from(height.max(map.height)))?;
         map = map.resample(width, height).map_err(|e| told("--resample", e))?;
@@ -142,10 +166,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
     let encoded = encode_within(&map, format, range, missing)?;
-    encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
-    let Some(stored) = store(&a.output, &map, format, &encoded, console, &mut folder)? else { return Ok(true) };
+    encoded
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
+    let Some(stored) = store(&a.output, &map, format, &encoded, console, &mut folder)? else {
+        return Ok(true);
+    };
     folder.keep()?;
-    let quantised: Vec<_> = encoded.quantised.map(|steps| ("map".to_string(), steps)).into_iter().collect();
+    let quantised: Vec<_> =
+        encoded.quantised.map(|steps| ("map".to_string(), steps)).into_iter().collect();
     let warnings: Vec<&String> = reading.warnings.iter().chain(&encoded.warnings).collect();
     console.result(
         || {
@@ -163,7 +193,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 }
 
 /// Writes the map as a program takes it.
-fn hand_over_map(console: &Console, a: &Arguments, map: &Map, range_m: Option<(f64, f64)>) -> Result<bool> {
+fn hand_over_map(
+    console: &Console,
+    a: &Arguments,
+    map: &Map,
+    range_m: Option<(f64, f64)>,
+) -> Result<bool> {
     let Some(engine) = a.program.program else { return Ok(true) };
     let land = Land { height: map, range_m, sea_level_m: None, textures: &[], layers: &[] };
     let (stored, warnings) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
@@ -175,7 +210,13 @@ fn hand_over_map(console: &Console, a: &Arguments, map: &Map, range_m: Option<(f
 }
 
 /// Writes the map as triangles.
-fn write_mesh(console: &Console, a: &Arguments, map: &Map, format: MeshFormat, folder: &mut Folder) -> Result<bool> {
+fn write_mesh(
+    console: &Console,
+    a: &Arguments,
+    map: &Map,
+    format: MeshFormat,
+    folder: &mut Folder,
+) -> Result<bool> {
     let cells = u64::from(map.width) * u64::from(map.height);
     // Vertices, triangles, and their bytes in a file; with an error also what the search keeps.
     admit("a mesh of this map", cells * if a.max_error.is_some() { 64 } else { 192 })?;
@@ -187,7 +228,12 @@ fn write_mesh(console: &Console, a: &Arguments, map: &Map, format: MeshFormat, f
     let [vertices, triangles] = mesh.counts();
     console.result(
         || json!({ "vertices": vertices, "triangles": triangles, "files": files_json([&stored]) }),
-        || format!("{vertices} vertices, {triangles} triangles\n{}", files_text(std::slice::from_ref(&stored))),
+        || {
+            format!(
+                "{vertices} vertices, {triangles} triangles\n{}",
+                files_text(std::slice::from_ref(&stored))
+            )
+        },
     )?;
     Ok(true)
 }

@@ -24,7 +24,10 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         .iter()
         .map(|a| {
             let mut value = json!(a);
-            value["map_side_max"] = sides_max(a).into_iter().map(|(what, side)| (what.to_string(), json!(side))).collect();
+            value["map_side_max"] = sides_max(a)
+                .into_iter()
+                .map(|(what, side)| (what.to_string(), json!(side)))
+                .collect();
             value
         })
         .collect();
@@ -46,11 +49,14 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                 );
                 let [(_, side), (_, ledger), (_, wind), (_, biomes)] = sides_max(a);
                 text += &format!(
-                    "   maps up to {side} x {side} cells by its limits, {ledger} x {ledger} with a ledger, about {wind} x {wind} with wind and {biomes} x {biomes} with biomes; its memory may hold less\n"
+                    "   maps up to {side} x {side} cells by its limits, {ledger} x {ledger} with a \
+                     ledger, about {wind} x {wind} with wind and {biomes} x {biomes} with biomes; \
+                     its memory may hold less\n"
                 );
             }
             if adapters.is_empty() {
-                text += "no graphics adapter: a Vulkan driver would bring one (Debian: mesa-vulkan-drivers)\n";
+                text += "no graphics adapter: a Vulkan driver would bring one (Debian: \
+                         mesa-vulkan-drivers)\n";
             }
             text + &format!("cpu: {}{}\n", cpu.name(), if auto.is_none() { "  <- auto" } else { "" })
         },
@@ -58,11 +64,13 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default settings, alone and where a ledger
-/// is kept of what is loose, worn and laid down; and, about, wind and biomes.
+/// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default
+/// settings, alone and where a ledger is kept of what is loose, worn and laid down; and, about,
+/// wind and biomes.
 fn sides_max(a: &AdapterInfo) -> [(&'static str, u32); 4] {
     let bytes = a.binding_max_bytes.min(a.buffer_max_bytes);
-    let side = |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
+    let side =
+        |stage: &Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
     let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     [
         ("droplets", side(&droplets::STAGE, Layers::NONE)),

@@ -27,7 +27,8 @@ struct Difference {
 
 /// The numbers that one list has and the other has not, both ascending.
 fn differing(a: &[usize], b: &[usize]) -> Vec<usize> {
-    let (all, other): (BTreeSet<usize>, BTreeSet<usize>) = (a.iter().copied().collect(), b.iter().copied().collect());
+    let (all, other): (BTreeSet<usize>, BTreeSet<usize>) =
+        (a.iter().copied().collect(), b.iter().copied().collect());
     all.symmetric_difference(&other).copied().collect()
 }
 
@@ -35,10 +36,15 @@ impl Difference {
     fn of(name: &str, a: &Map, b: &Map) -> Result<Self> {
         if (a.width, a.height) != (b.width, b.height) {
             let sizes = format!("{}x{} and {}x{} samples", a.width, a.height, b.width, b.height);
-            return Err(Error::param(format!("{name}: {sizes}: only maps of one size can be compared")));
+            return Err(Error::param(format!(
+                "{name}: {sizes}: only maps of one size can be compared"
+            )));
         }
-        let differences = || a.data.iter().zip(&b.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).abs());
-        let (at, most) = differences().enumerate().fold((0, 0.0), |best, (i, d)| if d > best.1 { (i, d) } else { best });
+        let differences =
+            || a.data.iter().zip(&b.data).map(|(a, b)| (f64::from(*a) - f64::from(*b)).abs());
+        let (at, most) = differences()
+            .enumerate()
+            .fold((0, 0.0), |best, (i, d)| if d > best.1 { (i, d) } else { best });
         Ok(Self {
             name: name.into(),
             cells: a.data.len(),
@@ -54,12 +60,16 @@ impl Difference {
         let Self { name, cells, differing, most, place: [column, row], mean, alone } = self;
         if *alone > 0 {
             let both = Self { name: name.clone(), alone: 0, ..*self }.text();
-            return format!("{both}{name}: {} of which only one of the two has a value\n", count(*alone as u64, "cell"));
+            return format!(
+                "{both}{name}: {} of which only one of the two has a value\n",
+                count(*alone as u64, "cell")
+            );
         }
         match differing {
             0 => format!("{name}: {}, equal\n", count(*cells as u64, "value")),
             _ => format!(
-                "{name}: {differing} of {} DIFFERENT, by {} at most (column {column}, row {row}), {} on average\n",
+                "{name}: {differing} of {} DIFFERENT, by {} at most (column {column}, row {row}), \
+                 {} on average\n",
                 count(*cells as u64, "value"),
                 rounded(*most),
                 rounded(*mean)
@@ -79,13 +89,20 @@ impl Difference {
 fn listed(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let path = folder.join(MANIFEST);
     let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
-    let manifest: Value = serde_json::from_slice(&text).map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
+    let manifest: Value = serde_json::from_slice(&text)
+        .map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
     let maps = manifest["maps"].as_array().into_iter().flatten();
-    let pair = |map: &Value| Some((map["name"].as_str()?.to_string(), folder.join(map["file"].as_str()?)));
+    let pair =
+        |map: &Value| Some((map["name"].as_str()?.to_string(), folder.join(map["file"].as_str()?)));
     Ok(maps.filter_map(pair).collect())
 }
 
-pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture: Option<&PathBuf>) -> Result<bool> {
+pub fn main(
+    console: &Console,
+    reading: &InputOptions,
+    pair: [&Path; 2],
+    picture: Option<&PathBuf>,
+) -> Result<bool> {
     let mut files = Files::default();
     if let Some(path) = picture {
         refuse(std::slice::from_ref(path), console.options.force)?;
@@ -96,9 +113,15 @@ pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture
     let pairs: Vec<(String, [PathBuf; 2])> = match folders {
         [true, true] => {
             let [a, b] = [listed(pair[0])?, listed(pair[1])?];
-            let missing = |from: &[(String, PathBuf)], name: &str| from.iter().all(|(known, _)| known != name);
-            alone.extend(a.iter().filter(|(name, _)| missing(&b, name)).map(|(name, _)| name.clone()));
-            alone.extend(b.iter().filter(|(name, _)| missing(&a, name)).map(|(name, _)| name.clone()));
+            let missing = |from: &[(String, PathBuf)], name: &str| {
+                from.iter().all(|(known, _)| known != name)
+            };
+            alone.extend(
+                a.iter().filter(|(name, _)| missing(&b, name)).map(|(name, _)| name.clone()),
+            );
+            alone.extend(
+                b.iter().filter(|(name, _)| missing(&a, name)).map(|(name, _)| name.clone()),
+            );
             let both = a.into_iter().filter_map(|(name, path)| {
                 let other = b.iter().find(|(known, _)| *known == name)?.1.clone();
                 Some((name, [path, other]))
@@ -120,7 +143,10 @@ pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture
         let alone = if kept { differing(&a.missing, &b.missing) } else { vec![] };
         // What neither has is no difference.
         if kept && [a.map.width, a.map.height] == [b.map.width, b.map.height] {
-            a.missing.iter().chain(&b.missing).for_each(|at| (a.map.data[*at], b.map.data[*at]) = (0.0, 0.0));
+            a.missing
+                .iter()
+                .chain(&b.missing)
+                .for_each(|at| (a.map.data[*at], b.map.data[*at]) = (0.0, 0.0));
         }
         let (a, b) = (a.map, b.map);
         differences.push(Difference { alone: alone.len(), ..Difference::of(name, &a, &b)? });
@@ -134,7 +160,8 @@ pub fn main(console: &Console, reading: &InputOptions, pair: [&Path; 2], picture
         || json!({ "equal": equal, "maps": differences.iter().map(Difference::json).collect::<Vec<_>>(), "alone": alone }),
         || {
             let maps: String = differences.iter().map(Difference::text).collect();
-            let alone: String = alone.iter().map(|name| format!("{name}: only one of the runs has it\n")).collect();
+            let alone: String = alone.iter().map(|name| format!("{name}: only one of the runs has \
+                                                                 it\n")).collect();
             format!("{maps}{alone}{}", files_text(&stored))
         },
     )?;

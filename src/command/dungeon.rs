@@ -15,8 +15,9 @@ use thalweg::{Error, Result};
 
 /// Make dungeons: rooms, doors, keys, and what stands where
 ///
-/// The extension of the file selects the format: .json (everything), .jsonl (the same, one dungeon per line), .txt (letters),
-/// .svg, .png, .tmj (Tiled) or .ldtk (LDtk). The same seed gives the same dungeon on every platform.
+/// The extension of the file selects the format: .json (everything), .jsonl (the same, one dungeon
+/// per line), .txt (letters), .svg, .png, .tmj (Tiled) or .ldtk (LDtk). The same seed gives the
+/// same dungeon on every platform.
 #[derive(Args)]
 #[command(after_help = "Examples:
   thalweg dungeon isaac --seed 7 --level 3 -o floor.json
@@ -65,13 +66,15 @@ struct Common {
 struct Floor {
     #[command(flatten)]
     common: Common,
-    /// The level in the game, 1 to 12. It decides the number of rooms and their difficulty. Each level of a seed has another floor
+    /// The level in the game, 1 to 12. It decides the number of rooms and their difficulty. Each
+    /// level of a seed has another floor
     #[arg(long, value_name = "N", default_value_t = 1)]
     level: u32,
     /// The number of rooms, instead of the number that the level gives
     #[arg(long, value_name = "N")]
     room_count: Option<u32>,
-    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two rooms of everything special. Without a number: always
+    /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two rooms of
+    /// everything special. Without a number: always
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
     labyrinth: u32,
     /// The player has full health, which makes sacrifice rooms more likely
@@ -110,13 +113,15 @@ struct TinyKeep {
     /// The side of a tile in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().tile_px)]
     tile_px: u32,
-    /// The ellipse in which rooms appear, such as 400 20. Without it: a circle sized to fit the rooms
+    /// The ellipse in which rooms appear, such as 400 20. Without it: a circle sized to fit the
+    /// rooms
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     ellipse_px: Option<Vec<f64>>,
     /// The mean width and height of rooms in pixels
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     mean_px: Option<Vec<f64>>,
-    /// The deviation of width and height in pixels. A smaller one gives more uniform rooms and corridors
+    /// The deviation of width and height in pixels. A smaller one gives more uniform rooms and
+    /// corridors
     #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().deviation_px, allow_negative_numbers = true)]
     deviation_px: f64,
     /// The largest ratio of the longer side of a room to the shorter one
@@ -125,7 +130,8 @@ struct TinyKeep {
     /// In main rooms both sides are longer than this factor times their mean
     #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main_px")]
     main_factor: f64,
-    /// In main rooms both sides are longer than this width and height in pixels, instead of --main-factor
+    /// In main rooms both sides are longer than this width and height in pixels, instead of
+    /// --main-factor
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     main_px: Option<Vec<f64>>,
     /// The share of the edges outside the spanning tree that is added back, 0 to 1
@@ -165,15 +171,17 @@ impl GeneratorCommand {
                 full_health: floor.full_health,
                 locks,
             }),
-            GeneratorCommand::Rebirth(Rebirth { floor, large, large_boss }) => Generator::Rebirth(rebirth::Settings {
-                level: floor.level,
-                room_count: floor.room_count,
-                labyrinth: floor.labyrinth,
-                full_health: floor.full_health,
-                locks,
-                large: *large,
-                large_boss: *large_boss,
-            }),
+            GeneratorCommand::Rebirth(Rebirth { floor, large, large_boss }) => {
+                Generator::Rebirth(rebirth::Settings {
+                    level: floor.level,
+                    room_count: floor.room_count,
+                    labyrinth: floor.labyrinth,
+                    full_health: floor.full_health,
+                    locks,
+                    large: *large,
+                    large_boss: *large_boss,
+                })
+            }
             GeneratorCommand::TinyKeep(a) => Generator::TinyKeep(tinykeep::Settings {
                 room_count: a.room_count,
                 tile_px: a.tile_px,
@@ -196,7 +204,8 @@ const SHEET_MAX: u32 = 1024;
 /// The path with the seed added to the name: `floor.json` and 7 give `floor-7.json`.
 fn numbered(path: &Path, seed: u64) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
+    let extension =
+        path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
     path.with_file_name(format!("{stem}-{seed}{extension}"))
 }
 
@@ -205,23 +214,42 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let (generator, output) = (a.generator.generator(), &common.output);
     let format = DungeonFormat::from_path(output)?;
     if common.sheet && format != DungeonFormat::Png {
-        return Err(Error::param(format!("--sheet: {}: a sheet is a picture; use a name that ends in .png", output.display())));
+        return Err(Error::param(format!(
+            "--sheet: {}: a sheet is a picture; use a name that ends in .png",
+            output.display()
+        )));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
-        return Err(Error::param(format!("--seed {} --count {}: the largest seed is {}", common.seed, common.count, u64::MAX)));
+        return Err(Error::param(format!(
+            "--seed {} --count {}: the largest seed is {}",
+            common.seed,
+            common.count,
+            u64::MAX
+        )));
     }
     let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
     if let Some(path) = &common.animation
-        && !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
+        && !path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
     {
-        return Err(Error::param(format!("--animation: {}: use a name that ends in .png", path.display())));
+        return Err(Error::param(format!(
+            "--animation: {}: use a name that ends in .png",
+            path.display()
+        )));
     }
     if common.sheet && common.count > SHEET_MAX {
-        return Err(Error::Limit(format!("--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet", common.count)));
+        return Err(Error::Limit(format!(
+            "--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet",
+            common.count
+        )));
     }
     let single = common.count == 1 || common.sheet || format == DungeonFormat::JsonLines;
-    let mut paths: Vec<PathBuf> =
-        if single { vec![output.clone()] } else { seeds.clone().map(|seed| numbered(output, seed)).collect() };
+    let mut paths: Vec<PathBuf> = if single {
+        vec![output.clone()]
+    } else {
+        seeds.clone().map(|seed| numbered(output, seed)).collect()
+    };
     paths.extend(common.animation.clone());
     refuse(&paths, console.options.force)?;
     let rooms = a.generator.rooms()?;
@@ -241,9 +269,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let mut pieces = if single { Some(Pieces::create(output)?) } else { None };
         // Small batches keep memory small and let Ctrl-C take effect.
         let all: Vec<u64> = seeds.collect();
-        for (batch, names) in all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..]))) {
+        for (batch, names) in
+            all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..])))
+        {
             console.check()?;
-            let encoded: Vec<Vec<u8>> = batch.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
+            let encoded: Vec<Vec<u8>> =
+                batch.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
             match &mut pieces {
                 Some(pieces) => encoded.iter().try_for_each(|bytes| pieces.add(bytes))?,
                 None => {
@@ -258,7 +289,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     if let Some(path) = &common.animation {
         let mut steps = vec![];
-        let dungeon = generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
+        let dungeon =
+            generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
         stored.push(files.write(path, &animation(&dungeon, &steps)?)?);
     }
     // All maps of a folder share this file. It is always the same, so it may exist already.

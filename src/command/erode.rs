@@ -1,9 +1,12 @@
 //! `thalweg erode`: a height map in, an eroded one out.
 
 use super::console::Console;
-use super::report::{files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title};
+use super::report::{
+    files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title,
+};
 use super::{
-    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over, is_standard, option, stem, store,
+    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over,
+    is_standard, option, stem, store,
 };
 use clap::Args;
 use serde_json::json;
@@ -18,10 +21,13 @@ use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
 /// Erode a height map
 ///
-/// Reads and writes PNG, TIFF, OpenEXR, NumPy, ESRI ASCII, SRTM and raw files, told by their extensions. Heights, their range and their place on
-/// Earth stay what they were.
+/// Reads and writes PNG, TIFF, OpenEXR, NumPy, ESRI ASCII, SRTM and raw files, told by their
+/// extensions. Heights, their range and their place on Earth stay what they were.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg erode hills.png -o eroded.png --range 0 850 --spacing 10 --preset gentle")]
+#[command(
+    after_help = "Example: thalweg erode hills.png -o eroded.png --range 0 850 --spacing 10 \
+                  --preset gentle"
+)]
 pub struct Arguments {
     /// The height map; - for standard input
     input: PathBuf,
@@ -34,10 +40,12 @@ pub struct Arguments {
     /// Also write a shaded picture
     #[arg(long, value_name = "PNG")]
     preview: Option<PathBuf>,
-    /// Colours of the preview and of a time-lapse: the height's, or the ground's as from the air, by what was worn and laid down
+    /// Colours of the preview and of a time-lapse: the height's, or the ground's as from the air,
+    /// by what was worn and laid down
     #[arg(long, value_name = "COLOUR", default_value = "height", value_parser = ["height", "ground"])]
     colour: String,
-    /// Named settings: default, gentle and deep by rivers that cut, fans and article by droplets. With --classic article by default
+    /// Named settings: default, gentle and deep by rivers that cut, fans and article by droplets.
+    /// With --classic article by default
     #[arg(long, value_name = "NAME", help_heading = "Erosion")]
     preset: Option<String>,
     /// A setting of the preset's stage, such as erodibility=0.03; may be given several times
@@ -46,11 +54,12 @@ pub struct Arguments {
     /// Seed of where the droplets fall
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
     seed: u64,
-    /// By the published sequential algorithm, in floats and one droplet after another, to hold beside the exact one. It has no levels, and other
-    /// machines may make other bytes
+    /// By the published sequential algorithm, in floats and one droplet after another, to hold
+    /// beside the exact one. It has no levels, and other machines may make other bytes
     #[arg(long, conflicts_with_all = ["frames", "levels"], help_heading = "Erosion")]
     classic: bool,
-    /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut off: no border shows
+    /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut
+    /// off: no border shows
     #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
     /// Levels to erode from coarse to fine: auto, or a number, of which 1 is the map as it is
@@ -64,7 +73,8 @@ pub struct Arguments {
     /// With --frames: a folder for its pictures, each a PNG; made if it is not there
     #[arg(long, value_name = "DIR", requires = "frames", help_heading = "Time-lapse")]
     pictures: Option<PathBuf>,
-    /// Cells that have no height in the input lie outside the land and have none in the output, whatever --nodata says; so it is without --nodata, too
+    /// Cells that have no height in the input lie outside the land and have none in the output,
+    /// whatever --nodata says; so it is without --nodata, too
     #[arg(long, help_heading = "Input")]
     keep_nodata: bool,
     #[command(flatten)]
@@ -79,9 +89,9 @@ pub struct Arguments {
 
 /// A path that the user gave as the name of a file; names are text.
 fn name(path: &Path) -> Result<String> {
-    path.to_str()
-        .map(String::from)
-        .ok_or_else(|| Error::param(format!("{}: a path that is UTF-8 is needed here", path.display())))
+    path.to_str().map(String::from).ok_or_else(|| {
+        Error::param(format!("{}: a path that is UTF-8 is needed here", path.display()))
+    })
 }
 
 /// The levels that are asked for; none: the map as it is.
@@ -89,10 +99,15 @@ fn levels(text: &str) -> Result<Option<Levels>> {
     match (text, text.parse::<u32>()) {
         ("auto", _) => Ok(Some(Levels::default())),
         (_, Ok(1)) => Ok(None),
-        (_, Ok(count @ 2..=LEVELS_MAX)) => Ok(Some(Levels { count: Some(count), ..Levels::default() })),
+        (_, Ok(count @ 2..=LEVELS_MAX)) => {
+            Ok(Some(Levels { count: Some(count), ..Levels::default() }))
+        }
         _ => {
             let allowed = format!("auto, or a whole number from 1 to {LEVELS_MAX}");
-            Err(Error::param(Invalid::of("levels", text, allowed.clone()).saying(format!("--levels {text}: allowed {allowed}"))))
+            Err(Error::param(
+                Invalid::of("levels", text, allowed.clone())
+                    .saying(format!("--levels {text}: allowed {allowed}")),
+            ))
         }
     }
 }
@@ -101,11 +116,18 @@ fn levels(text: &str) -> Result<Option<Levels>> {
 fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
     let Some(frames) = a.frames.frames else { return Ok(None) };
     let Some(path) = &a.timelapse else {
-        return Err(Error::param(format!("--frames {frames}: --timelapse FILE.apng or FILE.gif is missing, where they go")));
+        return Err(Error::param(format!(
+            "--frames {frames}: --timelapse FILE.apng or FILE.gif is missing, where they go"
+        )));
     };
     FilmFormat::from_path(path)?;
     let folder = a.pictures.as_deref().map(name).transpose()?;
-    Ok(Some(TimelapseOptions { frames, side_max: a.frames.frame_size, animation: name(path)?, folder }))
+    Ok(Some(TimelapseOptions {
+        frames,
+        side_max: a.frames.frame_size,
+        animation: name(path)?,
+        folder,
+    }))
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -121,7 +143,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
     // A preset that is for a land as it is has levels only where they are asked for.
-    let preset = Preset::find(a.preset.as_deref().unwrap_or(if a.classic { "article" } else { "default" }))?;
+    let preset =
+        Preset::find(a.preset.as_deref().unwrap_or(if a.classic { "article" } else { "default" }))?;
     let as_it_is = a.classic || a.levels == "auto" && !preset.has_levels();
     let levels = levels(&a.levels)?.filter(|_| !as_it_is);
     let mut step = preset.step(levels.is_some())?;
@@ -130,36 +153,54 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         step.assign(key, value).map_err(|e| option("--set", text, e))?;
     }
     let timelapse = timelapse(a)?;
-    if let Some(preview) = a.preview.as_ref().filter(|path| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"))) {
+    if let Some(preview) = a
+        .preview
+        .as_ref()
+        .filter(|path| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")))
+    {
         let what = "a picture is written as PNG; give it a name that ends in .png";
         return Err(Error::param(format!("{}: {what}", preview.display())));
     }
-    let same = |path: &&PathBuf| path.canonicalize().is_ok_and(|path| a.input.canonicalize().is_ok_and(|input| input == path));
+    let same = |path: &&PathBuf| {
+        path.canonicalize()
+            .is_ok_and(|path| a.input.canonicalize().is_ok_and(|input| input == path))
+    };
     if let Some(path) = [&a.flow, &a.preview].into_iter().flatten().find(same) {
-        return Err(Error::param(format!("{}: this is the input, which only the eroded map may replace", path.display())));
+        return Err(Error::param(format!(
+            "{}: this is the input, which only the eroded map may replace",
+            path.display()
+        )));
     }
-    let paths: Vec<PathBuf> = [Some(&a.output).filter(|_| whole && !piped), a.flow.as_ref(), a.preview.as_ref()]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+    let paths: Vec<PathBuf> =
+        [Some(&a.output).filter(|_| whole && !piped), a.flow.as_ref(), a.preview.as_ref()]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
     let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
-    let maps = [Some((&a.output, format)).filter(|_| whole && !piped), a.flow.as_ref().zip(flow_format)];
+    let maps =
+        [Some((&a.output, format)).filter(|_| whole && !piped), a.flow.as_ref().zip(flow_format)];
     let beside = maps.into_iter().flatten().filter_map(|(path, format)| header_path(path, format));
-    refuse(&paths.iter().cloned().chain(beside).chain(pictures).collect::<Vec<_>>(), console.options.force)?;
+    refuse(
+        &paths.iter().cloned().chain(beside).chain(pictures).collect::<Vec<_>>(),
+        console.options.force,
+    )?;
     let mut folder = Folder::new("", console.options.force);
     timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
 
     let keeps = a.keep_nodata || a.reading.nodata.is_none();
     let reading = a.reading.read_land(console, &a.input, keeps)?;
     let missing = if keeps { &reading.missing[..] } else { &[] };
-    let whole_formats =
-        [(&a.output, Some(format).filter(|_| whole))].into_iter().chain(a.flow.iter().map(|flow| (flow, flow_format)));
-    if let Some((path, _)) =
-        whole_formats.into_iter().find(|(_, format)| !missing.is_empty() && format.is_some_and(MapFormat::is_quantised))
+    let whole_formats = [(&a.output, Some(format).filter(|_| whole))]
+        .into_iter()
+        .chain(a.flow.iter().map(|flow| (flow, flow_format)));
+    if let Some((path, _)) = whole_formats
+        .into_iter()
+        .find(|(_, format)| !missing.is_empty() && format.is_some_and(MapFormat::is_quantised))
     {
         return Err(Error::param(format!(
-            "{}: such a file cannot say that {} cells of the input have no height; use tif, exr, npy, asc, hgt or r32, or give these cells a height with --nodata",
+            "{}: such a file cannot say that {} cells of the input have no height; use tif, exr, \
+             npy, asc, hgt or r32, or give these cells a height with --nodata",
             path.display(),
             missing.len()
         )));
@@ -169,9 +210,18 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     (recipe.seed, recipe.margin) = (a.seed, a.margin);
-    recipe.output = Output { maps: vec!["height".into(), "flow".into()], colour, range_m: a.range.pair()?, ..Output::standard() };
-    let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, Heights::from(&reading.map).without(missing))?));
-    let job = if a.classic { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
+    recipe.output = Output {
+        maps: vec!["height".into(), "flow".into()],
+        colour,
+        range_m: a.range.pair()?,
+        ..Output::standard()
+    };
+    let with_heights = |recipe| {
+        Ok(console
+            .configure(Job::with_heights(recipe, Heights::from(&reading.map).without(missing))?))
+    };
+    let job =
+        if a.classic { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
         None => job,
@@ -202,15 +252,23 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
 
     let mut warnings = reading.warnings.clone();
-    for (name, target) in [("height", Some((&a.output, format)).filter(|_| whole)), ("flow", a.flow.as_ref().zip(flow_format))] {
+    for (name, target) in [
+        ("height", Some((&a.output, format)).filter(|_| whole)),
+        ("flow", a.flow.as_ref().zip(flow_format)),
+    ] {
         let Some((path, format)) = target else { continue };
         console.check()?;
         let range = job.recipe().output.range_m.filter(|_| name == "height");
         let map = outcome.map(name)?;
         let encoded = encode_within(&map, format, range, missing)?;
         quantised.extend(encoded.quantised.map(|steps| (name.to_string(), steps)));
-        encoded.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
-        stored.extend(store(path, &map, format, &encoded, console, &mut folder)?.into_iter().flatten());
+        encoded
+            .warnings
+            .iter()
+            .for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
+        stored.extend(
+            store(path, &map, format, &encoded, console, &mut folder)?.into_iter().flatten(),
+        );
         warnings.extend(encoded.warnings);
     }
     if let Some(path) = &a.preview {

@@ -1,4 +1,5 @@
-//! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential algorithm make of a terrain.
+//! `thalweg compare --quality`: statistics and pictures of what droplets and the sequential
+//! algorithm make of a terrain.
 
 use super::console::Console;
 use super::report::{files_json, files_text, title};
@@ -18,18 +19,29 @@ use thalweg::stage::stepper::Walk;
 use thalweg::{Error, Job, Result};
 
 /// The settings that the stage shares with the sequential algorithm.
-const SHARED: &[&str] =
-    &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"];
+const SHARED: &[&str] = &[
+    "rain",
+    "lifetime",
+    "inertia",
+    "capacity",
+    "slope_min",
+    "erosion",
+    "deposition",
+    "evaporation",
+    "gravity",
+    "radius",
+];
 
-/// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail below it.
+/// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail
+/// below it.
 const TILE: u32 = 256;
 /// White space between the pictures of the contact sheet, in pixels.
 const GAP: u32 = 4;
 
 #[derive(Args)]
 pub struct Options {
-    /// Compare how the terrain looks: before erosion, after the recipe's first droplets stage, and after the sequential
-    /// algorithm
+    /// Compare how the terrain looks: before erosion, after the recipe's first droplets stage, and
+    /// after the sequential algorithm
     #[arg(long, conflicts_with_all = ["every", "picture"], help_heading = "Quality")]
     pub quality: bool,
     /// Densities to compare, in droplets per cell
@@ -70,15 +82,18 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
     let window = job.window();
     if window.width.min(window.height) < SIDE_MIN as u32 {
         return Err(Error::param(format!(
-            "a map of {} x {} cells is too small for --quality, which needs {SIDE_MIN} x {SIDE_MIN} or more",
+            "a map of {} x {} cells is too small for --quality, which needs {SIDE_MIN} x \
+             {SIDE_MIN} or more",
             window.width, window.height
         )));
     }
     let mut files = Files::default();
     if let Some(folder) = &options.output {
-        let columns = ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
+        let columns =
+            ["input", "classic"].into_iter().chain(runs.iter().map(|(name, _)| name.as_str()));
         let others = ["sheet.png", "report.json", "report.md"].map(String::from);
-        let paths: Vec<PathBuf> = columns.map(file).chain(others).map(|name| folder.join(name)).collect();
+        let paths: Vec<PathBuf> =
+            columns.map(file).chain(others).map(|name| folder.join(name)).collect();
         refuse(&paths, console.options.force)?;
         files.make_folder(folder)?;
         files.probe(folder)?;
@@ -86,10 +101,15 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
 
     let (columns, device) = columns(console, &job, at, &runs)?;
     let settings = &recipe.stages[at].settings;
-    let (shared, alone): (Vec<_>, Vec<_>) = settings.iter().partition(|(name, _)| SHARED.contains(name));
-    let [shared, alone] = [shared, alone].map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
+    let (shared, alone): (Vec<_>, Vec<_>) =
+        settings.iter().partition(|(name, _)| SHARED.contains(name));
+    let [shared, alone] = [shared, alone]
+        .map(|l| l.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", "));
     let head = title(&job);
-    let maps: Vec<Value> = columns.iter().map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures })).collect();
+    let maps: Vec<Value> = columns
+        .iter()
+        .map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures }))
+        .collect();
     let mut report = json!({
         "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": job.scale().spacing_m,
         "in_both": shared, "in_droplets_alone": alone, "maps": maps,
@@ -98,9 +118,15 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
     if let Some(folder) = &options.output {
         stored = pictures(console, &columns, recipe.output.sea_level_m, folder, &mut files)?;
         let path = folder.join("report.json");
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
+        let text =
+            serde_json::to_string_pretty(&report).map_err(|e| Error::output(&path, e.into()))?;
         stored.push(files.write(&path, format!("{text}\n").as_bytes())?);
-        stored.push(files.write(&folder.join("report.md"), page(&head, &shared, &alone, &columns).as_bytes())?);
+        stored.push(
+            files.write(
+                &folder.join("report.md"),
+                page(&head, &shared, &alone, &columns).as_bytes(),
+            )?,
+        );
     }
     files.keep();
     console.result(
@@ -118,7 +144,8 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
 fn settle(path: &Path, recipe: &mut Recipe) -> Result<usize> {
     let Some(at) = recipe.stages.iter().position(|s| s.stage.name == droplets::STAGE.name) else {
         return Err(Error::param(format!(
-            "{}: the recipe has no droplets stage, which --quality needs; add [[stage]] with kind = \"droplets\"",
+            "{}: the recipe has no droplets stage, which --quality needs; add [[stage]] with kind \
+             = \"droplets\"",
             path.display()
         )));
     };
@@ -127,7 +154,8 @@ fn settle(path: &Path, recipe: &mut Recipe) -> Result<usize> {
     Ok(at)
 }
 
-/// Runs another recipe with the inputs of a job. Returns its heights, the rain of its last stage, and the name of the executor.
+/// Runs another recipe with the inputs of a job. Returns its heights, the rain of its last stage,
+/// and the name of the executor.
 fn made(console: &Console, job: &Job, recipe: &Recipe) -> Result<(Map, Option<f64>, String)> {
     let job = job.with_recipe(recipe.clone())?;
     let outcome = console.watch(&job, |watch| job.run(watch))?;
@@ -136,7 +164,12 @@ fn made(console: &Console, job: &Job, recipe: &Recipe) -> Result<(Map, Option<f6
 }
 
 /// Makes and measures every map. Also returns the name of the executor.
-fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -> Result<(Vec<Column>, String)> {
+fn columns(
+    console: &Console,
+    job: &Job,
+    at: usize,
+    runs: &[(String, Recipe)],
+) -> Result<(Vec<Column>, String)> {
     let recipe = job.recipe();
     let start = match job.input() {
         Some(map) if at == 0 => map,
@@ -147,7 +180,8 @@ fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -
         }
     };
     let spacing_m = job.scale().spacing_m;
-    let cells = |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
+    let cells =
+        |map: &Map| -> Vec<f64> { map.data.iter().map(|&m| m as f64 / spacing_m).collect() };
     let ground = cells(&start);
     let column = |name: &str, map: Map, rain: Option<f64>| -> Result<Column> {
         console.check()?;
@@ -155,8 +189,12 @@ fn columns(console: &Console, job: &Job, at: usize, runs: &[(String, Recipe)]) -
         let grid = |heights| Grid::new(heights, map.width as usize, map.height as usize);
         let (ground, after) = (grid(&ground)?, grid(&after)?);
         let mut figures = Object::new();
-        for part in [json!(rain.map(|_| change(ground, after)).transpose()?), json!(statistics(after)?)] {
-            figures.extend(part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
+        for part in
+            [json!(rain.map(|_| change(ground, after)).transpose()?), json!(statistics(after)?)]
+        {
+            figures.extend(
+                part.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())),
+            );
         }
         console.note(format!("{name}: measured"));
         Ok(Column { name: name.into(), rain, map, figures })
@@ -187,7 +225,8 @@ fn pictures(
     files: &mut Files,
 ) -> Result<Vec<Stored>> {
     let (lowest, highest) = columns[0].map.min_max();
-    let style = Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
+    let style =
+        Style { range_m: Some((lowest.into(), highest.into())), sea_level_m, ..Style::default() };
     let pictures: Vec<RgbImage> = columns.iter().map(|c| shaded(&c.map, &style)).collect();
     let sheet = sheet(&pictures);
     let mut stored = vec![];
@@ -199,7 +238,8 @@ fn pictures(
     Ok(stored)
 }
 
-/// The recipe at each density, with the name of its column. A density that differs by level comes first, as it is.
+/// The recipe at each density, with the name of its column. A density that differs by level comes
+/// first, as it is.
 fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>> {
     let last = recipe.stages.len() - 1;
     let mut runs: Vec<(String, Recipe)> = vec![];
@@ -213,9 +253,12 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
         step.set("density", &params::Value::Number(density)).map_err(wrong)?;
         run.check().map_err(wrong)?;
         let block = Walk::of(&run.stages[last].settings, 1).block;
-        let name = if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
+        let name =
+            if block == 1 { "density 1".into() } else { format!("density 1/{}", block * block) };
         if runs.iter().any(|(n, _)| *n == name) {
-            return Err(Error::param(format!("--densities: two of them round to {name}; give each once")));
+            return Err(Error::param(format!(
+                "--densities: two of them round to {name}; give each once"
+            )));
         }
         runs.push((name, run));
     }
@@ -223,7 +266,13 @@ fn densities(recipe: &Recipe, densities: &[f64]) -> Result<Vec<(String, Recipe)>
 }
 
 /// What the sequential algorithm makes of the ground, with the settings that both share.
-fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width: usize) -> Result<Vec<f32>> {
+fn sequential(
+    console: &Console,
+    s: &Settings,
+    seed: u64,
+    ground: &[f64],
+    width: usize,
+) -> Result<Vec<f32>> {
     let count = (s.number("rain") * ground.len() as f64).round() as u64;
     let settings = Droplets { count, seed, ..Droplets::with(s) };
     let mut heights: Vec<f32> = ground.iter().map(|&h| h as f32).collect();
@@ -231,7 +280,8 @@ fn sequential(console: &Console, s: &Settings, seed: u64, ground: &[f64], width:
     erode_inside(&mut heights, width, depth, &settings, None, || console.check())?;
     if heights.iter().any(|h| !h.is_finite()) {
         return Err(Error::param(
-            "the sequential algorithm diverges with these settings, so there is nothing to compare; lower erosion or capacity",
+            "the sequential algorithm diverges with these settings, so there is nothing to \
+             compare; lower erosion or capacity",
         ));
     }
     Ok(heights)
@@ -250,7 +300,9 @@ fn number(v: Option<f64>) -> String {
 /// All figures side by side, as aligned text or as Markdown.
 fn table(columns: &[Column], markdown: bool) -> String {
     let mut names: Vec<&String> = vec![];
-    for name in columns.iter().flat_map(|c| c.figures.iter().filter(|(_, v)| v.is_number() || v.is_null()).map(|(k, _)| k)) {
+    for name in columns.iter().flat_map(|c| {
+        c.figures.iter().filter(|(_, v)| v.is_number() || v.is_null()).map(|(k, _)| k)
+    }) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -259,7 +311,11 @@ fn table(columns: &[Column], markdown: bool) -> String {
         std::iter::once(head.into()).chain(columns.iter().map(of)).collect()
     };
     let mut lines = vec![line("", &|c| c.name.clone()), line("rain", &|c| number(c.rain))];
-    lines.extend(names.iter().map(|name| line(name, &|c| number(c.figures.get(*name).and_then(Value::as_f64)))));
+    lines.extend(
+        names
+            .iter()
+            .map(|name| line(name, &|c| number(c.figures.get(*name).and_then(Value::as_f64)))),
+    );
     let streams = |c: &Column| {
         let orders = c.figures["orders"].as_array().into_iter().flatten();
         orders.map(|o| o["streams"].to_string()).collect::<Vec<_>>().join(" ")
@@ -270,16 +326,28 @@ fn table(columns: &[Column], markdown: bool) -> String {
         return lines.iter().map(|l| format!("| {} |\n", l.join(" | "))).collect();
     }
     let wide = lines.iter().flat_map(|l| &l[1..]).map(|v| v.chars().count()).max().unwrap_or(0) + 2;
-    lines.iter().map(|l| format!("{:<22}{}\n", l[0], l[1..].iter().map(|v| format!("{v:>wide$}")).collect::<String>())).collect()
+    lines
+        .iter()
+        .map(|l| {
+            format!(
+                "{:<22}{}\n",
+                l[0],
+                l[1..].iter().map(|v| format!("{v:>wide$}")).collect::<String>()
+            )
+        })
+        .collect()
 }
 
 /// The report as Markdown.
 fn page(head: &str, shared: &str, alone: &str, columns: &[Column]) -> String {
     let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
     format!(
-        "# {head}\n\nSettings of both algorithms: {shared}.\n\nThe droplets stage alone has {alone}, and its droplets fade in the last quarter \
-         of their lives. In classic, the border is put back after every {HELD} drops, radius + 1 cells wide, and the radius is \
-         rounded to a whole number.\n\n![{0}](sheet.png)\n\nFrom left to right: {0}. Top: the whole map. Bottom: its centre, \
+        "# {head}\n\nSettings of both algorithms: {shared}.\n\n\
+         The droplets stage alone has {alone}, and its droplets fade in the last quarter \
+         of their lives. In classic, the border is put back after every {HELD} drops, radius + 1 \
+         cells wide, and the radius is \
+         rounded to a whole number.\n\n![{0}](sheet.png)\n\n\
+         From left to right: {0}. Top: the whole map. Bottom: its centre, \
          one pixel per cell.\n\n{1}",
         names.join(", "),
         table(columns, true)
@@ -297,7 +365,8 @@ fn sheet(pictures: &[RgbImage]) -> RgbImage {
     for (picture, k) in pictures.iter().zip(0u32..) {
         let left = i64::from(k * column);
         imageops::replace(&mut sheet, &imageops::thumbnail(picture, small.0, small.1), left, 0);
-        let centre = imageops::crop_imm(picture, (w - detail.0) / 2, (h - detail.1) / 2, detail.0, detail.1);
+        let centre =
+            imageops::crop_imm(picture, (w - detail.0) / 2, (h - detail.1) / 2, detail.0, detail.1);
         imageops::replace(&mut sheet, &*centre, left, i64::from(small.1 + GAP));
     }
     sheet

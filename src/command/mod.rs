@@ -49,7 +49,7 @@ struct Cli {
 }
 
 const CODES: &str = "\
-Exit codes:
+                     Exit codes:
   0    done
   1    a setting, an input or an output is wrong or too large; or compare found a difference
   2    wrong usage, a graphics device that is missing or fails, or a fault of thalweg
@@ -86,22 +86,33 @@ enum Command {
 /// What every subcommand takes.
 #[derive(Args)]
 struct Options {
-    /// Where to compute: auto, cpu, gpu, or an adapter's number or part of its name (see `thalweg devices`)
+    /// Where to compute: auto, cpu, gpu, or an adapter's number or part of its name (see `thalweg
+    /// devices`)
     ///
-    /// auto takes a graphics card if there is one that the map fits, else the CPU, and continues on the CPU should the card
-    /// fail; gpu takes the best adapter, software ones too. The results are the same bytes.
-    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", help_heading = "Device")]
+    /// auto takes a graphics card if there is one that the map fits, else the CPU, and continues on
+    /// the CPU should the card fail; gpu takes the best adapter, software ones too. The results are
+    /// the same bytes.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DEVICE",
+        default_value = "auto",
+        help_heading = "Device"
+    )]
     device: Device,
     /// Threads of the CPU; 0: one a core
     #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024), help_heading = "Device")]
     threads: u16,
-    /// Invocations of a workgroup on the GPU, on which the results do not depend; 0: 256, or the adapter's limit if that is lower
+    /// Invocations of a workgroup on the GPU, on which the results do not depend; 0: 256, or the
+    /// adapter's limit if that is lower
     #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1024), help_heading = "Device")]
     workgroup_size: u32,
-    /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does not matter
+    /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does
+    /// not matter
     #[arg(long, global = true, value_name = "SEED", help_heading = "Device")]
     shuffle: Option<u64>,
-    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}}, with the pointer, field and value where they are known
+    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}},
+    /// with the pointer, field and value where they are known
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
     /// Replace files that exist
@@ -121,19 +132,22 @@ struct Options {
 /// How to read a height map that does not say everything itself.
 #[derive(Args, Clone, Default)]
 struct InputOptions {
-    /// Format of the file, where neither its name nor its content says it: png, tif, exr, npy, asc, hgt, r16, r32
+    /// Format of the file, where neither its name nor its content says it: png, tif, exr, npy, asc,
+    /// hgt, r16, r32
     #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Input")]
     from: Option<MapFormat>,
     /// Metres from a sample to the next; wins over what the file says
     #[arg(long, allow_negative_numbers = true, value_name = "METRES", help_heading = "Input")]
     spacing: Option<f64>,
-    /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for, or 0 and 1 of a file of floats from 0 to 1
+    /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for, or 0
+    /// and 1 of a file of floats from 0 to 1
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Input")]
     range: Option<Vec<f64>>,
     /// Height for samples without a value; without it such samples are an error
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Input")]
     nodata: Option<f32>,
-    /// The band of a TIFF or the channel of an EXR that holds the heights, counted from 1; needed for a TIFF with several
+    /// The band of a TIFF or the channel of an EXR that holds the heights, counted from 1; needed
+    /// for a TIFF with several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Input")]
     band: Option<u32>,
     /// Size of a raw file that is not square, as WIDTHxHEIGHT
@@ -170,7 +184,9 @@ impl InputOptions {
             (standard, from) => {
                 let bytes = if standard { standard_input()? } else { thalweg::io::bytes(path)? };
                 let told = "name the format of standard input with --from, such as --from r16";
-                let format = from.or_else(|| MapFormat::from_bytes(&bytes)).ok_or_else(|| Error::input(path, told))?;
+                let format = from
+                    .or_else(|| MapFormat::from_bytes(&bytes))
+                    .ok_or_else(|| Error::input(path, told))?;
                 thalweg::io::decode(path, &bytes, format, &options)
             }
         }
@@ -197,7 +213,9 @@ fn standard_input() -> Result<Vec<u8>> {
     loop {
         // What is read becomes values and words, and an input may never end.
         admit("-", bytes.len() as u64 * 2 + PIECE)?;
-        if input.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(|e| Error::input("-", e))? == 0 {
+        if input.by_ref().take(PIECE).read_to_end(&mut bytes).map_err(|e| Error::input("-", e))?
+            == 0
+        {
             return Ok(bytes);
         }
     }
@@ -205,7 +223,8 @@ fn standard_input() -> Result<Vec<u8>> {
 
 /// A format by its extension.
 fn format(text: &str) -> Result<MapFormat, String> {
-    MapFormat::from_path(Path::new(&format!("x.{text}"))).map_err(|_| "expected png, tif, exr, npy, asc, hgt, r16 or r32".into())
+    MapFormat::from_path(Path::new(&format!("x.{text}")))
+        .map_err(|_| "expected png, tif, exr, npy, asc, hgt, r16 or r32".into())
 }
 
 /// The format of a map that is written.
@@ -220,7 +239,9 @@ impl OutputFormat {
     fn of(&self, path: &Path) -> Result<MapFormat> {
         match self.to {
             Some(format) => Ok(format),
-            None if is_standard(path) => Err(Error::param("-: name the format of standard output with --to, such as --to png")),
+            None if is_standard(path) => Err(Error::param(
+                "-: name the format of standard output with --to, such as --to png",
+            )),
             None => MapFormat::from_path(path),
         }
     }
@@ -228,18 +249,24 @@ impl OutputFormat {
     /// Refuses an output that cannot be written, before the work.
     fn refuse(&self, path: &Path, console: &Console) -> Result<()> {
         match (is_standard(path), console.options.json) {
-            (true, true) => Err(Error::param("--json: standard output takes the map or the object, not both")),
+            (true, true) => {
+                Err(Error::param("--json: standard output takes the map or the object, not both"))
+            }
             (true, false) => console.open_output(),
             (false, _) => {
                 // A mesh has none.
                 let header = self.of(path).ok().and_then(|format| header_path(path, format));
-                refuse(&std::iter::once(path.to_path_buf()).chain(header).collect::<Vec<_>>(), console.options.force)
+                refuse(
+                    &std::iter::once(path.to_path_buf()).chain(header).collect::<Vec<_>>(),
+                    console.options.force,
+                )
             }
         }
     }
 }
 
-/// Stores a map, and beside bare samples the header that says what they are. None if it went to standard output, where nothing else may go.
+/// Stores a map, and beside bare samples the header that says what they are. None if it went to
+/// standard output, where nothing else may go.
 fn store(
     path: &Path,
     map: &Map,
@@ -256,11 +283,14 @@ fn store(
     mask.push(".msk");
     if Path::new(&mask).exists() {
         console.warn(format!(
-            "{}: readers take it as the mask of the file that was written beside it; remove it if it is an old one's",
+            "{}: readers take it as the mask of the file that was written beside it; remove it if \
+             it is an old one's",
             mask.display()
         ));
     }
-    if let Some((path, header)) = header_path(path, format).zip(header(map, format, encoded.quantised)) {
+    if let Some((path, header)) =
+        header_path(path, format).zip(header(map, format, encoded.quantised))
+    {
         stored.push(folder.files().write(&path, header.as_bytes())?);
     }
     Ok(Some(stored))
@@ -269,14 +299,15 @@ fn store(
 /// For which program files are made.
 #[derive(Args)]
 struct ForProgram {
-    /// Files as a program takes them, with a README.txt that has the numbers to type there: unreal, unreal-wp, unity, godot, blender, worldpainter,
-    /// houdini
+    /// Files as a program takes them, with a README.txt that has the numbers to type there: unreal,
+    /// unreal-wp, unity, godot, blender, worldpainter, houdini
     #[arg(long = "for", value_name = "PROGRAM", help_heading = "Output")]
     program: Option<Engine>,
 }
 
 impl ForProgram {
-    /// Refuses, before the work, a size that the program does not take, and a folder that has its files already.
+    /// Refuses, before the work, a size that the program does not take, and a folder that has its
+    /// files already.
     fn announce(&self, console: &Console, folder: &Path, [width, height]: [u32; 2]) -> Result<()> {
         let Some(engine) = self.program else { return Ok(()) };
         refuse_standard(folder)?;
@@ -286,13 +317,20 @@ impl ForProgram {
 }
 
 /// Writes the files for a program into a folder.
-fn hand_over(console: &Console, engine: Engine, folder: &Path, stem: &str, land: &Land) -> Result<(Vec<Stored>, Vec<String>)> {
+fn hand_over(
+    console: &Console,
+    engine: Engine,
+    folder: &Path,
+    stem: &str,
+    land: &Land,
+) -> Result<(Vec<Stored>, Vec<String>)> {
     let (files, warnings) = engine.export(stem, land)?;
     warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", folder.display())));
     let mut folder = Folder::new(folder, console.options.force);
     folder.announce(&files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())?;
     folder.begin()?;
-    let stored = files.iter().map(|(name, bytes)| folder.put(name, bytes)).collect::<Result<Vec<_>>>()?;
+    let stored =
+        files.iter().map(|(name, bytes)| folder.put(name, bytes)).collect::<Result<Vec<_>>>()?;
     console.check()?;
     folder.keep()?;
     Ok((stored, warnings))
@@ -300,14 +338,17 @@ fn hand_over(console: &Console, engine: Engine, folder: &Path, stem: &str, land:
 
 /// The name of a file without its extension, to begin names with.
 fn stem(path: &Path) -> String {
-    path.file_stem().map(|s| s.to_string_lossy().into_owned()).filter(|stem| stem != "-").unwrap_or("land".into())
+    path.file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .filter(|stem| stem != "-")
+        .unwrap_or("land".into())
 }
 
 /// What the ends of a scale stand for.
 #[derive(Args)]
 struct OutputRange {
-    /// Values that the ends of a scale stand for, in metres: 0 and 65535 of files of 16 bits, the first and the last colour of pictures. The same
-    /// for several maps, they fit together
+    /// Values that the ends of a scale stand for, in metres: 0 and 65535 of files of 16 bits, the
+    /// first and the last colour of pictures. The same for several maps, they fit together
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Output")]
     output_range: Option<Vec<f64>>,
 }
@@ -315,10 +356,14 @@ struct OutputRange {
 impl OutputRange {
     fn pair(&self) -> Result<Option<(f64, f64)>> {
         match self.output_range.as_deref() {
-            Some(&[low, high]) if low.is_finite() && high.is_finite() && low < high => Ok(Some((low, high))),
+            Some(&[low, high]) if low.is_finite() && high.is_finite() && low < high => {
+                Ok(Some((low, high)))
+            }
             Some(given) => {
                 let given = given.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
-                Err(Error::param(format!("--output-range {given}: allowed two finite numbers, the lower one first")))
+                Err(Error::param(format!(
+                    "--output-range {given}: allowed two finite numbers, the lower one first"
+                )))
             }
             None => Ok(None),
         }
@@ -334,14 +379,18 @@ fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading
 
 /// Passes on the warnings of a map that was read.
 fn tell(console: &Console, path: &Path, reading: &Reading) -> Result<()> {
-    reading.warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
+    reading
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
     console.check()
 }
 
 /// How a time-lapse is asked for.
 #[derive(Args)]
 struct TimelapseArguments {
-    /// Pictures of the land while it is eroded: the first before, the last after, the others evenly between
+    /// Pictures of the land while it is eroded: the first before, the last after, the others evenly
+    /// between
     #[arg(long, value_name = "N", help_heading = "Time-lapse")]
     frames: Option<usize>,
     /// Longest side of these pictures; larger maps are averaged down
@@ -367,14 +416,19 @@ struct Changes {
     /// The same land with so many times the cells a side: 2, 4, 8 … Needs a recipe with levels
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     scale: Option<u32>,
-    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for one between the steps of
-    /// another. Or of the tables of water and output: water.KEY=VALUE, output.KEY=VALUE. May be given several times
+    /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for
+    /// one between the steps of another. Or of the tables of water and output: water.KEY=VALUE,
+    /// output.KEY=VALUE. May be given several times
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
 }
 
 /// A run by the published sequential algorithms, with warnings of what they leave out.
-fn classic(console: &Console, mut recipe: Recipe, job: impl FnOnce(Recipe) -> Result<Job>) -> Result<Job> {
+fn classic(
+    console: &Console,
+    mut recipe: Recipe,
+    job: impl FnOnce(Recipe) -> Result<Job>,
+) -> Result<Job> {
     for left in prepare(&mut recipe)? {
         console.warn(left);
     }
@@ -385,7 +439,8 @@ fn classic(console: &Console, mut recipe: Recipe, job: impl FnOnce(Recipe) -> Re
 /// A part of a land.
 #[derive(Args)]
 struct Part {
-    /// Only this part of the land, with the bytes that the whole has there: column and row of its north-west cell in the world, and its size
+    /// Only this part of the land, with the bytes that the whole has there: column and row of its
+    /// north-west cell in the world, and its size
     #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     part: Option<Vec<i64>>,
 }
@@ -393,7 +448,9 @@ struct Part {
 impl Part {
     fn window(&self) -> Result<Option<Window>> {
         let Some(&[x, y, width, height]) = self.part.as_deref() else { return Ok(None) };
-        let side = |n: i64| u32::try_from(n).map_err(|_| Error::param(format!("--part: a side of {n} cells")));
+        let side = |n: i64| {
+            u32::try_from(n).map_err(|_| Error::param(format!("--part: a side of {n} cells")))
+        };
         Ok(Some(Window { origin: [x, y], width: side(width)?, height: side(height)? }))
     }
 
@@ -414,7 +471,11 @@ fn no_such_recipe(path: &Path, error: Error) -> Error {
     let name = path.to_str().filter(|name| !path.exists() && !name.contains(['/', '\\', '.']));
     match (name, &error) {
         (Some(name), Error::Input { .. }) => {
-            let unknown = unknown("file, nor a recipe within thalweg", name, EXAMPLES.iter().map(|(known, _)| *known));
+            let unknown = unknown(
+                "file, nor a recipe within thalweg",
+                name,
+                EXAMPLES.iter().map(|(known, _)| *known),
+            );
             let what = unknown.message.split_once(": ").map_or("no such file", |(_, what)| what);
             Error::input(path, what)
         }
@@ -446,8 +507,8 @@ impl Changes {
 impl Changes {
     /// The recipe that standard input has, TOML or JSON.
     fn standard() -> Result<Recipe> {
-        let text =
-            String::from_utf8(standard_input()?).map_err(|_| Error::input("-", "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let text = String::from_utf8(standard_input()?)
+            .map_err(|_| Error::input("-", "not UTF-8 text: a recipe is TOML or JSON"))?;
         let folder = Path::new("");
         match text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
             true => Recipe::from_json(&text, folder, "recipe"),
@@ -483,7 +544,11 @@ fn resize(recipe: &mut Recipe, (width, height): (u32, u32)) -> Result<()> {
 
 /// A number of an option, checked.
 fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
-    if (min..=max).contains(&value) { Ok(value) } else { Err(Error::param(format!("{option} {value}: allowed {min} to {max}"))) }
+    if (min..=max).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Error::param(format!("{option} {value}: allowed {min} to {max}")))
+    }
 }
 
 /// The whole program.
@@ -504,9 +569,12 @@ pub fn main() -> ExitCode {
     if let Err(e) = heard {
         console.warn(format!("Ctrl-C will not be heard: {e}"));
     }
-    // A file that outgrows a limit of the process (`ulimit -f`) would end it, and leave a part of the file behind.
+    // A file that outgrows a limit of the process (`ulimit -f`) would end it, and leave a part of
+    // the file behind.
     #[cfg(unix)]
-    if let Err(e) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default()) {
+    if let Err(e) =
+        signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default())
+    {
         console.warn(format!("a limit of the size of files will not be heard: {e}"));
     }
     // Pictures are drawn by the global pool.

@@ -1,6 +1,8 @@
-//! Kernels that do only what bounds all others: copies, reads and additions of several patterns, and passes that are nearly nothing.
+//! Kernels that do only what bounds all others: copies, reads and additions of several patterns,
+//! and passes that are nearly nothing.
 //!
-//! They run through the same executors as the stages. The articles' bench includes this file as well.
+//! They run through the same executors as the stages. The articles' bench includes this file as
+//! well.
 
 use std::ops::Range;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
@@ -85,7 +87,10 @@ macro_rules! reads {
                 let Params { mask } = *call.params();
                 let Call { range, reads, owns, .. } = call;
                 let from: fn(u32) -> u32 = $from;
-                owns[0].iter_mut().zip(range.clone()).for_each(|(own, i)| *own = reads[0][(from(i) & mask) as usize]);
+                owns[0]
+                    .iter_mut()
+                    .zip(range.clone())
+                    .for_each(|(own, i)| *own = reads[0][(from(i) & mask) as usize]);
             },
         };
     };
@@ -112,15 +117,15 @@ macro_rules! adds {
 adds!(NEAR, "near", |i| i & !63 | mix(i) & 63);
 adds!(SAME, "same", |_| 0);
 
-/// A bound of a machine: what it is called, its unit, the passes of [`floors`] that show it, and how much of the unit a run of them does. 0: the
-/// figure is the microseconds of a pass.
+/// A bound of a machine: what it is called, its unit, the passes of [`floors`] that show it, and
+/// how much of the unit a run of them does. 0: the figure is the microseconds of a pass.
 pub type Floor = (&'static str, &'static str, Range<usize>, f64);
 
 /// Passes that are nearly nothing, the last of [`floors`].
 pub const TINY: usize = 256;
 
-/// The bounds that a kernel can meet, and a plan with passes for each of them: reads and additions of several patterns, and passes that wait for each
-/// other.
+/// The bounds that a kernel can meet, and a plan with passes for each of them: reads and additions
+/// of several patterns, and passes that wait for each other.
 pub fn floors(words: usize) -> (Plan, Vec<Floor>) {
     let mut all = plan(words);
     let params = all.passes[0].uniform.clone();
@@ -144,12 +149,15 @@ pub fn floors(words: usize) -> (Plan, Vec<Floor>) {
     (all, floors)
 }
 
-/// The first passes of [`plan`] are copies: enough of them that the cost of a submission does not count.
+/// The first passes of [`plan`] are copies: enough of them that the cost of a submission does not
+/// count.
 pub const COPIES: usize = 8;
 
-/// [`COPIES`] passes that each copy `words` words, then one that makes `words / 4` additions. `words` is a power of two.
+/// [`COPIES`] passes that each copy `words` words, then one that makes `words / 4` additions.
+/// `words` is a power of two.
 pub fn plan(words: usize) -> Plan {
-    // Filled with ones, because the system only provides the pages of a zeroed buffer once they are written to.
+    // Filled with ones, because the system only provides the pages of a zeroed buffer once they are
+    // written to.
     let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
     let params = Uniform::of(Params { mask: words as u32 - 1 });
     let pass = |kernel, count: usize| Pass::new(kernel, params.clone(), count, 1);

@@ -14,10 +14,12 @@ use thalweg::params::rounded;
 use thalweg::quality::{FIGURES, Figure, Grid, SIDE_MIN, Statistics, in_cells, statistics};
 use thalweg::{Error, Result};
 
-/// Hold a land against real land: how its rivers meet, how steep they are, its ridges, roughness and hollows
+/// Hold a land against real land: how its rivers meet, how steep they are, its ridges, roughness
+/// and hollows
 ///
-/// Prints the figures of each map beside the range that real land has; a star marks what lies outside it. docs/quality.md says
-/// what each figure is, and which real land. Samples without a value lie outside the land.
+/// Prints the figures of each map beside the range that real land has; a star marks what lies
+/// outside it. docs/quality.md says what each figure is, and which real land. Samples without a
+/// value lie outside the land.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  thalweg quality out/mountains/height.tif --margin 32\n  \
                         thalweg quality mine.tif real.tif -o report.html")]
@@ -69,12 +71,19 @@ impl Land {
             0 => String::new(),
             missing => format!(", {missing} of them without a value"),
         };
-        format!("{}: {width} x {height} cells of {} m{without}", self.path.display(), rounded(spacing_m))
+        format!(
+            "{}: {width} x {height} cells of {} m{without}",
+            self.path.display(),
+            rounded(spacing_m)
+        )
     }
 
     fn json(&self) -> Value {
-        let outside: Vec<&str> =
-            FIGURES.iter().filter(|figure| figure.is_outside(&self.figures)).map(|figure| figure.name).collect();
+        let outside: Vec<&str> = FIGURES
+            .iter()
+            .filter(|figure| figure.is_outside(&self.figures))
+            .map(|figure| figure.name)
+            .collect();
         json!({
             "file": self.path.to_string_lossy(), "width": self.map.width, "height": self.map.height,
             "spacing_m": self.map.spacing_m, "missing": self.missing.len(), "figures": self.figures, "outside": outside,
@@ -85,18 +94,22 @@ impl Land {
 /// The map without its margin, and the numbers of the samples that are missing in what is left.
 fn trimmed(path: &Path, map: Map, missing: &[usize], margin: u32) -> Result<(Map, Vec<usize>)> {
     let (width, height) = (map.width, map.height);
-    let left = |side: u32| side.checked_sub(margin.saturating_mul(2)).filter(|left| *left as usize >= SIDE_MIN);
+    let left = |side: u32| {
+        side.checked_sub(margin.saturating_mul(2)).filter(|left| *left as usize >= SIDE_MIN)
+    };
     let Some((wide, high)) = left(width).zip(left(height)) else {
         return Err(Error::input(
             path,
             format!(
-                "{width}x{height} samples less a margin of {margin}: at least {SIDE_MIN}x{SIDE_MIN} must be left; \
+                "{width}x{height} samples less a margin of {margin}: at least \
+                 {SIDE_MIN}x{SIDE_MIN} must be left; \
                  give a larger map, or a smaller --margin"
             ),
         ));
     };
     let place = |at: &usize| {
-        let [x, y] = [at % width as usize, at / width as usize].map(|at| at.checked_sub(margin as usize));
+        let [x, y] =
+            [at % width as usize, at / width as usize].map(|at| at.checked_sub(margin as usize));
         let (x, y) = (x.filter(|x| *x < wide as usize)?, y.filter(|y| *y < high as usize)?);
         Some(y * wide as usize + x)
     };
@@ -106,19 +119,33 @@ fn trimmed(path: &Path, map: Map, missing: &[usize], margin: u32) -> Result<(Map
 /// Figures by rows, lands by columns.
 fn table(lands: &[Land]) -> String {
     let value = |figure: &Figure, land: &Land| match (figure.of)(&land.figures) {
-        Some(value) => figure.shown(value) + if figure.is_outside(&land.figures) { " *" } else { "  " },
+        Some(value) => {
+            figure.shown(value) + if figure.is_outside(&land.figures) { " *" } else { "  " }
+        }
         None => "–  ".into(),
     };
-    let mut lines = vec![("".to_string(), lands.iter().map(|land| land.name() + "  ").collect(), "real land".to_string())];
+    let mut lines = vec![(
+        "".to_string(),
+        lands.iter().map(|land| land.name() + "  ").collect(),
+        "real land".to_string(),
+    )];
     for figure in FIGURES {
-        lines.push((figure.label.into(), lands.iter().map(|land| value(&figure, land)).collect::<Vec<_>>(), figure.range()));
+        lines.push((
+            figure.label.into(),
+            lands.iter().map(|land| value(&figure, land)).collect::<Vec<_>>(),
+            figure.range(),
+        ));
     }
-    let wide = |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    let wide = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    };
     let label = wide(&mut lines.iter().map(|line| &line.0));
-    let columns: Vec<usize> = (0..lands.len()).map(|k| wide(&mut lines.iter().map(|line| &line.1[k]))).collect();
+    let columns: Vec<usize> =
+        (0..lands.len()).map(|k| wide(&mut lines.iter().map(|line| &line.1[k]))).collect();
     let last = wide(&mut lines.iter().map(|line| &line.2));
     let line = |(name, values, real): &(String, Vec<String>, String)| {
-        let values: String = values.iter().zip(&columns).map(|(value, wide)| format!("  {value:>wide$}")).collect();
+        let values: String =
+            values.iter().zip(&columns).map(|(value, wide)| format!("  {value:>wide$}")).collect();
         format!("{name:<label$}{values}  {real:>last$}\n")
     };
     lines.iter().map(line).collect()
@@ -135,7 +162,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         refuse(std::slice::from_ref(path), console.options.force)?;
         files.probe(path.parent().unwrap_or(Path::new("")))?;
     }
-    let lands = a.input.iter().map(|path| Land::of(console, a, path)).collect::<Result<Vec<_>>>()?;
+    let lands =
+        a.input.iter().map(|path| Land::of(console, a, path)).collect::<Result<Vec<_>>>()?;
     let mut stored: Vec<Stored> = vec![];
     if let Some(path) = &a.output {
         stored.push(files.write(path, page::page(&lands)?.as_bytes())?);
@@ -144,15 +172,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     files.keep();
     console.result(
         || {
-            let real: serde_json::Map<String, Value> =
-                FIGURES.iter().map(|figure| (figure.name.to_string(), json!(figure.real))).collect();
+            let real: serde_json::Map<String, Value> = FIGURES
+                .iter()
+                .map(|figure| (figure.name.to_string(), json!(figure.real)))
+                .collect();
             let lands: Vec<Value> = lands.iter().map(Land::json).collect();
             json!({ "lands": lands, "real": real, "files": files_json(&stored) })
         },
         || {
             let mut text: String = lands.iter().map(|land| land.title() + "\n").collect();
             text += &table(&lands);
-            let marked = lands.iter().any(|land| FIGURES.iter().any(|figure| figure.is_outside(&land.figures)));
+            let marked = lands
+                .iter()
+                .any(|land| FIGURES.iter().any(|figure| figure.is_outside(&land.figures)));
             text += if marked { "* outside of what real land has\n" } else { "" };
             text + &files_text(&stored)
         },

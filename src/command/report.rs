@@ -12,7 +12,10 @@ use thalweg::stage::strokes;
 pub fn title(job: &Job) -> String {
     let (recipe, (window, scale)) = (job.recipe(), job.land());
     let spacing_m = rounded(scale.spacing_m);
-    format!("{}: {} x {} cells of {spacing_m} m, seed {}", recipe.name, window.width, window.height, recipe.seed)
+    format!(
+        "{}: {} x {} cells of {spacing_m} m, seed {}",
+        recipe.name, window.width, window.height, recipe.seed
+    )
 }
 
 /// Whether people want to know of a part of a run: not where a map is only put aside, nor where no
@@ -45,7 +48,12 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             + &part(-lost, "more laid down than taken")
             + &part(s.risen_m3.unwrap_or(0.0), "risen")
             + &part(s.silted_m3.unwrap_or(0.0), "silted up");
-        format!("  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n", s.passes, s.seconds, pace / 1e6)
+        format!(
+            "  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n",
+            s.passes,
+            s.seconds,
+            pace / 1e6
+        )
     };
     stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()
 }
@@ -73,7 +81,10 @@ pub fn steps_text(quantised: &[(String, (f64, f64))]) -> String {
 
 /// What the steps of 16-bit files stand for, for scripts.
 pub fn steps_json(quantised: &[(String, (f64, f64))]) -> serde_json::Value {
-    quantised.iter().map(|(name, (low, high))| (name.clone(), serde_json::json!([low, high]))).collect()
+    quantised
+        .iter()
+        .map(|(name, (low, high))| (name.clone(), serde_json::json!([low, high])))
+        .collect()
 }
 
 /// A line for the animation of a time-lapse and one for its pictures.
@@ -81,7 +92,9 @@ pub fn timelapse_text(stored: &[Stored]) -> String {
     let Some((animation, pictures)) = stored.split_first() else { return String::new() };
     let size = bytes(pictures.iter().map(|file| file.bytes).sum());
     let line = match pictures {
-        [first, .., last] => format!("{size:>12}  {} to {}\n", first.path.display(), last.path.display()),
+        [first, .., last] => {
+            format!("{size:>12}  {} to {}\n", first.path.display(), last.path.display())
+        }
         _ => String::new(),
     };
     files_text(std::slice::from_ref(animation)) + &line

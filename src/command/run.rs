@@ -1,7 +1,9 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
 use super::console::{Console, bytes, count, plural};
-use super::report::{files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title};
+use super::report::{
+    files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title,
+};
 use super::tiles::{self, usual_memory, waiting_beside};
 use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, classic, refuse_standard};
 use clap::{Args, ValueEnum};
@@ -16,10 +18,14 @@ use thalweg::{Error, Job, Result};
 
 /// Make the maps of a recipe
 ///
-/// Writes each map of the recipe's output.maps, a shaded preview.png, and last manifest.json, which says what the files hold
-/// and has their digests. Maps and manifest are the same bytes on every device (the colours of the preview are for people).
+/// Writes each map of the recipe's output.maps, a shaded preview.png, and last manifest.json, which
+/// says what the files hold and has their digests. Maps and manifest are the same bytes on every
+/// device (the colours of the preview are for people).
 #[derive(Args)]
-#[command(after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set incision.creep=0")]
+#[command(
+    after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set \
+                  incision.creep=0"
+)]
 pub struct Arguments {
     /// The recipe, TOML or JSON; - for standard input; or the name of one that `thalweg recipes`
     /// lists
@@ -30,12 +36,13 @@ pub struct Arguments {
     /// Print what would be done: size, passes, memory, files
     #[arg(long)]
     dry_run: bool,
-    /// Stop after a level, where the recipe has levels: 0 has the recipe's cells, and each next one is half as fine. A quick preview,
-    /// whose heights are those that the whole run has there
+    /// Stop after a level, where the recipe has levels: 0 has the recipe's cells, and each next one
+    /// is half as fine. A quick preview, whose heights are those that the whole run has there
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,
-    /// With the published sequential algorithms in place of the stages that have one (diamond_square, droplets, snowballs, blur), to hold beside the
-    /// exact ones: in floats and one after another. Other machines may make other bytes
+    /// With the published sequential algorithms in place of the stages that have one
+    /// (diamond_square, droplets, snowballs, blur), to hold beside the exact ones: in floats and
+    /// one after another. Other machines may make other bytes
     #[arg(long, conflicts_with_all = ["level", "part", "frames"])]
     classic: bool,
     /// Seed in place of the recipe's
@@ -51,7 +58,8 @@ pub struct Arguments {
     program: ForProgram,
     #[command(flatten)]
     timelapse: TimelapseArguments,
-    /// The file of the time-lapse: timelapse.apng, which holds every pixel as it is, or timelapse.gif, half as large
+    /// The file of the time-lapse: timelapse.apng, which holds every pixel as it is, or
+    /// timelapse.gif, half as large
     #[arg(long, value_name = "FORMAT", requires = "frames", help_heading = "Time-lapse")]
     film: Option<Film>,
 }
@@ -75,10 +83,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
-    recipe.output.program = a.program.program.map(|engine| engine.name().into()).or(recipe.output.program);
+    recipe.output.program =
+        a.program.program.map(|engine| engine.name().into()).or(recipe.output.program);
     let film = a.film.map_or(FilmFormat::Apng, FilmFormat::from);
-    let timelapse = a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));
-    let mut folder = Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
+    let timelapse =
+        a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));
+    let mut folder =
+        Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {
         folder.announce_bundle(&recipe, timelapse.as_ref())?;
     }
@@ -103,9 +114,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let by_tiles = |why: String| {
         // A time-lapse, too, is of whole lands.
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
-        let is_part = is_part.or_else(|| a.classic.then(|| "the published algorithms run on whole lands".into()));
-        match is_part.or_else(|| job.untileable()).or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into())) {
-            Some(cannot) => Err(Error::Limit(format!("{why} (`run` does not make tiles by itself here: {cannot})"))),
+        let is_part = is_part
+            .or_else(|| a.classic.then(|| "the published algorithms run on whole lands".into()));
+        match is_part
+            .or_else(|| job.untileable())
+            .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))
+        {
+            Some(cannot) => Err(Error::Limit(format!(
+                "{why} (`run` does not make tiles by itself here: {cannot})"
+            ))),
             None => {
                 let cost = Tiles::choose(&job, level, &window, usual_memory(), None)?;
                 console.warn(format!("{why}; the land is made by tiles: {}", cost.cut));
@@ -114,7 +131,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
     };
     if a.dry_run {
-        let paths: Vec<PathBuf> = names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
+        let paths: Vec<PathBuf> =
+            names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return match dry_run(console, &job, &paths, timelapse.as_ref()) {
             Err(Error::Limit(why)) => {
                 let cost = by_tiles(why)?;
@@ -140,7 +158,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         done => done?,
     };
 
-    let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } = &bundle;
+    let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } =
+        &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let (window, scale) = job.land();
     console.result(
@@ -159,7 +178,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         || {
             let head = title(&job);
             let times = format!(
-                "input {input_seconds:.2} s, stages {run_seconds:.2} s, output {output_seconds:.2} s (encoding {encoding_seconds:.2} s), {:.2} s in all",
+                "input {input_seconds:.2} s, stages {run_seconds:.2} s, output {output_seconds:.2} \
+                 s (encoding {encoding_seconds:.2} s), {:.2} s in all",
                 console.seconds()
             );
             let stages = stages_text(&outcome.stages);
@@ -180,18 +200,26 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 }
 
 /// Makes a land that does not fit into memory.
-fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &Cost) -> Result<bool> {
+fn run_by_tiles(
+    console: &Console,
+    a: &Arguments,
+    job: &Job,
+    level: i32,
+    cost: &Cost,
+) -> Result<bool> {
     let output = a.output.clone().unwrap_or_default();
     let mut folder = Folder::for_bundle(output.clone(), console.options.force);
     folder.announce_bundle(job.recipe(), None)?;
     let waiting = waiting_beside(&output)?;
-    let mut tiles = Tiles::new(job.clone(), cost.cut.clone())?.stored_in(Store::open(waiting.path(), None)?);
+    let mut tiles =
+        Tiles::new(job.clone(), cost.cut.clone())?.stored_in(Store::open(waiting.path(), None)?);
     let mut progress = console.progress(vec!["tiles"]);
     let mut watch = |done: u64, all: u64| {
         progress.at(0, done as usize, all as usize);
         console.check()
     };
-    let bundle = tiles.write_bundle(level, &mut folder, &mut |warning| console.warn(warning), &mut watch)?;
+    let bundle =
+        tiles.write_bundle(level, &mut folder, &mut |warning| console.warn(warning), &mut watch)?;
     drop(progress);
     let removed: Vec<_> = bundle.removed.iter().map(|path| path.to_string_lossy()).collect();
     let window = Job::on_level(&job.whole_window(), level);
@@ -217,7 +245,12 @@ fn run_by_tiles(console: &Console, a: &Arguments, job: &Job, level: i32, cost: &
     Ok(true)
 }
 
-fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&TimelapseOptions>) -> Result<bool> {
+fn dry_run(
+    console: &Console,
+    job: &Job,
+    paths: &[PathBuf],
+    timelapse: Option<&TimelapseOptions>,
+) -> Result<bool> {
     let device = job.device_name(&mut |warning| {
         console.warn(warning);
         Ok(())
@@ -227,7 +260,9 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
         .parts()
         .zip(job.costs().into_iter().zip(job.counts()))
         .enumerate()
-        .map(|(i, (name, ((bytes, _), (steps, passes))))| (name, passes as usize, bytes, job.reach(i, steps as usize)))
+        .map(|(i, (name, ((bytes, _), (steps, passes))))| {
+            (name, passes as usize, bytes, job.reach(i, steps as usize))
+        })
         .collect();
     let water = job.water_bytes();
     let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).chain(water).max().unwrap_or(0);
@@ -254,7 +289,8 @@ fn dry_run(console: &Console, job: &Job, paths: &[PathBuf], timelapse: Option<&T
                     (1, _) => (*name).to_string(),
                     (_, level) => format!("{name}, level {level}"),
                 };
-                text += &format!("  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n", bytes(*size));
+                text += &format!("  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to \
+                                  {reach}\n", bytes(*size));
             }
             if let Some(water) = water {
                 text += &format!("  {:<24} {:>6} {:<6}  {:>12}\n", "water", "", "", bytes(water));

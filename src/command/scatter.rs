@@ -14,12 +14,15 @@ use thalweg::{Error, Job, Result, Window};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
-/// Each with the height and the biome under it. The extension of the file says what is written: .csv or .geojson. x and y are cells
-/// of the world, whose samples lie at whole numbers, in the middle of their cells; a window has the places in its cells, so windows side by side
-/// have each of the lattice once. East and north are in the coordinate system of the recipe's input, where it has one, else metres.
+/// Each with the height and the biome under it. The extension of the file says what is written:
+/// .csv or .geojson. x and y are cells of the world, whose samples lie at whole numbers, in the
+/// middle of their cells; a window has the places in its cells, so windows side by side have each
+/// of the lattice once. East and north are in the coordinate system of the recipe's input, where it
+/// has one, else metres.
 #[derive(Args)]
 #[command(
-    after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 --distance 3 --density desert=0 --density plains=0.2"
+    after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 \
+                  --distance 3 --density desert=0 --density plains=0.2"
 )]
 pub struct Arguments {
     /// The recipe, TOML or JSON; or the name of one that `thalweg recipes` lists
@@ -27,10 +30,12 @@ pub struct Arguments {
     /// The file for the places
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// lattice: points of the jittered lattice, the same in any window; poisson: as many as fit, for a finite map
+    /// lattice: points of the jittered lattice, the same in any window; poisson: as many as fit,
+    /// for a finite map
     #[arg(long, value_enum, value_name = "METHOD", default_value = "lattice")]
     method: Kind,
-    /// Lattice only: how densely points lie; 1.73 times its square is their number a cell; without it: 0.1
+    /// Lattice only: how densely points lie; 1.73 times its square is their number a cell; without
+    /// it: 0.1
     #[arg(long, value_name = "1/CELLS", allow_negative_numbers = true)]
     frequency: Option<f64>,
     /// Cells between any two places, at least; poisson without it: 8
@@ -73,12 +78,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     let densities = densities(&a.density, &names)?;
     let method = match (a.method, a.frequency) {
-        (Kind::Lattice, frequency) => {
-            Method::Lattice { frequency: frequency.unwrap_or(0.1), distance: a.distance.unwrap_or(0.0) }
-        }
+        (Kind::Lattice, frequency) => Method::Lattice {
+            frequency: frequency.unwrap_or(0.1),
+            distance: a.distance.unwrap_or(0.0),
+        },
         (Kind::Poisson, None) => Method::Poisson { distance: a.distance.unwrap_or(8.0) },
         (Kind::Poisson, Some(f)) => {
-            let what = "only --method lattice has one; how many places a Poisson disc has follows from --distance";
+            let what = "only --method lattice has one; how many places a Poisson disc has follows \
+                        from --distance";
             return Err(Error::param(format!("--frequency {f}: {what}")));
         }
     };
@@ -99,13 +106,25 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let outcome = console.watch(&job, |watch| job.run(watch))?;
     let height = outcome.map("height")?;
     let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
-    let places = scatter::places(method, a.seed, &window, &height, biome.as_ref(), &densities, console.cancel.flag())?;
+    let places = scatter::places(
+        method,
+        a.seed,
+        &window,
+        &height,
+        biome.as_ref(),
+        &densities,
+        console.cancel.flag(),
+    )?;
     let mut places = places;
     if let Some(part) = part {
-        places.retain(|place| part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64));
+        places.retain(|place| {
+            part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64)
+        });
     }
     // Nothing stands outside the land.
-    let nearest = |at: f64, origin: i64, side: u32| ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize;
+    let nearest = |at: f64, origin: i64, side: u32| {
+        ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize
+    };
     places.retain(|place| {
         let row = nearest(place.y, window.origin[1], window.height);
         let cell = row * window.width as usize + nearest(place.x, window.origin[0], window.width);
@@ -119,7 +138,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let stored = vec![files.finish_pieces(pieces)?];
     files.keep();
     let count = |b: usize| places.iter().filter(|p| p.biome == Some(b)).count();
-    let counts: Vec<(&str, usize)> = names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
+    let counts: Vec<(&str, usize)> =
+        names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
     console.result(
         || {
             let counts: serde_json::Map<_, _> = counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
@@ -156,12 +176,16 @@ fn densities(given: &[String], names: &[&str]) -> Result<Vec<f64>> {
     let mut densities = vec![None; names.len()];
     for text in given {
         let wrong = |what: String| Error::param(format!("--density {text}: {what}"));
-        let (name, share) = text.rsplit_once('=').ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
+        let (name, share) = text
+            .rsplit_once('=')
+            .ok_or_else(|| wrong("expected BIOME=SHARE, such as desert=0.1".into()))?;
         if names.is_empty() {
             return Err(wrong("no stage of this recipe makes biomes".into()));
         }
         let at = names.iter().position(|n| *n == name);
-        let at = at.ok_or_else(|| wrong(unknown("biome of this recipe", name, names.iter().copied()).to_string()))?;
+        let at = at.ok_or_else(|| {
+            wrong(unknown("biome of this recipe", name, names.iter().copied()).to_string())
+        })?;
         let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share));
         let share = share.ok_or_else(|| wrong("expected a number from 0 to 1".into()))?;
         if densities[at].replace(share).is_some() {

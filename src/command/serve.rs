@@ -11,7 +11,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Serve recipes over HTTP, and the editor
 ///
-/// Prints its address and answers until it is interrupted. Jobs that run then resume when it is started again. RUST_LOG says what is logged.
+/// Prints its address and answers until it is interrupted. Jobs that run then resume when it is
+/// started again. RUST_LOG says what is logged.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg serve --open")]
 pub struct Arguments {
@@ -24,16 +25,19 @@ pub struct Arguments {
     /// Open the editor in the browser
     #[arg(long)]
     open: bool,
-    /// The folder for jobs and results [default: thalweg in the system's folder for the state of programs]
+    /// The folder for jobs and results [default: thalweg in the system's folder for the state of
+    /// programs]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// A file with a token of 16 characters or more, which clients must give as a bearer
     #[arg(long, value_name = "FILE", help_heading = "Access")]
     token_file: Option<PathBuf>,
-    /// Another name by which the service is called; requests to names that it does not know are refused
+    /// Another name by which the service is called; requests to names that it does not know are
+    /// refused
     #[arg(long = "host", value_name = "NAME", help_heading = "Access")]
     hosts: Vec<String>,
-    /// A site whose pages may use the service, such as http://localhost:8000; * lets pages of all sites read, not send
+    /// A site whose pages may use the service, such as http://localhost:8000; * lets pages of all
+    /// sites read, not send
     #[arg(long = "allow-origin", value_name = "ORIGIN", help_heading = "Access")]
     origins: Vec<String>,
     /// Log lines as JSON
@@ -60,7 +64,8 @@ pub struct Arguments {
     /// Most previews at a time
     #[arg(long, value_name = "N", default_value_t = Limits::default().previews as u16, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Limits")]
     previews: u16,
-    /// Seconds that the headers of a request may take, a connection may be idle, and a body or an answer may stand still
+    /// Seconds that the headers of a request may take, a connection may be idle, and a body or an
+    /// answer may stand still
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().patience.as_secs(), value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
     header_seconds: u64,
     /// Seconds between snapshots of a job that runs
@@ -76,14 +81,21 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         _ => "thalweg=debug",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false);
     let _ = if a.log_json { log.json().try_init() } else { log.with_ansi(false).try_init() };
     let state = match &a.state {
         Some(folder) => folder.clone(),
         None => dirs::state_dir()
             .or_else(dirs::data_local_dir)
             .map(|folder| folder.join("thalweg"))
-            .ok_or_else(|| Error::param("this system has no folder for the state of programs: give one with --state"))?,
+            .ok_or_else(|| {
+                Error::param(
+                    "this system has no folder for the state of programs: give one with --state",
+                )
+            })?,
     };
     let token = a.token_file.as_deref().map(token).transpose()?;
     let options = Options {
@@ -108,7 +120,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut told = Ok(());
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}/");
-        told = console.result(|| serde_json::json!({ "url": url }), || format!("thalweg listens on {url}\n"));
+        told = console
+            .result(|| serde_json::json!({ "url": url }), || format!("thalweg listens on {url}\n"));
         if a.open
             && let Err(e) = open::that_detached(&url)
         {

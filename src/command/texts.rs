@@ -1,4 +1,5 @@
-//! Texts that the program has within: recipes to start from, the schema of recipes, completions of shells, pages of the manual.
+//! Texts that the program has within: recipes to start from, the schema of recipes, completions of
+//! shells, pages of the manual.
 
 use super::console::Console;
 use clap::{Args, CommandFactory};
@@ -23,7 +24,8 @@ pub struct Schema {}
 
 /// Print completions for a shell
 #[derive(Args)]
-#[command(after_help = "Example: thalweg completions bash > ~/.local/share/bash-completion/completions/thalweg")]
+#[command(after_help = "Example: thalweg completions bash > \
+                        ~/.local/share/bash-completion/completions/thalweg")]
 pub struct Completions {
     /// The shell
     shell: Shell,
@@ -45,15 +47,20 @@ pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
         return print(console, "recipe", text.as_bytes());
     }
     console.result(
-        || EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "about": title(text) })).collect(),
+        || {
+            EXAMPLES
+                .iter()
+                .map(|(name, text)| json!({ "name": name, "about": title(text) }))
+                .collect()
+        },
         || EXAMPLES.iter().map(|(name, text)| format!("{name:<12} {}\n", title(text))).collect(),
     )?;
     Ok(true)
 }
 
 pub fn schema(console: &Console) -> Result<bool> {
-    let text =
-        serde_json::to_string_pretty(&Recipe::schema()).map_err(|e| thalweg::Error::output("standard output", e.into()))?;
+    let text = serde_json::to_string_pretty(&Recipe::schema())
+        .map_err(|e| thalweg::Error::output("standard output", e.into()))?;
     console.pipe(format!("{text}\n").as_bytes())?;
     Ok(true)
 }
@@ -77,13 +84,19 @@ pub fn man(console: &Console, a: &Man) -> Result<bool> {
     let mut command = super::Cli::command();
     command.build();
     if let Some(name) = &a.command {
-        let names: Vec<String> = command.get_subcommands().map(|known| known.get_name().to_string()).collect();
+        let names: Vec<String> =
+            command.get_subcommands().map(|known| known.get_name().to_string()).collect();
         command = match command.find_subcommand(name) {
-            Some(found) => found.clone().display_name(format!("thalweg-{name}")).version(env!("CARGO_PKG_VERSION")),
+            Some(found) => found
+                .clone()
+                .display_name(format!("thalweg-{name}"))
+                .version(env!("CARGO_PKG_VERSION")),
             None => return Err(unknown("command", name, names.iter().map(String::as_str)).into()),
         };
     }
     let mut page = vec![];
-    clap_mangen::Man::new(command).render(&mut page).map_err(|e| thalweg::Error::output("standard output", e))?;
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .map_err(|e| thalweg::Error::output("standard output", e))?;
     print(console, "page", &page)
 }

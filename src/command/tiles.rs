@@ -24,30 +24,38 @@ struct Which {
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
-    /// Keep tiles in this folder and take them from there, so that a run that was ended resumes, and a change makes only the tiles that it touches again
+    /// Keep tiles in this folder and take them from there, so that a run that was ended resumes,
+    /// and a change makes only the tiles that it touches again
     #[arg(long, value_name = "DIR", help_heading = "Tiles")]
     store: Option<PathBuf>,
     /// Bytes that the store may have, such as 20G; the tiles that were used longest ago go first
     #[arg(long, value_name = "BYTES", value_parser = size, requires = "store", help_heading = "Tiles")]
     store_limit: Option<u64>,
-    /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the memory and the work, if not said
+    /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the
+    /// memory and the work, if not said
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
     side: Option<u32>,
-    /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps reach far; the words do not depend on it
+    /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps
+    /// reach far; the words do not depend on it
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tiles")]
     slab_steps: Option<u32>,
-    /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB less than that, if not said
+    /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB
+    /// less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
     memory: Option<u64>,
 }
 
 /// Make a land of any size by tiles
 ///
-/// Writes maps of a land that may be larger than memory. OUT ending in .tif is one cloud-optimised GeoTIFF of one map (its overviews are means);
-/// OUT ending in .zarr is a Zarr folder with every level of every map; any other OUT is a folder of files, height_x0_y0.tif and so on. The words
+/// Writes maps of a land that may be larger than memory. OUT ending in .tif is one cloud-optimised
+/// GeoTIFF of one map (its overviews are means); OUT ending in .zarr is a Zarr folder with every
+/// level of every map; any other OUT is a folder of files, height_x0_y0.tif and so on. The words
 /// are those of one run of the whole land.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg tiles examples/world.toml --part 100000 -7000 4096 4096 -o there.tif --store tiles")]
+#[command(
+    after_help = "Example: thalweg tiles examples/world.toml --part 100000 -7000 4096 4096 -o \
+                  there.tif --store tiles"
+)]
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
@@ -71,7 +79,8 @@ pub struct Arguments {
     /// Format of the files: the recipe's, if not said
     #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Files")]
     format: Option<MapFormat>,
-    /// Write OUT as the tiles of a web map: Z/X/Y.png and tilejson.json, with heights as colours. Each zoom is a level
+    /// Write OUT as the tiles of a web map: Z/X/Y.png and tilejson.json, with heights as colours.
+    /// Each zoom is a level
     #[arg(long, value_name = "ENCODING", value_parser = ["terrarium", "terrain-rgb"], conflicts_with_all = ["format", "shared_edge", "output_range", "file_side"], help_heading = "Files")]
     xyz: Option<String>,
     /// Pixels of a side of a web map's tiles
@@ -82,23 +91,28 @@ pub struct Arguments {
     /// Print what would be done: tiles, halos, memory, the work that halos cost
     #[arg(long)]
     dry_run: bool,
-    /// Print the tiles and what each is made from, as JSON, for a program that runs them by `thalweg tile`
+    /// Print the tiles and what each is made from, as JSON, for a program that runs them by
+    /// `thalweg tile`
     #[arg(long, conflicts_with = "dry_run")]
     list: bool,
 }
 
 /// Make one tile and those that it needs, and keep them in a store
 ///
-/// A tile that is there is not made again, so any program may run any tiles in any order, at the same time and as often as it likes.
+/// A tile that is there is not made again, so any program may run any tiles in any order, at the
+/// same time and as often as it likes.
 #[derive(Args)]
-#[command(after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --side 512 --store tiles")]
+#[command(
+    after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --side 512 --store tiles"
+)]
 pub struct One {
     #[command(flatten)]
     which: Which,
     /// The level: 0 has the recipe's cells
     #[arg(allow_negative_numbers = true)]
     level: i32,
-    /// Tiles to the east of the land's north-west corner, or of the origin of a world without an end
+    /// Tiles to the east of the land's north-west corner, or of the origin of a world without an
+    /// end
     #[arg(allow_negative_numbers = true)]
     x: i64,
     /// Tiles to the south
@@ -124,7 +138,8 @@ pub struct StoreArguments {
 
 #[derive(Subcommand)]
 enum StoreCommand {
-    /// Print the tiles: key, level, place, size, and of a state between two slabs how many steps are done
+    /// Print the tiles: key, level, place, size, and of a state between two slabs how many steps
+    /// are done
     List {
         /// The store
         folder: PathBuf,
@@ -168,11 +183,14 @@ impl Which {
         self.memory.unwrap_or_else(usual_memory)
     }
 
-    /// What the tiles over a window cost, of the side that was asked for or of the best. For a graph of tiles a part is not made in one piece.
+    /// What the tiles over a window cost, of the side that was asked for or of the best. For a
+    /// graph of tiles a part is not made in one piece.
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.side {
             Some(side) => Tiles::cost(job, self.cut(side), level, window),
-            None if is_graph => Tiles::choose_side(job, level, window, self.memory(), self.slab_steps),
+            None if is_graph => {
+                Tiles::choose_side(job, level, window, self.memory(), self.slab_steps)
+            }
             None => Tiles::choose(job, level, window, self.memory(), self.slab_steps),
         }
     }
@@ -190,17 +208,20 @@ impl Which {
     }
 }
 
-/// Bytes that the allocator reserves for its threads, a few of 64 MiB each. They hardly count as memory, but `ulimit -v` counts them.
+/// Bytes that the allocator reserves for its threads, a few of 64 MiB each. They hardly count as
+/// memory, but `ulimit -v` counts them.
 const RESERVED: u64 = 256 << 20;
 
 /// Bytes of memory to work in, where nobody says.
 pub fn usual_memory() -> u64 {
-    thalweg::memory::available().map_or(4 << 30, |free| (free / 4 * 3).min(free.saturating_sub(RESERVED)))
+    thalweg::memory::available()
+        .map_or(4 << 30, |free| (free / 4 * 3).min(free.saturating_sub(RESERVED)))
 }
 
 /// A hidden folder beside the output, in which tiles wait while they are needed.
 pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
-    let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside =
+        output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = tempfile::Builder::new().prefix(".thalweg-tiles-").tempdir_in(beside);
     folder.map_err(|e| Error::Output { path: beside.into(), source: e })
 }
@@ -209,15 +230,19 @@ pub fn waiting_beside(output: &Path) -> Result<tempfile::TempDir> {
 fn fields(job: &Job, name: Option<&str>, level: i32) -> Result<Vec<&'static Field>> {
     if job.recipe().endless {
         let maps = job.recipe().output.maps.iter().map(String::as_str);
-        let is_water = |name: &&str| FIELDS.iter().any(|field| field.name == *name && field.origin == Origin::Water);
+        let is_water = |name: &&str| {
+            FIELDS.iter().any(|field| field.name == *name && field.origin == Origin::Water)
+        };
         let asked: Vec<&str> = name.map_or_else(|| maps.collect(), |name| vec![name]);
         if let Some(water) = asked.iter().find(|name| is_water(name)) {
             return Err(Error::param(format!(
-                "{water}: drainage depends on all of the land, and this land has no end; name another map with --map"
+                "{water}: drainage depends on all of the land, and this land has no end; name \
+                 another map with --map"
             )));
         }
     }
-    Tiles::fields_on(job, level, name).map_err(|e| name.into_iter().fold(e, |e, name| option("--map", name, e)))
+    Tiles::fields_on(job, level, name)
+        .map_err(|e| name.into_iter().fold(e, |e, name| option("--map", name, e)))
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -246,7 +271,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         return list(console, Tiles::new(job, cost.cut)?, level, &own);
     }
     if job.recipe().water.as_ref().is_some_and(thalweg::water::Settings::has_vectors) {
-        console.warn("tiles are maps: the files of rivers that water.vectors and water.splines ask for come with `thalweg run`");
+        console.warn(
+            "tiles are maps: the files of rivers that water.vectors and water.splines ask \
+             for come with `thalweg run`",
+        );
     }
     // One file, and a web map, are of one map.
     let one = (ends("tif") || a.xyz.is_some()).then_some("height");
@@ -260,25 +288,42 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let tiles = Tiles::new(job.clone(), cost.cut.clone())?;
     let range_m = a.range.pair()?.or(job.recipe().output.range_m);
 
-    let format = a.format.map_or_else(|| MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))), Ok)?;
+    let format = a.format.map_or_else(
+        || MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))),
+        Ok,
+    )?;
     let is_folder = !ends("tif") && !ends("zarr");
-    let of_folders = [("--file-side", a.file_side.is_some()), ("--shared-edge", a.shared_edge), ("--format", a.format.is_some())];
+    let of_folders = [
+        ("--file-side", a.file_side.is_some()),
+        ("--shared-edge", a.shared_edge),
+        ("--format", a.format.is_some()),
+    ];
     if let Some((option, _)) = of_folders.into_iter().find(|(_, given)| *given && !is_folder) {
-        return Err(Error::param(format!("{option} is for a folder of files; {} is one output", output.display())));
+        return Err(Error::param(format!(
+            "{option} is for a folder of files; {} is one output",
+            output.display()
+        )));
     }
-    if let Some(format) = MapFormat::from_path(&output).ok().filter(|_| is_folder && output.extension().is_some()) {
+    if let Some(format) =
+        MapFormat::from_path(&output).ok().filter(|_| is_folder && output.extension().is_some())
+    {
         let ending = format.extension();
         return Err(Error::param(format!(
-            "{}: one file of all tiles is a GeoTIFF, .tif; for files of .{ending} give a folder and --format {ending}",
+            "{}: one file of all tiles is a GeoTIFF, .tif; for files of .{ending} give a folder \
+             and --format {ending}",
             output.display()
         )));
     }
     if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
-        return Err(Error::param(format!("--xyz {encoding}: OUT is the folder of the tiles; {} names a file", output.display())));
+        return Err(Error::param(format!(
+            "--xyz {encoding}: OUT is the folder of the tiles; {} names a file",
+            output.display()
+        )));
     }
     if is_folder && a.xyz.is_none() && format.is_quantised() && range_m.is_none() {
         return Err(Error::param(format!(
-            "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, in metres, or another --format",
+            "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, in \
+             metres, or another --format",
             format.extension()
         )));
     }
@@ -293,28 +338,49 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         console.check()
     };
     let mut warnings = vec![];
-    let files: Vec<Stored> = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
-        let one = wanted[0];
-        Ok(if ends("tif") {
-            vec![tiles.write_cog(level, own, one, &output, executor, &mut watch)?]
-        } else if ends("zarr") {
-            vec![tiles.write_zarr(level, own, &wanted, &output, console.options.force, executor, &mut watch)?]
-        } else if let Some(encoding) = &a.xyz {
-            let elevation = if encoding == "terrarium" { Elevation::Terrarium } else { Elevation::TerrainRgb };
-            // The values that are allowed are numbers.
-            let side = a.xyz_side.parse().unwrap_or(256);
-            let options = XyzOptions { side, elevation, replace: console.options.force };
-            let (stored, said) = tiles.write_xyz(level, own, one, &output, &options, executor, &mut watch)?;
-            warnings = said;
-            stored
-        } else {
-            let replace = console.options.force;
-            let options = FileOptions { side: a.file_side.unwrap_or(1024), shared: a.shared_edge, format, range_m, replace };
-            let (stored, said) = tiles.write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
-            warnings = said;
-            stored
-        })
-    })?;
+    let files: Vec<Stored> =
+        job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
+            let one = wanted[0];
+            Ok(if ends("tif") {
+                vec![tiles.write_cog(level, own, one, &output, executor, &mut watch)?]
+            } else if ends("zarr") {
+                vec![tiles.write_zarr(
+                    level,
+                    own,
+                    &wanted,
+                    &output,
+                    console.options.force,
+                    executor,
+                    &mut watch,
+                )?]
+            } else if let Some(encoding) = &a.xyz {
+                let elevation = if encoding == "terrarium" {
+                    Elevation::Terrarium
+                } else {
+                    Elevation::TerrainRgb
+                };
+                // The values that are allowed are numbers.
+                let side = a.xyz_side.parse().unwrap_or(256);
+                let options = XyzOptions { side, elevation, replace: console.options.force };
+                let (stored, said) =
+                    tiles.write_xyz(level, own, one, &output, &options, executor, &mut watch)?;
+                warnings = said;
+                stored
+            } else {
+                let replace = console.options.force;
+                let options = FileOptions {
+                    side: a.file_side.unwrap_or(1024),
+                    shared: a.shared_edge,
+                    format,
+                    range_m,
+                    replace,
+                };
+                let (stored, said) = tiles
+                    .write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
+                warnings = said;
+                stored
+            })
+        })?;
     drop(progress);
     warnings.iter().for_each(|warning| console.warn(warning));
     let [made, found] = tiles.counts();
@@ -376,7 +442,8 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
             };
             let levels: String = cost.levels.iter().map(level).collect();
             format!(
-                "{}: {} x {} cells in {}\n{levels}halos and what lies beyond the part: {}\nmemory up to {}\nsome {} on {device}\n",
+                "{}: {} x {} cells in {}\n{levels}halos and what lies beyond the part: {}\n\
+                 memory up to {}\nsome {} on {device}\n",
                 job.recipe().name,
                 window.width,
                 window.height,
@@ -410,7 +477,8 @@ fn duration(seconds: f64) -> String {
 
 /// The graph of tiles, the coarsest first: each comes after those that it is made from.
 fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Result<bool> {
-    let mut needed: Vec<std::collections::BTreeSet<Tile>> = vec![tiles.over(level, window).collect()];
+    let mut needed: Vec<std::collections::BTreeSet<Tile>> =
+        vec![tiles.over(level, window).collect()];
     loop {
         let mut next = std::collections::BTreeSet::new();
         for tile in needed.last().into_iter().flatten() {
@@ -423,8 +491,11 @@ fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Res
     }
     let mut graph = vec![];
     for tile in needed.into_iter().rev().flatten() {
-        let inputs: Vec<_> = tiles.inputs(tile)?.into_iter().map(|input| tile_json(&tiles, input)).collect();
-        graph.push(json!({ "tile": tile_json(&tiles, tile), "key": tiles.key(tile)?, "inputs": inputs }));
+        let inputs: Vec<_> =
+            tiles.inputs(tile)?.into_iter().map(|input| tile_json(&tiles, input)).collect();
+        graph.push(
+            json!({ "tile": tile_json(&tiles, tile), "key": tiles.key(tile)?, "inputs": inputs }),
+        );
     }
     let mut described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
     if let Some(steps) = tiles.cut().slab {
@@ -446,7 +517,9 @@ fn tile_json(tiles: &Tiles, tile: Tile) -> serde_json::Value {
 pub fn one(console: &Console, a: &One) -> Result<bool> {
     let job = a.which.job(console)?;
     if a.which.store.is_none() && a.output.is_none() {
-        return Err(Error::param("a tile goes into a store: give --store DIR, or -o FILE for a map of it"));
+        return Err(Error::param(
+            "a tile goes into a store: give --store DIR, or -o FILE for a map of it",
+        ));
     }
     if let Some(path) = &a.output {
         refuse(std::slice::from_ref(path), console.options.force)?;
@@ -480,7 +553,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         tiles.piece(tile, executor)?;
         if let Some(path) = &a.output {
             let format = MapFormat::from_path(path)?;
-            let (encoded, warnings) = encode(&tiles.map(level, window, field[0], executor)?, format)?;
+            let (encoded, warnings) =
+                encode(&tiles.map(level, window, field[0], executor)?, format)?;
             warnings.iter().for_each(|warning| console.warn(warning));
             let mut output = Files::default();
             files.push(output.write(path, &encoded)?);
@@ -498,7 +572,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         },
         || {
             format!(
-                "tile {}, {} of level {level}{}: {} x {} cells from {}, {} on, {made} made, {found} found\n{key}\n{}",
+                "tile {}, {} of level {level}{}: {} x {} cells from {}, {} on, {made} made, \
+                 {found} found\n{key}\n{}",
                 a.x,
                 a.y,
                 if a.slab > 0 { format!(", slab {}", a.slab) } else { String::new() },
@@ -539,7 +614,8 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
                     let line = |tile: &Listed| {
                         let Listed { key, level, window: Window { origin: [x, y], width, height }, bytes: size, after } = tile;
                         let after = after.as_ref().map_or(String::new(), |after| format!("  {after}"));
-                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  {}{after}\n", &key[..16], bytes(*size))
+                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  \
+                                 {}{after}\n", &key[..16], bytes(*size))
                     };
                     let lines: String = tiles.iter().map(line).collect();
                     format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))
@@ -549,7 +625,9 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
         }
         StoreCommand::Verify { folder } => {
             let checked = open(folder)?.verify()?;
-            let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+            let names = |paths: &[PathBuf]| {
+                paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+            };
             console.result(
                 || {
                     json!({
@@ -558,7 +636,8 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
                 },
                 || {
                     let damaged: String = names(&checked.damaged).iter().map(|path| format!("{path}: damaged\n")).collect();
-                    let begun: String = names(&checked.begun).iter().map(|path| format!("{path}: begun and not ended\n")).collect();
+                    let begun: String = names(&checked.begun).iter().map(|path| format!("{path}: \
+                        begun and not ended\n")).collect();
                     format!("{damaged}{begun}{} whole, {}\n", count(checked.tiles.0, "tile"), bytes(checked.tiles.1))
                 },
             )?;
@@ -570,7 +649,15 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
             let (left, size) = store.size()?;
             console.result(
                 || json!({ "removed": gone, "freed": freed, "tiles": left, "bytes": size }),
-                || format!("{} removed, {}; {} left, {}\n", count(gone, "tile"), bytes(freed), count(left, "tile"), bytes(size)),
+                || {
+                    format!(
+                        "{} removed, {}; {} left, {}\n",
+                        count(gone, "tile"),
+                        bytes(freed),
+                        count(left, "tile"),
+                        bytes(size)
+                    )
+                },
             )?;
             Ok(true)
         }

@@ -18,17 +18,23 @@ pub struct Arguments {
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let checked = thalweg::bundle::verify(&a.folder)?;
-    let wrong: Vec<_> = checked.iter().filter_map(|c| c.fault.as_ref().map(|fault| (&c.file, fault))).collect();
+    let wrong: Vec<_> =
+        checked.iter().filter_map(|c| c.fault.as_ref().map(|fault| (&c.file, fault))).collect();
     console.result(
         || {
-            let faults: Vec<_> = wrong.iter().map(|(file, fault)| json!({ "file": file, "fault": fault })).collect();
+            let faults: Vec<_> =
+                wrong.iter().map(|(file, fault)| json!({ "file": file, "fault": fault })).collect();
             json!({ "files": checked.len(), "faults": faults })
         },
         || {
-            let faults: String = wrong.iter().map(|(file, fault)| format!("{file}: {fault}\n")).collect();
+            let faults: String =
+                wrong.iter().map(|(file, fault)| format!("{file}: {fault}\n")).collect();
             match wrong.len() {
                 0 => format!("{}, all as the manifest says\n", count(checked.len() as u64, "file")),
-                n => format!("{faults}{n} of {} not as the manifest says\n", count(checked.len() as u64, "file")),
+                n => format!(
+                    "{faults}{n} of {} not as the manifest says\n",
+                    count(checked.len() as u64, "file")
+                ),
             }
         },
     )?;

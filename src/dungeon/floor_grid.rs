@@ -1,7 +1,7 @@
 //! The grid of an Isaac or Rebirth floor: how cells are numbered, and how many tiles each has.
 //!
-//! The number of a cell is 10 · row + column. Columns count from 1 and rows from 0, so the first cell is 1, the last one is 79,
-//! and a number that ends in 0 is no cell.
+//! The number of a cell is 10 · row + column. Columns count from 1 and rows from 0, so the first
+//! cell is 1, the last one is 79, and a number that ends in 0 is no cell.
 
 use super::geometry::Side;
 

@@ -1,4 +1,5 @@
-//! Floor plans of Isaac and Rebirth on the 9 × 8 grid: growth, dead ends, special rooms and secret rooms.
+//! Floor plans of Isaac and Rebirth on the 9 × 8 grid: growth, dead ends, special rooms and secret
+//! rooms.
 
 use super::floor_grid::{COLUMNS, ROWS, SIDES, START, cells, column_and_row, inside, stride};
 use super::geometry::{Rect, Side};
@@ -27,14 +28,15 @@ pub const TRIES_MAX: u32 = 10_000;
 const REQUEUE_ABOVE: u32 = 16;
 /// The start is queued again each time this many rooms have been taken from the queue.
 const REQUEUE_EVERY: u32 = 8;
-/// How many dead ends of a Labyrinth floor may be special, apart from that of the boss: the farthest ones.
+/// How many dead ends of a Labyrinth floor may be special, apart from that of the boss: the
+/// farthest ones.
 const LABYRINTH_ENDS: usize = 6;
 /// Of this many rooms of a Labyrinth floor, one is placed like a secret room. The others grow.
 const LABYRINTH_EXTRA: u32 = 10;
 /// How often all rooms of a Labyrinth floor are queued again if too few have grown.
 const LABYRINTH_ROUNDS: u32 = 8;
-/// A Labyrinth floor gets no more large rooms when it would have more cells than this. There would be too few dead ends, and no space
-/// for a second boss room.
+/// A Labyrinth floor gets no more large rooms when it would have more cells than this. There would
+/// be too few dead ends, and no space for a second boss room.
 const LABYRINTH_CELLS_MAX: u32 = 48;
 /// In [`Plan::at`]: no room.
 const NONE: u8 = u8::MAX;
@@ -69,7 +71,10 @@ impl PlannedRoom {
         match self.shape.missing() {
             None => vec![whole],
             Some([east, south]) => {
-                vec![Rect { y: y + 1 - south, height: 1, ..whole }, Rect { x: x + 1 - east, width: 1, ..whole }]
+                vec![
+                    Rect { y: y + 1 - south, height: 1, ..whole },
+                    Rect { x: x + 1 - east, width: 1, ..whole },
+                ]
             }
         }
     }
@@ -78,9 +83,11 @@ impl PlannedRoom {
 /// Which rooms a floor has and where, without their contents.
 pub(super) struct Plan {
     pub rooms: Vec<PlannedRoom>,
-    /// The room in each cell. Index 0 is cell −10, so that the neighbours of every cell have an index.
+    /// The room in each cell. Index 0 is cell −10, so that the neighbours of every cell have an
+    /// index.
     at: [u8; 100],
-    /// The dead ends of all shapes: rooms other than the start that are joined to a single room. The nearest come first.
+    /// The dead ends of all shapes: rooms other than the start that are joined to a single room.
+    /// The nearest come first.
     ends: Vec<usize>,
     distance: Vec<u32>,
     /// Whether the floor is under the Curse of the Labyrinth.
@@ -100,7 +107,13 @@ pub(super) struct LargeRooms {
 
 impl Plan {
     fn new() -> Self {
-        let mut plan = Plan { rooms: Vec::with_capacity(64), at: [NONE; 100], ends: vec![], distance: vec![], labyrinth: false };
+        let mut plan = Plan {
+            rooms: Vec::with_capacity(64),
+            at: [NONE; 100],
+            ends: vec![],
+            distance: vec![],
+            labyrinth: false,
+        };
         plan.add(PlannedRoom::single(Role::Start, START));
         plan
     }
@@ -119,7 +132,9 @@ impl Plan {
     }
 
     fn neighbours(&self, cell: i32) -> impl Iterator<Item = (Side, usize)> + '_ {
-        SIDES.into_iter().filter_map(move |side| self.room(cell + stride(side)).map(|room| (side, room)))
+        SIDES
+            .into_iter()
+            .filter_map(move |side| self.room(cell + stride(side)).map(|room| (side, room)))
     }
 
     /// Whether the shape of a room has an exit through this side of its cell.
@@ -128,18 +143,21 @@ impl Plan {
         planned.shape.exit(cell - planned.at, side)
     }
 
-    /// The shared sides where both rooms have an exit, as (room, cell, side, other room), row by row.
+    /// The shared sides where both rooms have an exit, as (room, cell, side, other room), row by
+    /// row.
     pub fn doors(&self) -> impl Iterator<Item = (usize, i32, Side, usize)> + '_ {
         let pairs = cells().flat_map(|cell| [(cell, Side::East), (cell, Side::South)]);
         pairs.filter_map(|(cell, side)| {
             let (a, b) = (self.room(cell)?, self.room(cell + stride(side))?);
-            let both = a != b && self.exit(a, cell, side) && self.exit(b, cell + stride(side), side.opposite());
+            let both = a != b
+                && self.exit(a, cell, side)
+                && self.exit(b, cell + stride(side), side.opposite());
             both.then_some((a, cell, side, b))
         })
     }
 
-    /// Grows a plan breadth first from the start. If the queue runs empty too soon, all rooms are queued again, at most `rounds`
-    /// times. The result may still have fewer rooms than wanted.
+    /// Grows a plan breadth first from the start. If the queue runs empty too soon, all rooms are
+    /// queued again, at most `rounds` times. The result may still have fewer rooms than wanted.
     fn grow(
         want: u32,
         mut rounds: u32,
@@ -169,25 +187,33 @@ impl Plan {
             for (offset, side) in from.shape.exits() {
                 let cell = from.at + offset + stride(side);
                 let crowded = || plan.neighbours(cell).count() > 1;
-                if !inside(cell) || plan.room(cell).is_some() || crowded() || plan.rooms.len() as u32 >= want {
+                if !inside(cell)
+                    || plan.room(cell).is_some()
+                    || crowded()
+                    || plan.rooms.len() as u32 >= want
+                {
                     continue;
                 }
                 tally.coins += 1;
                 if random.chance(1, 2) {
-                    observer.step("a coin refuses a room", || plan.picture(None, Some((cell, Mark::Refused))));
+                    observer.step("a coin refuses a room", || {
+                        plan.picture(None, Some((cell, Mark::Refused)))
+                    });
                     continue;
                 }
                 tally.grown += 1;
                 let room = plan.fit_large(cell, side, &mut large, random, tally);
                 queue.push_back(plan.add(room.unwrap_or(PlannedRoom::single(Role::Normal, cell))));
-                observer.step("a room grows", || plan.picture(plan.rooms.len().checked_sub(1), None));
+                observer
+                    .step("a room grows", || plan.picture(plan.rooms.len().checked_sub(1), None));
             }
         }
         plan.measure();
         plan
     }
 
-    /// A large room with an exit that meets the door through `side` into `cell`, if a shape of the pool fits.
+    /// A large room with an exit that meets the door through `side` into `cell`, if a shape of the
+    /// pool fits.
     fn fit_large(
         &self,
         cell: i32,
@@ -200,16 +226,22 @@ impl Plan {
             return None;
         }
         let more = |shape: Shape| shape.offsets().len() as u32 - 1;
-        let weight = |&(shape, weight): &(Shape, u32)| if more(shape) <= large.spare { weight } else { 0 };
+        let weight =
+            |&(shape, weight): &(Shape, u32)| if more(shape) <= large.spare { weight } else { 0 };
         let mut weights: Vec<u32> = large.pool.iter().map(weight).collect();
         while let Some(i) = random.weighted(weights.iter().copied()) {
             weights[i] = 0;
             let shape = large.pool[i].0;
-            let mut offsets: Vec<i32> =
-                shape.exits().filter(|(_, out)| *out == side.opposite()).map(|(offset, _)| offset).collect();
+            let mut offsets: Vec<i32> = shape
+                .exits()
+                .filter(|(_, out)| *out == side.opposite())
+                .map(|(offset, _)| offset)
+                .collect();
             random.shuffle(&mut offsets);
             let room = |offset: i32| PlannedRoom { role: Role::Normal, shape, at: cell - offset };
-            let free = |room: &PlannedRoom| room.cells().all(|cell| inside(cell) && self.room(cell).is_none());
+            let free = |room: &PlannedRoom| {
+                room.cells().all(|cell| inside(cell) && self.room(cell).is_none())
+            };
             if let Some(room) = offsets.into_iter().map(room).find(free) {
                 tally.large += 1;
                 large.spare -= more(shape);
@@ -223,8 +255,8 @@ impl Plan {
         None
     }
 
-    /// Measures the distances from the start, finds the dead ends, and sorts them by distance. Dead ends at the same distance keep
-    /// the order in which they grew.
+    /// Measures the distances from the start, finds the dead ends, and sorts them by distance. Dead
+    /// ends at the same distance keep the order in which they grew.
     fn measure(&mut self) {
         let mut joined = vec![[NONE; 12]; self.rooms.len()];
         let mut count = vec![0usize; self.rooms.len()];
@@ -246,25 +278,37 @@ impl Plan {
                 }
             }
         }
-        let dead_end = |id: &usize| joined[*id][..count[*id].min(12)].iter().all(|other| *other == joined[*id][0]);
+        let dead_end = |id: &usize| {
+            joined[*id][..count[*id].min(12)].iter().all(|other| *other == joined[*id][0])
+        };
         self.ends = (1..self.rooms.len()).filter(dead_end).collect();
         self.ends.sort_by_key(|&id| self.distance[id]);
     }
 
     fn picture(&self, now: Option<usize>, also: Option<(i32, Mark)>) -> Vec<(Rect, Mark)> {
         let mark = |id| if now == Some(id) { Mark::Now } else { Mark::Role(self.rooms[id].role) };
-        let rooms = self.rooms.iter().enumerate().flat_map(|(id, r)| r.boxes().into_iter().map(move |b| (b, mark(id))));
-        rooms.chain(also.map(|(cell, mark)| (PlannedRoom::single(Role::Normal, cell).bounds(), mark))).collect()
+        let rooms = self
+            .rooms
+            .iter()
+            .enumerate()
+            .flat_map(|(id, r)| r.boxes().into_iter().map(move |b| (b, mark(id))));
+        rooms
+            .chain(
+                also.map(|(cell, mark)| (PlannedRoom::single(Role::Normal, cell).bounds(), mark)),
+            )
+            .collect()
     }
 
     /// Whether a room touches a single other room. The wall of a narrow room counts too.
     fn touches_one(&self, id: usize) -> bool {
-        let around = self.rooms[id].cells().flat_map(|cell| self.neighbours(cell)).map(|(_, other)| other);
+        let around =
+            self.rooms[id].cells().flat_map(|cell| self.neighbours(cell)).map(|(_, other)| other);
         let mut others = around.filter(|other| *other != id);
         others.next().is_some_and(|first| others.all(|other| other == first))
     }
 
-    /// A place for a larger boss room over a dead end, where it has no other neighbour than the dead end had.
+    /// A place for a larger boss room over a dead end, where it has no other neighbour than the
+    /// dead end had.
     fn fit_boss(&self, end: usize, shape: Shape) -> Option<PlannedRoom> {
         let here = self.rooms[end].at;
         let parent = self.neighbours(here).next()?.1;
@@ -279,16 +323,21 @@ impl Plan {
 
     /// A random free cell next to a room and next to no other room.
     fn cell_next_to_only(&self, room: usize, random: &mut Random) -> Option<i32> {
-        let around = self.rooms[room].cells().flat_map(|cell| SIDES.map(|side| cell + stride(side)));
+        let around =
+            self.rooms[room].cells().flat_map(|cell| SIDES.map(|side| cell + stride(side)));
         let alone = |cell: i32| self.neighbours(cell).all(|(_, id)| id == room);
-        let mut cells: Vec<i32> = around.filter(|&c| inside(c) && self.room(c).is_none() && alone(c)).collect();
+        let mut cells: Vec<i32> =
+            around.filter(|&c| inside(c) && self.room(c).is_none() && alone(c)).collect();
         random.shuffle(&mut cells);
         cells.first().copied()
     }
 
-    /// How many rooms have an exit into a cell. A cell that is taken or next to a secret room gives `None`.
+    /// How many rooms have an exit into a cell. A cell that is taken or next to a secret room gives
+    /// `None`.
     fn touching_rooms(&self, cell: i32) -> Option<usize> {
-        if self.room(cell).is_some() || self.neighbours(cell).any(|(_, id)| self.rooms[id].role == Role::Secret) {
+        if self.room(cell).is_some()
+            || self.neighbours(cell).any(|(_, id)| self.rooms[id].role == Role::Secret)
+        {
             return None;
         }
         let mut rooms = [NONE; 4];
@@ -305,27 +354,41 @@ impl Plan {
 
     /// Whether a dead end has an exit into a cell, or a boss room is next to it.
     fn next_to_end(&self, cell: i32) -> bool {
-        let opens = |side: Side, id: usize| self.ends.contains(&id) && self.exit(id, cell + stride(side), side.opposite());
+        let opens = |side: Side, id: usize| {
+            self.ends.contains(&id) && self.exit(id, cell + stride(side), side.opposite())
+        };
         self.neighbours(cell).any(|(side, id)| self.rooms[id].role == Role::Boss || opens(side, id))
     }
 
     /// Whether a room in this cell would complete a block of 2 × 2 cells.
     fn completes_block(&self, cell: i32) -> bool {
         let corners = [(-1, -10), (1, -10), (-1, 10), (1, 10)];
-        corners.into_iter().any(|(dx, dy)| [dx, dy, dx + dy].iter().all(|step| self.room(cell + step).is_some()))
+        corners
+            .into_iter()
+            .any(|(dx, dy)| [dx, dy, dx + dy].iter().all(|step| self.room(cell + step).is_some()))
     }
 
-    /// Searches for the place of a secret room among the cells that `allowed` admits. For 300 tries the cell must touch three rooms
-    /// or more, for the next 300 tries two, and for the last 300 tries one. It is never next to a dead end. The cells are tried in
-    /// random order, again and again, so 300 tries miss no cell.
-    fn search_secret(&self, allowed: impl Fn(i32) -> bool, random: &mut Random, tally: &mut Tally) -> Option<i32> {
+    /// Searches for the place of a secret room among the cells that `allowed` admits. For 300 tries
+    /// the cell must touch three rooms or more, for the next 300 tries two, and for the last 300
+    /// tries one. It is never next to a dead end. The cells are tried in random order, again and
+    /// again, so 300 tries miss no cell.
+    fn search_secret(
+        &self,
+        allowed: impl Fn(i32) -> bool,
+        random: &mut Random,
+        tally: &mut Tally,
+    ) -> Option<i32> {
         let mut order: Vec<i32> = cells().collect();
         random.shuffle(&mut order);
-        let fits = |cell: i32| self.touching_rooms(cell).filter(|_| !self.next_to_end(cell) && allowed(cell));
+        let fits = |cell: i32| {
+            self.touching_rooms(cell).filter(|_| !self.next_to_end(cell) && allowed(cell))
+        };
         let touched: Vec<Option<usize>> = order.iter().map(|&cell| fits(cell)).collect();
         for (least, before) in [(3, 0), (2, 300), (1, 600)] {
             // The first round over all cells finds what the others would find.
-            if let Some(at) = touched.iter().position(|touched| touched.is_some_and(|count| count >= least)) {
+            if let Some(at) =
+                touched.iter().position(|touched| touched.is_some_and(|count| count >= least))
+            {
                 tally.hiding = before + at as u32 + 1;
                 return Some(order[at]);
             }
@@ -334,15 +397,16 @@ impl Plan {
         None
     }
 
-    /// A random one of the cells that touch most rooms and are next to no boss room and no hidden room, for when the search has
-    /// failed.
+    /// A random one of the cells that touch most rooms and are next to no boss room and no hidden
+    /// room, for when the search has failed.
     fn any_secret(&self, random: &mut Random) -> Option<i32> {
         let avoided = |id: usize| matches!(self.rooms[id].role, Role::Boss | Role::SuperSecret);
         let fits = |cell: &i32| self.neighbours(*cell).all(|(_, id)| !avoided(id));
         let touched = |cell: i32| Some((self.touching_rooms(cell)?, cell));
         let found: Vec<(usize, i32)> = cells().filter(fits).filter_map(touched).collect();
         let most = found.iter().map(|(count, _)| *count).max().filter(|most| *most > 0)?;
-        let best: Vec<i32> = found.into_iter().filter(|(count, _)| *count == most).map(|(_, cell)| cell).collect();
+        let best: Vec<i32> =
+            found.into_iter().filter(|(count, _)| *count == most).map(|(_, cell)| cell).collect();
         Some(*random.pick(&best))
     }
 }
@@ -369,20 +433,25 @@ impl PlanSettings {
             return Err(Error::param(format!("level = {}: allowed 1 to {LEVEL_MAX}", self.level)));
         }
         if self.labyrinth > 100 {
-            return Err(Error::param(format!("labyrinth = {}: allowed 0 to 100 (per cent)", self.labyrinth)));
+            return Err(Error::param(format!(
+                "labyrinth = {}: allowed 0 to 100 (per cent)",
+                self.labyrinth
+            )));
         }
         // If the curse is left to chance, the number must be possible with and without it.
         let least = if self.labyrinth > 0 { LABYRINTH_ROOMS_MIN } else { ROOMS_MIN };
         let most = if self.labyrinth == 100 { LABYRINTH_ROOMS_MAX } else { self.rooms_max };
         if let Some(rooms) = self.room_count.filter(|rooms| !(least..=most).contains(rooms)) {
             return Err(Error::param(format!(
-                "room_count = {rooms}: allowed {least} to {most} on the grid of {COLUMNS} x {ROWS} cells"
+                "room_count = {rooms}: allowed {least} to {most} on the grid of {COLUMNS} x {ROWS} \
+                 cells"
             )));
         }
         locks::check(self.locks)
     }
 
-    /// The number of rooms: random(2) + 5 + 2.6 · level, rounded down. A Labyrinth floor has 80 % more, at most 45.
+    /// The number of rooms: random(2) + 5 + 2.6 · level, rounded down. A Labyrinth floor has 80 %
+    /// more, at most 45.
     fn count(&self, labyrinth: bool, random: &mut Random) -> u32 {
         let plain = random.below(2) + 5 + self.level * 13 / 5;
         match (self.room_count, labyrinth) {
@@ -392,20 +461,24 @@ impl PlanSettings {
         }
     }
 
-    /// The special rooms apart from boss and hidden rooms: those that the floor must have, and those that take dead ends that
-    /// are left. A Labyrinth floor has two of each. Its six dead ends have space for one pair besides treasures and shops.
+    /// The special rooms apart from boss and hidden rooms: those that the floor must have, and
+    /// those that take dead ends that are left. A Labyrinth floor has two of each. Its six dead
+    /// ends have space for one pair besides treasures and shops.
     fn roles(&self, labyrinth: bool, random: &mut Random) -> [Vec<Role>; 2] {
         let sacrifice = random.chance(1, if self.full_health { 3 } else { 7 });
         let library = random.chance(1, 20);
         let challenge = random.chance(1, 4) && self.level >= 2;
-        let drawn = [(sacrifice, Role::Sacrifice), (library, Role::Library), (challenge, Role::Challenge)];
+        let drawn =
+            [(sacrifice, Role::Sacrifice), (library, Role::Library), (challenge, Role::Challenge)];
         let drawn = drawn.into_iter().filter(|(drawn, _)| *drawn).map(|(_, role)| role);
         let [mut must, mut may] = [vec![Role::Treasure, Role::Shop], vec![]];
         if labyrinth {
             must.extend([Role::Treasure, Role::Shop]);
             may.extend(drawn.take(1).flat_map(|role| [role; 2]));
         } else {
-            drawn.for_each(|role| if role == Role::Sacrifice { must.push(role) } else { may.push(role) });
+            drawn.for_each(
+                |role| if role == Role::Sacrifice { must.push(role) } else { may.push(role) },
+            );
         }
         [must, may]
     }
@@ -428,26 +501,32 @@ impl PlanSettings {
             let mut plan = Plan::grow(grown, rounds, &large, random, &mut tally, observer);
             plan.labyrinth = labyrinth;
             let whole = plan.rooms.len() as u32 == grown;
-            if whole && self.place_specials(&mut plan, want - grown, &roles, random, &mut tally).is_some() {
+            if whole
+                && self
+                    .place_specials(&mut plan, want - grown, &roles, random, &mut tally)
+                    .is_some()
+            {
                 observer.step("special rooms", || plan.picture(None, None));
                 return Ok((plan, tally));
             }
-            observer
-                .step("the plan is rejected", || plan.picture(None, None).into_iter().map(|(r, _)| (r, Mark::Refused)).collect());
+            observer.step("the plan is rejected", || {
+                plan.picture(None, None).into_iter().map(|(r, _)| (r, Mark::Refused)).collect()
+            });
         }
         let fewer = match self.large.percent {
             0 => String::new(),
             percent => format!(", or a smaller share of large rooms than large = {percent}"),
         };
         Err(Error::Limit(format!(
-            "{TRIES_MAX} tries gave no floor of {want} rooms with {} dead ends for special rooms: use another room_count (level 4 \
+            "{TRIES_MAX} tries gave no floor of {want} rooms with {} dead ends for special rooms: \
+             use another room_count (level 4 \
              has 15 or 16 rooms){fewer}",
             roles[0].len() + 1
         )))
     }
 
-    /// Adds `extra` rooms, gives the dead ends their roles, and adds the hidden rooms. `None` means that the plan lacks a place for
-    /// a required room.
+    /// Adds `extra` rooms, gives the dead ends their roles, and adds the hidden rooms. `None` means
+    /// that the plan lacks a place for a required room.
     fn place_specials(
         &self,
         plan: &mut Plan,
@@ -489,21 +568,30 @@ impl PlanSettings {
             }
         }
         if plan.labyrinth && free.len() >= together {
-            free.iter().rev().take(together).for_each(|&end| plan.rooms[end].role = Role::SuperSecret);
+            free.iter()
+                .rev()
+                .take(together)
+                .for_each(|&end| plan.rooms[end].role = Role::SuperSecret);
         }
         for _ in 0..together {
-            let cell = plan.search_secret(|_| true, random, tally).or_else(|| plan.any_secret(random))?;
+            let cell =
+                plan.search_secret(|_| true, random, tally).or_else(|| plan.any_secret(random))?;
             plan.add(PlannedRoom::single(Role::Secret, cell));
         }
         Some(())
     }
 
-    /// Gives the boss a dead end at the largest distance of all rooms that touches no second room. If a large boss room is wanted, it
-    /// is the first such dead end that is large or has space for a large room; otherwise, and if there is none, it is the first single
-    /// one. Returns the boss room.
+    /// Gives the boss a dead end at the largest distance of all rooms that touches no second room.
+    /// If a large boss room is wanted, it is the first such dead end that is large or has space for
+    /// a large room; otherwise, and if there is none, it is the first single one. Returns the boss
+    /// room.
     fn place_boss(&self, plan: &mut Plan, random: &mut Random) -> Option<usize> {
         let farthest = plan.distance.iter().copied().max().filter(|far| *far >= 2)?;
-        let suits = |id: &usize| plan.distance[*id] == farthest && !plan.rooms[*id].shape.narrow() && plan.touches_one(*id);
+        let suits = |id: &usize| {
+            plan.distance[*id] == farthest
+                && !plan.rooms[*id].shape.narrow()
+                && plan.touches_one(*id)
+        };
         let ends: Vec<usize> = plan.ends.iter().rev().copied().filter(suits).collect();
         let single = |id: &usize| plan.rooms[*id].shape == Shape::Single;
         let mut chosen = ends.iter().copied().find(single).map(|end| (end, plan.rooms[end]));

@@ -27,7 +27,8 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
     let kind = generator.kind();
     let number = rooms.chapter_number(level);
     // The seed of the run and not of the floor, so that both floors of a chapter agree.
-    let alternative = Random::new(random::derived(seed, &[kind as u32, number]), Purpose::Chapter).chance(1, 2);
+    let alternative =
+        Random::new(random::derived(seed, &[kind as u32, number]), Purpose::Chapter).chance(1, 2);
     let (set, chapter) = rooms.chapter(number, alternative);
     let random = &mut Random::new(random::derived(floor, &[set as u32]), Purpose::Content);
     let mut dungeon = Dungeon {
@@ -40,18 +41,24 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
         unused: vec![],
         edges: vec![],
         grid: Grid { width: COLUMNS as u32, height: ROWS as u32, rows: vec![] },
-        doors: plan.doors().enumerate().map(|(id, (a, cell, side, b))| door_of(plan, id, a, cell, side, b)).collect(),
+        doors: plan
+            .doors()
+            .enumerate()
+            .map(|(id, (a, cell, side, b))| door_of(plan, id, a, cell, side, b))
+            .collect(),
         keys: vec![],
         critical_path: vec![],
         spawns: Vec::with_capacity(64),
         tiles: Tiles::new((COLUMNS * CELL_TILES[0]) as u32, (ROWS * CELL_TILES[1]) as u32),
         tally,
     };
-    let occupied: Vec<i32> = cells().map(|cell| plan.room(cell).map_or(Grid::EMPTY, |id| id as i32)).collect();
+    let occupied: Vec<i32> =
+        cells().map(|cell| plan.room(cell).map_or(Grid::EMPTY, |id| id as i32)).collect();
     dungeon.grid.rows = occupied.chunks(COLUMNS as usize).map(<[i32]>::to_vec).collect();
     dungeon.edges = edges_of(&dungeon);
 
-    // The first floor of a chapter is easier than the second. Labyrinth floors use all difficulties.
+    // The first floor of a chapter is easier than the second. Labyrinth floors use all
+    // difficulties.
     let difficulties: &[Difficulty] = match (plan.labyrinth, level % 2) {
         (true, _) => &[Difficulty::Easy, Difficulty::Medium, Difficulty::Hard],
         (_, 1) => &[Difficulty::Easy, Difficulty::Medium],
@@ -69,16 +76,34 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
             let [x, y] = origin(cell);
             if planned.shape.narrow() {
                 let at = [x + CELL_TILES[0] / 2, y + CELL_TILES[1] / 2];
-                dungeon.spawns.push(Spawn { thing: Thing::Enemy, room: id as u32, x: at[0], y: at[1], variant: 0 });
+                dungeon.spawns.push(Spawn {
+                    thing: Thing::Enemy,
+                    room: id as u32,
+                    x: at[0],
+                    y: at[1],
+                    variant: 0,
+                });
                 continue;
             }
-            let used = |side: &Side| open[(cell + 10) as usize][*side as usize] || plan.room(cell + stride(*side)) == Some(id);
-            // A room of Isaac can be entered from all sides, a room of Rebirth only from those that are used.
-            let entered: Vec<Side> = Side::ALL.into_iter().filter(|side| kind == GeneratorKind::Isaac || used(side)).collect();
-            let furniture = rooms.pick(set, planned.role, difficulties, &entered, &mut drawn, random);
+            let used = |side: &Side| {
+                open[(cell + 10) as usize][*side as usize]
+                    || plan.room(cell + stride(*side)) == Some(id)
+            };
+            // A room of Isaac can be entered from all sides, a room of Rebirth only from those that
+            // are used.
+            let entered: Vec<Side> = Side::ALL
+                .into_iter()
+                .filter(|side| kind == GeneratorKind::Isaac || used(side))
+                .collect();
+            let furniture =
+                rooms.pick(set, planned.role, difficulties, &entered, &mut drawn, random);
             dungeon.rooms[id].furniture.push(furniture.name.clone());
-            for (i, tile) in furniture.tiles.iter().enumerate().filter(|(_, tile)| **tile != Tile::Floor) {
-                dungeon.tiles.set([x + 1 + i as i32 % rooms::WIDTH, y + 1 + i as i32 / rooms::WIDTH], *tile);
+            for (i, tile) in
+                furniture.tiles.iter().enumerate().filter(|(_, tile)| **tile != Tile::Floor)
+            {
+                dungeon
+                    .tiles
+                    .set([x + 1 + i as i32 % rooms::WIDTH, y + 1 + i as i32 / rooms::WIDTH], *tile);
             }
             for &([dx, dy], thing) in &furniture.things {
                 let variant = match thing {
@@ -88,7 +113,13 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
                     Thing::Boss if nth > 0 => continue,
                     _ => 0,
                 };
-                dungeon.spawns.push(Spawn { thing, room: id as u32, x: x + 1 + dx, y: y + 1 + dy, variant });
+                dungeon.spawns.push(Spawn {
+                    thing,
+                    room: id as u32,
+                    x: x + 1 + dx,
+                    y: y + 1 + dy,
+                    variant,
+                });
             }
         }
     }
@@ -104,7 +135,12 @@ fn room_of(id: usize, room: &PlannedRoom) -> Room {
         id: id as u32,
         role: room.role,
         rect,
-        tiles: Rect { x: rect.x * w, y: rect.y * h, width: rect.width * w, height: rect.height * h },
+        tiles: Rect {
+            x: rect.x * w,
+            y: rect.y * h,
+            width: rect.width * w,
+            height: rect.height * h,
+        },
         distance: None,
         shape: Some(room.shape),
         cells: room.cells().map(|cell| cell as u8).collect(),
@@ -123,10 +159,22 @@ fn door_of(plan: &Plan, id: usize, a: usize, cell: i32, side: Side, b: usize) ->
     let hidden = plan.rooms[a].role.hidden() || plan.rooms[b].role.hidden();
     let [x, y] = door_tile(cell, side);
     let state = if hidden { DoorState::Breakable } else { DoorState::Open };
-    Door { id: id as u32, from: a as u32, to: Some(b as u32), hall: None, x, y, side, width: 1, state, key: None }
+    Door {
+        id: id as u32,
+        from: a as u32,
+        to: Some(b as u32),
+        hall: None,
+        x,
+        y,
+        side,
+        width: 1,
+        state,
+        key: None,
+    }
 }
 
-/// One edge for each pair of rooms with doors. Edges of hidden rooms come last, and an edge that closes a loop is extra.
+/// One edge for each pair of rooms with doors. Edges of hidden rooms come last, and an edge that
+/// closes a loop is extra.
 fn edges_of(dungeon: &Dungeon) -> Vec<Edge> {
     let mut edges: Vec<Edge> = vec![];
     for door in &dungeon.doors {
@@ -134,7 +182,14 @@ fn edges_of(dungeon: &Dungeon) -> Vec<Edge> {
         let (a, b) = (door.from.min(to), door.from.max(to));
         match edges.iter_mut().find(|edge| (edge.a, edge.b) == (a, b)) {
             Some(edge) => edge.doors.push(door.id),
-            None => edges.push(Edge { a, b, length: 1, extra: false, doors: vec![door.id], path: vec![] }),
+            None => edges.push(Edge {
+                a,
+                b,
+                length: 1,
+                extra: false,
+                doors: vec![door.id],
+                path: vec![],
+            }),
         }
     }
     let hidden = |edge: &Edge| dungeon.doors[edge.doors[0] as usize].state == DoorState::Breakable;
@@ -148,14 +203,18 @@ fn edges_of(dungeon: &Dungeon) -> Vec<Edge> {
     edges
 }
 
-/// Draws one cell of a room: walls, floor open to the other cells of the room, and this room's half of each door.
+/// Draws one cell of a room: walls, floor open to the other cells of the room, and this room's half
+/// of each door.
 fn carve(tiles: &mut Tiles, plan: &Plan, id: usize, cell: i32) {
     let shape = plan.rooms[id].shape;
     let [x, y] = origin(cell);
     let same = |side: Side| plan.room(cell + stride(side)) == Some(id);
     let [[x0, x1], [y0, y1]] = shape.floor();
     let [w, n] = [if same(Side::West) { 0 } else { x0 }, if same(Side::North) { 0 } else { y0 }];
-    let [e, s] = [if same(Side::East) { CELL_TILES[0] } else { x1 }, if same(Side::South) { CELL_TILES[1] } else { y1 }];
+    let [e, s] = [
+        if same(Side::East) { CELL_TILES[0] } else { x1 },
+        if same(Side::South) { CELL_TILES[1] } else { y1 },
+    ];
     let row = |ty: i32| ((y + ty) * COLUMNS * CELL_TILES[0] + x) as usize;
     for ty in 0..CELL_TILES[1] {
         let tiles = &mut tiles.data[row(ty)..][..CELL_TILES[0] as usize];
@@ -173,7 +232,10 @@ fn carve(tiles: &mut Tiles, plan: &Plan, id: usize, cell: i32) {
     }
     for side in SIDES {
         let Some(other) = plan.room(cell + stride(side)) else { continue };
-        if other != id && plan.exit(id, cell, side) && plan.exit(other, cell + stride(side), side.opposite()) {
+        if other != id
+            && plan.exit(id, cell, side)
+            && plan.exit(other, cell + stride(side), side.opposite())
+        {
             let hidden = plan.rooms[id].role.hidden() || plan.rooms[other].role.hidden();
             tiles.set(door_tile(cell, side), if hidden { Tile::Breakable } else { Tile::Door });
         }

@@ -36,7 +36,12 @@ impl Rect {
 
     /// The rectangle with `by` more cells on every side.
     pub fn grown(&self, by: i32) -> Rect {
-        Rect { x: self.x - by, y: self.y - by, width: self.width + 2 * by, height: self.height + 2 * by }
+        Rect {
+            x: self.x - by,
+            y: self.y - by,
+            width: self.width + 2 * by,
+            height: self.height + 2 * by,
+        }
     }
 
     /// The rectangle moved by `[x, y]` cells.
@@ -57,7 +62,8 @@ impl Rect {
 
     /// The cells, row by row.
     pub fn cells(self) -> impl Iterator<Item = [i32; 2]> {
-        (self.y..self.y + self.height).flat_map(move |y| (self.x..self.x + self.width).map(move |x| [x, y]))
+        (self.y..self.y + self.height)
+            .flat_map(move |y| (self.x..self.x + self.width).map(move |x| [x, y]))
     }
 }
 

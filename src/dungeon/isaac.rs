@@ -1,4 +1,5 @@
-//! Floors after *The Binding of Isaac* (2011): rooms of one size on a grid of 9 × 8 cells, grown breadth first without loops.
+//! Floors after *The Binding of Isaac* (2011): rooms of one size on a grid of 9 × 8 cells, grown
+//! breadth first without loops.
 //!
 //! Source: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020, after F. Himsl's game.
 
@@ -21,16 +22,19 @@ pub const ROOMS_MAX: u32 = 38;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The level in the game, 1 to [`LEVEL_MAX`]. It decides the number of rooms and their difficulty. Two levels make a chapter.
+    /// The level in the game, 1 to [`LEVEL_MAX`]. It decides the number of rooms and their
+    /// difficulty. Two levels make a chapter.
     pub level: u32,
-    /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to the level.
+    /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to
+    /// the level.
     pub room_count: Option<u32>,
-    /// How often a floor is under the Curse of the Labyrinth, per cent. Such a floor has 12 rooms or more, 80 % more than the
-    /// level gives, with two rooms of each special role.
+    /// How often a floor is under the Curse of the Labyrinth, per cent. Such a floor has 12 rooms
+    /// or more, 80 % more than the level gives, with two rooms of each special role.
     pub labyrinth: u32,
     /// Whether the player arrives with full health, which makes sacrifice rooms more likely.
     pub full_health: bool,
-    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that can be locked.
+    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that
+    /// can be locked.
     pub locks: u32,
 }
 
@@ -64,9 +68,20 @@ impl Settings {
     }
 }
 
-pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+pub(super) fn make(
+    settings: &Settings,
+    seed: u64,
+    rooms: &Rooms,
+    report: Option<&mut dyn FnMut(Step)>,
+) -> Result<Dungeon> {
     let generator = Generator::Isaac(settings.clone());
     let floor = generator.floor_seed(seed);
-    let (plan, tally) = settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
-    Ok(furnish(Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks }, &plan, tally, rooms))
+    let (plan, tally) =
+        settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
+    Ok(furnish(
+        Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks },
+        &plan,
+        tally,
+        rooms,
+    ))
 }

@@ -1,9 +1,10 @@
 //! Distances, the path to the boss, and locks whose keys can always be reached.
 //!
-//! **Invariant.** Keys are numbered. The room of key *k* can be reached from the start through open doors and doors whose keys
-//! have lower numbers. So the keys can be collected in order, and after the last one every room that is not hidden can be
-//! reached. This holds by construction: the locks are chosen first, and key *k* is then put into a room that can be reached
-//! while lock *k* and all higher locks are closed. The start is always such a room.
+//! **Invariant.** Keys are numbered. The room of key *k* can be reached from the start through open
+//! doors and doors whose keys have lower numbers. So the keys can be collected in order, and after
+//! the last one every room that is not hidden can be reached. This holds by construction: the locks
+//! are chosen first, and key *k* is then put into a room that can be reached while lock *k* and all
+//! higher locks are closed. The start is always such a room.
 
 use super::floor_grid;
 use super::model::{Door, DoorState, Dungeon, Key, Role, Room, Spawn, Thing};
@@ -27,8 +28,15 @@ pub(super) fn check(locks: u32) -> Result<()> {
 /// Fills in the distances of the rooms and the critical path.
 pub(super) fn measure(dungeon: &mut Dungeon) {
     let visible = |id: u32| !dungeon.rooms[id as usize].role.hidden();
-    let edges: Vec<_> = dungeon.edges.iter().filter(|e| visible(e.a) && visible(e.b)).map(|e| (e.a, e.b, e.length)).collect();
-    let Some(start) = dungeon.rooms.iter().position(|room| room.role == Role::Start) else { return };
+    let edges: Vec<_> = dungeon
+        .edges
+        .iter()
+        .filter(|e| visible(e.a) && visible(e.b))
+        .map(|e| (e.a, e.b, e.length))
+        .collect();
+    let Some(start) = dungeon.rooms.iter().position(|room| room.role == Role::Start) else {
+        return;
+    };
     let mut next = vec![vec![]; dungeon.rooms.len()];
     for &(a, b, _) in &edges {
         next[a as usize].push(b as usize);
@@ -47,8 +55,16 @@ pub(super) fn measure(dungeon: &mut Dungeon) {
     let bosses = dungeon.rooms.iter().filter(|room| room.role == Role::Boss);
     let Some(boss) = bosses.max_by_key(|room| room.distance).map(|room| room.id) else { return };
     let graph = UnGraph::<(), u32>::from_edges(edges);
-    let path = astar(&graph, NodeIndex::new(start), |n| n.index() == boss as usize, |e| *e.weight(), |_| 0);
-    dungeon.critical_path = path.map(|(_, rooms)| rooms.into_iter().map(|n| n.index() as u32).collect()).unwrap_or_default();
+    let path = astar(
+        &graph,
+        NodeIndex::new(start),
+        |n| n.index() == boss as usize,
+        |e| *e.weight(),
+        |_| 0,
+    );
+    dungeon.critical_path = path
+        .map(|(_, rooms)| rooms.into_iter().map(|n| n.index() as u32).collect())
+        .unwrap_or_default();
 }
 
 /// The graph of doors. Its nodes are the rooms, followed by the connected sets of corridors.
@@ -68,7 +84,8 @@ impl DoorGraph {
             (Some(room), _) => room as usize,
             (None, hall) => rooms + hall.unwrap_or(0) as usize,
         };
-        let doors: Vec<_> = dungeon.doors.iter().map(|door| (door.from as usize, behind(door))).collect();
+        let doors: Vec<_> =
+            dungeon.doors.iter().map(|door| (door.from as usize, behind(door))).collect();
         let nodes = doors.iter().map(|(_, b)| b + 1).max().unwrap_or(0).max(rooms);
         let mut at = vec![vec![]; nodes];
         for (i, &(a, b)) in doors.iter().enumerate() {
@@ -79,7 +96,8 @@ impl DoorGraph {
         Self { nodes, doors, at, start }
     }
 
-    /// Which nodes can be reached from the start without passing a closed door or the node `without`.
+    /// Which nodes can be reached from the start without passing a closed door or the node
+    /// `without`.
     fn reached(&self, closed: &[bool], without: Option<usize>) -> Vec<bool> {
         let mut reached = vec![false; self.nodes];
         let mut open = vec![self.start];
@@ -87,19 +105,23 @@ impl DoorGraph {
             if Some(node) == without || std::mem::replace(&mut reached[node], true) {
                 continue;
             }
-            let doors = self.at[node].iter().filter(|door| !closed[**door]).map(|&door| self.doors[door]);
+            let doors =
+                self.at[node].iter().filter(|door| !closed[**door]).map(|&door| self.doors[door]);
             open.extend(doors.map(|(a, b)| if a == node { b } else { a }).filter(|&b| !reached[b]));
         }
         reached
     }
 }
 
-/// Locks up to `count` rooms, among them the boss room, and puts their keys where they can be reached.
+/// Locks up to `count` rooms, among them the boss room, and puts their keys where they can be
+/// reached.
 pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
     let graph = DoorGraph::new(dungeon);
-    let walls: Vec<bool> = dungeon.doors.iter().map(|door| door.state == DoorState::Breakable).collect();
+    let walls: Vec<bool> =
+        dungeon.doors.iter().map(|door| door.state == DoorState::Breakable).collect();
     let lockable = |room: &&Room| room.role != Role::Start && room.distance.is_some();
-    let mut rooms: Vec<usize> = dungeon.rooms.iter().filter(lockable).map(|room| room.id as usize).collect();
+    let mut rooms: Vec<usize> =
+        dungeon.rooms.iter().filter(lockable).map(|room| room.id as usize).collect();
     random.shuffle(&mut rooms);
     // The boss room is chosen first. If there are two, the nearer one comes first.
     rooms.sort_by_key(|&id| match dungeon.rooms[id].role {
@@ -111,7 +133,8 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
         if locks.len() as u32 >= count {
             break;
         }
-        // Only the doors that lead to the room from the start are locked, not those that lead on from it.
+        // Only the doors that lead to the room from the start are locked, not those that lead on
+        // from it.
         let outside = graph.reached(&walls, Some(room));
         let enters = |door: &usize| {
             let (a, b) = graph.doors[*door];
@@ -123,7 +146,9 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
             locks.push((room, doors));
         }
     }
-    locks.sort_by_key(|(room, _)| (dungeon.rooms[*room].role == Role::Boss, dungeon.rooms[*room].distance, *room));
+    locks.sort_by_key(|(room, _)| {
+        (dungeon.rooms[*room].role == Role::Boss, dungeon.rooms[*room].distance, *room)
+    });
 
     let mut before = vec![false; graph.nodes];
     let mut taken = vec![false; graph.nodes];
@@ -131,7 +156,12 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
         let mut closed = walls.clone();
         locks[k..].iter().flat_map(|(_, doors)| doors).for_each(|&door| closed[door] = true);
         let reached = graph.reached(&closed, None);
-        let fits = |id: &usize| reached[*id] && !taken[*id] && *id != graph.start && dungeon.rooms[*id].distance.is_some();
+        let fits = |id: &usize| {
+            reached[*id]
+                && !taken[*id]
+                && *id != graph.start
+                && dungeon.rooms[*id].distance.is_some()
+        };
         let all: Vec<usize> = (0..dungeon.rooms.len()).filter(fits).collect();
         // A room behind the previous lock is preferred.
         let new: Vec<usize> = all.iter().copied().filter(|&id| !before[id]).collect();
@@ -145,7 +175,13 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
         let doors = locks[k].1.iter().map(|&door| door as u32).collect();
         dungeon.keys.push(Key { id: k as u32, room: room as u32, opens: locks[k].0 as u32, doors });
         let [x, y] = free_tile(dungeon, room as u32, random);
-        dungeon.spawns.push(Spawn { thing: Thing::Key, room: room as u32, x, y, variant: k as u32 });
+        dungeon.spawns.push(Spawn {
+            thing: Thing::Key,
+            room: room as u32,
+            x,
+            y,
+            variant: k as u32,
+        });
         for &door in &locks[k].1 {
             lock(dungeon, door, k as u32);
         }
@@ -162,7 +198,10 @@ pub(super) fn free_tile(dungeon: &Dungeon, room: u32, random: &mut Random) -> [i
     // A few random tiles are nearly always enough. If not, the first free tile is taken.
     let bounds = room.tiles;
     for _ in 0..32 {
-        let at = [bounds.x + random.below(bounds.width as u32) as i32, bounds.y + random.below(bounds.height as u32) as i32];
+        let at = [
+            bounds.x + random.below(bounds.width as u32) as i32,
+            bounds.y + random.below(bounds.height as u32) as i32,
+        ];
         if free(&at) {
             return at;
         }

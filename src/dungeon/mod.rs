@@ -1,8 +1,9 @@
-//! Dungeons for games: floors of rooms on a grid after *The Binding of Isaac* and its remake *Rebirth*, and layouts of many
-//! rooms and corridors after *TinyKeep*.
+//! Dungeons for games: floors of rooms on a grid after *The Binding of Isaac* and its remake
+//! *Rebirth*, and layouts of many rooms and corridors after *TinyKeep*.
 //!
-//! A [`Generator`] and a seed make a [`Dungeon`]: plain data with rooms, the graph that joins them, doors, keys, and what stands
-//! where. This module reads and writes no files; [`crate::io::dungeon`] encodes dungeons.
+//! A [`Generator`] and a seed make a [`Dungeon`]: plain data with rooms, the graph that joins them,
+//! doors, keys, and what stands where. This module reads and writes no files;
+//! [`crate::io::dungeon`] encodes dungeons.
 //!
 //! ```
 //! use thalweg::dungeon::{Generator, Role, isaac, rooms::Rooms};
@@ -15,9 +16,10 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!
-//! Sources: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020; Phi Dinh, *Procedural Dungeon Generation Algorithm
-//! Explained*, 2013; A. Adonaac, *Procedural Dungeon Generation Algorithm*, 2015. `docs/dungeons.md` in the repository has
-//! the rules, and our choices where the sources leave something open.
+//! Sources: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020; Phi Dinh, *Procedural
+//! Dungeon Generation Algorithm Explained*, 2013; A. Adonaac, *Procedural Dungeon Generation
+//! Algorithm*, 2015. `docs/dungeons.md` in the repository has the rules, and our choices where the
+//! sources leave something open.
 
 pub mod floor_grid;
 mod floor_plan;
@@ -36,7 +38,9 @@ mod tiles;
 pub mod tinykeep;
 
 pub use geometry::{Rect, Side};
-pub use model::{Door, DoorState, Dungeon, Edge, Grid, Key, Role, Room, Spawn, Tally, Thing, UnusedRoom};
+pub use model::{
+    Door, DoorState, Dungeon, Edge, Grid, Key, Role, Room, Spawn, Tally, Thing, UnusedRoom,
+};
 pub use shape::Shape;
 pub use steps::{Mark, Step};
 pub use tiles::{Tile, Tiles};
@@ -57,13 +61,15 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// Makes the dungeon of a seed. The seed is that of a run: each level has another floor. `rooms` furnishes the floors of Isaac and Rebirth; TinyKeep ignores it.
+    /// Makes the dungeon of a seed. The seed is that of a run: each level has another floor.
+    /// `rooms` furnishes the floors of Isaac and Rebirth; TinyKeep ignores it.
     ///
     /// The same settings, rooms and seed give the same dungeon on every platform.
     ///
     /// # Errors
-    /// [`crate::Error::Param`] if a setting is out of range or contradicts another. [`crate::Error::Limit`] if the allowed number
-    /// of tries gives no dungeon with these settings. Both messages say what is possible.
+    /// [`crate::Error::Param`] if a setting is out of range or contradicts another.
+    /// [`crate::Error::Limit`] if the allowed number of tries gives no dungeon with these settings.
+    /// Both messages say what is possible.
     pub fn make(&self, seed: u64, rooms: &rooms::Rooms) -> Result<Dungeon> {
         self.run(seed, rooms, None)
     }
@@ -72,11 +78,21 @@ impl Generator {
     ///
     /// # Errors
     /// Those of [`Generator::make`].
-    pub fn make_step_by_step(&self, seed: u64, rooms: &rooms::Rooms, report: &mut dyn FnMut(Step)) -> Result<Dungeon> {
+    pub fn make_step_by_step(
+        &self,
+        seed: u64,
+        rooms: &rooms::Rooms,
+        report: &mut dyn FnMut(Step),
+    ) -> Result<Dungeon> {
         self.run(seed, rooms, Some(report))
     }
 
-    fn run(&self, seed: u64, rooms: &rooms::Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+    fn run(
+        &self,
+        seed: u64,
+        rooms: &rooms::Rooms,
+        report: Option<&mut dyn FnMut(Step)>,
+    ) -> Result<Dungeon> {
         match self {
             Self::Isaac(settings) => isaac::make(settings, seed, rooms, report),
             Self::Rebirth(settings) => rebirth::make(settings, seed, rooms, report),
@@ -84,7 +100,8 @@ impl Generator {
         }
     }
 
-    /// The seed of a floor: kind and level are mixed into the seed of the run, so one run has different floors.
+    /// The seed of a floor: kind and level are mixed into the seed of the run, so one run has
+    /// different floors.
     fn floor_seed(&self, seed: u64) -> u64 {
         let level = match self {
             Self::Isaac(settings) => settings.level,

@@ -1,4 +1,5 @@
-//! The data of a finished dungeon: rooms, the graph that joins them, the grid, doors, keys, spawns and tiles.
+//! The data of a finished dungeon: rooms, the graph that joins them, the grid, doors, keys, spawns
+//! and tiles.
 
 use super::geometry::{Rect, Side};
 use super::shape::Shape;
@@ -6,10 +7,12 @@ use super::tiles::Tiles;
 use super::{Generator, GeneratorKind};
 use serde::{Deserialize, Serialize};
 
-/// A finished dungeon: the rooms, the graph and the grid of the published algorithms, and what a game puts on top of them.
+/// A finished dungeon: the rooms, the graph and the grid of the published algorithms, and what a
+/// game puts on top of them.
 ///
-/// Coordinates are whole numbers, x to the east and y to the south. A *grid cell* is a cell of the floor plan in Isaac and
-/// Rebirth, and a tile in TinyKeep. A *tile* is the unit in which the player moves; a cell of a floor plan has 15 × 9 tiles.
+/// Coordinates are whole numbers, x to the east and y to the south. A *grid cell* is a cell of the
+/// floor plan in Isaac and Rebirth, and a tile in TinyKeep. A *tile* is the unit in which the
+/// player moves; a cell of a floor plan has 15 × 9 tiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dungeon {
     /// Which generator made it.
@@ -24,7 +27,8 @@ pub struct Dungeon {
     pub labyrinth: bool,
     /// The rooms. A room's id is its index.
     pub rooms: Vec<Room>,
-    /// The other rooms that were made: no corridor crosses them, and they are neither in the grid nor in the tile map (TinyKeep).
+    /// The other rooms that were made: no corridor crosses them, and they are neither in the grid
+    /// nor in the tile map (TinyKeep).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<UnusedRoom>,
     /// The graph: pairs of rooms that are joined.
@@ -124,7 +128,8 @@ pub struct Room {
     pub rect: Rect,
     /// Its bounds in tiles: walls included in Isaac and Rebirth, the floor alone in TinyKeep.
     pub tiles: Rect,
-    /// The number of edges on the shortest path from the start, locks ignored. Hidden rooms and hallways have none.
+    /// The number of edges on the shortest path from the start, locks ignored. Hidden rooms and
+    /// hallways have none.
     pub distance: Option<u32>,
     /// Its shape on the floor plan (Isaac, Rebirth).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +146,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// Whether a grid cell belongs to the room. The bounds of an L-shaped room contain one that does not.
+    /// Whether a grid cell belongs to the room. The bounds of an L-shaped room contain one that
+    /// does not.
     pub fn occupies(&self, cell: i32) -> bool {
         u8::try_from(cell).is_ok_and(|cell| self.cells.contains(&cell))
     }
@@ -164,13 +170,17 @@ pub struct Edge {
     pub a: u32,
     /// The other room.
     pub b: u32,
-    /// The length in grid cells: 1 on a floor plan; in TinyKeep, the cells of the corridor from door to door.
+    /// The length in grid cells: 1 on a floor plan; in TinyKeep, the cells of the corridor from
+    /// door to door.
     pub length: u32,
-    /// Whether the two rooms are connected without this edge. In TinyKeep these are the edges added back after the spanning tree.
+    /// Whether the two rooms are connected without this edge. In TinyKeep these are the edges added
+    /// back after the spanning tree.
     pub extra: bool,
-    /// The doors: all doors between the two rooms, or the two ends of the corridor, with the door of `a` first.
+    /// The doors: all doors between the two rooms, or the two ends of the corridor, with the door
+    /// of `a` first.
     pub doors: Vec<u32>,
-    /// The centre line of the corridor in grid cells, from door to door: its start, its bends and its end (TinyKeep).
+    /// The centre line of the corridor in grid cells, from door to door: its start, its bends and
+    /// its end (TinyKeep).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<[i32; 2]>,
 }
@@ -208,7 +218,8 @@ pub enum DoorState {
     Open,
     /// The door needs its key.
     Locked,
-    /// The door is a breakable wall. It leads to a hidden room, and no other room is reached only through it.
+    /// The door is a breakable wall. It leads to a hidden room, and no other room is reached only
+    /// through it.
     Breakable,
 }
 
@@ -224,7 +235,8 @@ pub struct Door {
     /// The connected set of corridors behind it, counted from 0 (TinyKeep).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hall: Option<u32>,
-    /// The middle tile, in the wall of `from`. A door between two rooms also has a tile in the wall of `to`, behind this one.
+    /// The middle tile, in the wall of `from`. A door between two rooms also has a tile in the wall
+    /// of `to`, behind this one.
     pub x: i32,
     /// See `x`.
     pub y: i32,
@@ -247,9 +259,9 @@ impl Door {
         let (x, y, width) = (self.x, self.y, self.width as i32);
         let deep = if self.to.is_some() { 2 } else { 1 };
         // The wall runs at right angles to the step.
-        (0..width)
-            .map(move |i| i - width / 2)
-            .flat_map(move |i| (0..deep).map(move |j| [x + i * dy.abs() + j * dx, y + i * dx.abs() + j * dy]))
+        (0..width).map(move |i| i - width / 2).flat_map(move |i| {
+            (0..deep).map(move |j| [x + i * dy.abs() + j * dx, y + i * dx.abs() + j * dy])
+        })
     }
 }
 
@@ -325,14 +337,17 @@ pub struct Spawn {
     pub x: i32,
     /// See `x`.
     pub y: i32,
-    /// For a key, its id. Otherwise 0 for the ordinary variant and 1 for the rare one: a champion among enemies, a red fire.
+    /// For a key, its id. Otherwise 0 for the ordinary variant and 1 for the rare one: a champion
+    /// among enemies, a red fire.
     pub variant: u32,
 }
 
-/// Counts of the attempts and random choices that led to a dungeon. The tests of probabilities read them.
+/// Counts of the attempts and random choices that led to a dungeon. The tests of probabilities read
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Floor plans begun, including the last one (Isaac, Rebirth), or times the sizes of all rooms were drawn (TinyKeep).
+    /// Floor plans begun, including the last one (Isaac, Rebirth), or times the sizes of all rooms
+    /// were drawn (TinyKeep).
     pub tries: u32,
     /// Candidate cells for which a coin was tossed, in all tries.
     pub coins: u32,

@@ -1,17 +1,20 @@
 //! Dungeons in a world: the places of their entrances, and the level ground around them.
 //!
-//! **Rule.** The world is divided into blocks of `spacing` × `spacing` cells. Each block has one candidate, at a random cell with
-//! a random rank. A candidate is suitable if heights and slopes are within bounds in the square that encloses the level ground,
-//! and if its own cell lies in one of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one
-//! with a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and the result does not depend on
-//! any order or on the window.
+//! **Rule.** The world is divided into blocks of `spacing` × `spacing` cells. Each block has one
+//! candidate, at a random cell with a random rank. A candidate is suitable if heights and slopes
+//! are within bounds in the square that encloses the level ground, and if its own cell lies in one
+//! of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one
+//! with a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and
+//! the result does not depend on any order or on the window.
 //!
-//! **Borders.** Every entrance found on a map is an entrance of the world. A candidate is left out if the map does not contain
-//! all ground that decides about it and about better candidates nearby. This never happens to entrances that lie deeper than
-//! [`Placing::reach`] inside the map. The `margin` of a recipe brings in those at the border of the window.
+//! **Borders.** Every entrance found on a map is an entrance of the world. A candidate is left out
+//! if the map does not contain all ground that decides about it and about better candidates nearby.
+//! This never happens to entrances that lie deeper than [`Placing::reach`] inside the map. The
+//! `margin` of a recipe brings in those at the border of the window.
 //!
-//! **Level ground.** Within `radius` of an entrance the ground has the height of the entrance. From there to twice the radius it
-//! blends into the original slopes. The discs of two entrances never meet.
+//! **Level ground.** Within `radius` of an entrance the ground has the height of the entrance. From
+//! there to twice the radius it blends into the original slopes. The discs of two entrances never
+//! meet.
 
 use super::Generator;
 use crate::error::{Error, Result};
@@ -61,7 +64,8 @@ pub struct Entrance {
     /// The height of the level ground, in words.
     #[serde(skip)]
     pub height: i32,
-    /// The seed of its dungeon. It has 53 bits, so JSON readers that use floating-point numbers keep it exactly.
+    /// The seed of its dungeon. It has 53 bits, so JSON readers that use floating-point numbers
+    /// keep it exactly.
     pub seed: u64,
 }
 
@@ -82,7 +86,8 @@ impl HeightMap<'_> {
     /// The index of a cell, if it lies on the map.
     fn index(&self, x: i64, y: i64) -> Option<usize> {
         let (x, y) = (x - self.window.origin[0], y - self.window.origin[1]);
-        let inside = (0..self.window.width.into()).contains(&x) && (0..self.window.height.into()).contains(&y);
+        let inside = (0..self.window.width.into()).contains(&x)
+            && (0..self.window.height.into()).contains(&y);
         inside.then(|| y as usize * self.window.width as usize + x as usize)
     }
 
@@ -100,7 +105,8 @@ impl Placing {
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
             return Err(Error::param(format!(
-                "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that level grounds stay apart",
+                "spacing = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that level \
+                 grounds stay apart",
                 self.spacing,
                 4 * self.radius + 1,
                 self.radius
@@ -120,14 +126,21 @@ impl Placing {
     /// # Errors
     /// [`Error::Limit`] with a spacing that is large enough.
     pub fn admits(&self, window: Window) -> Result<()> {
-        let blocks =
-            |spacing: i64| [window.width, window.height].map(|side| i64::from(side) / spacing + 1).iter().product::<i64>();
+        let blocks = |spacing: i64| {
+            [window.width, window.height]
+                .map(|side| i64::from(side) / spacing + 1)
+                .iter()
+                .product::<i64>()
+        };
         if blocks(self.spacing) <= BLOCKS_MAX {
             return Ok(());
         }
-        let enough = (self.spacing..=SPACING_MAX).find(|spacing| blocks(*spacing) <= BLOCKS_MAX).unwrap_or(SPACING_MAX);
+        let enough = (self.spacing..=SPACING_MAX)
+            .find(|spacing| blocks(*spacing) <= BLOCKS_MAX)
+            .unwrap_or(SPACING_MAX);
         Err(Error::Limit(format!(
-            "dungeons: spacing = {} gives {} blocks in {} x {} cells, with up to one file each: allowed {enough} or more here, which \
+            "dungeons: spacing = {} gives {} blocks in {} x {} cells, with up to one file each: \
+             allowed {enough} or more here, which \
              gives at most {BLOCKS_MAX} blocks",
             self.spacing,
             blocks(self.spacing),
@@ -141,13 +154,15 @@ impl Placing {
         self.spacing + 2 * self.radius + 1
     }
 
-    /// How far from a cell, in cells, heights can decide about its own: an entrance levels ground up to twice the radius away.
+    /// How far from a cell, in cells, heights can decide about its own: an entrance levels ground
+    /// up to twice the radius away.
     pub fn looks_round(&self) -> i64 {
         self.reach() + 2 * self.radius
     }
 
-    /// Finds the entrances on a map and levels the ground around them. `units` is the number of words per metre, `datum_m` the
-    /// height of the word 0, and `in_biome` says whether the cell at an index lies in an allowed biome.
+    /// Finds the entrances on a map and levels the ground around them. `units` is the number of
+    /// words per metre, `datum_m` the height of the word 0, and `in_biome` says whether the cell at
+    /// an index lies in an allowed biome.
     pub fn entrances(
         &self,
         seed: u64,
@@ -157,7 +172,9 @@ impl Placing {
         datum_m: f64,
         in_biome: &dyn Fn(usize) -> bool,
     ) -> Vec<Entrance> {
-        let word_of = |metres: f64| ((metres - datum_m) * units).clamp(f64::from(i32::MIN), f64::from(i32::MAX)) as i32;
+        let word_of = |metres: f64| {
+            ((metres - datum_m) * units).clamp(f64::from(i32::MIN), f64::from(i32::MAX)) as i32
+        };
         let bounds = [word_of(self.lowest_m), word_of(self.highest_m)];
         let block = |cell: i64| cell.div_euclid(self.spacing);
         let far = |axis: usize, side: u32| block(window.origin[axis] + i64::from(side) - 1);
@@ -173,31 +190,48 @@ impl Placing {
                 let side = self.spacing as u64;
                 let x = bx * self.spacing + (((place & 0xffff_ffff) * side) >> 32) as i64;
                 let y = by * self.spacing + (((place >> 32) * side) >> 32) as i64;
-                let suitable =
-                    self.suitable(&ground, x, y, bounds).map(|suitable| suitable && ground.index(x, y).is_some_and(in_biome));
+                let suitable = self
+                    .suitable(&ground, x, y, bounds)
+                    .map(|suitable| suitable && ground.index(x, y).is_some_and(in_biome));
                 (word(seed, 2, bx, by), x, y, suitable)
             })
             .collect();
-        let near = |a: (i64, i64), b: (i64, i64)| (a.0 - b.0).pow(2) + (a.1 - b.1).pow(2) < self.spacing.pow(2);
+        let near = |a: (i64, i64), b: (i64, i64)| {
+            (a.0 - b.0).pow(2) + (a.1 - b.1).pow(2) < self.spacing.pow(2)
+        };
         let beaten = |i: usize, rank: u64, x: i64, y: i64| {
-            // Only the surrounding blocks have candidates nearer than the spacing. They exist, since a suitable candidate is never in
-            // the outer ring. A candidate that cannot be judged on this map might be suitable.
-            let around = [i - blocks, i, i + blocks].into_iter().flat_map(|i| &candidates[i - 1..=i + 1]);
+            // Only the surrounding blocks have candidates nearer than the spacing. They exist,
+            // since a suitable candidate is never in the outer ring. A candidate that cannot be
+            // judged on this map might be suitable.
+            let around =
+                [i - blocks, i, i + blocks].into_iter().flat_map(|i| &candidates[i - 1..=i + 1]);
             around
-                .filter(|&&(other, ox, oy, suitable)| (other, ox, oy) < (rank, x, y) && suitable != Some(false))
+                .filter(|&&(other, ox, oy, suitable)| {
+                    (other, ox, oy) < (rank, x, y) && suitable != Some(false)
+                })
                 .any(|&(_, ox, oy, _)| near((x, y), (ox, oy)))
         };
-        let suitable = candidates.iter().enumerate().filter(|(_, candidate)| candidate.3 == Some(true));
+        let suitable =
+            candidates.iter().enumerate().filter(|(_, candidate)| candidate.3 == Some(true));
         let entrances: Vec<Entrance> = suitable
             .filter(|&(i, &(rank, x, y, _))| !beaten(i, rank, x, y))
-            .filter_map(|(_, &(_, x, y, _))| Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) >> 11 }))
+            .filter_map(|(_, &(_, x, y, _))| {
+                Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) >> 11 })
+            })
             .collect();
         entrances.iter().for_each(|entrance| self.level(entrance, window, words));
         entrances
     }
 
-    /// Whether heights and slopes are within bounds around a candidate, or `None` if part of the ground is off the map.
-    fn suitable(&self, ground: &HeightMap, x: i64, y: i64, [lowest, highest]: [i32; 2]) -> Option<bool> {
+    /// Whether heights and slopes are within bounds around a candidate, or `None` if part of the
+    /// ground is off the map.
+    fn suitable(
+        &self,
+        ground: &HeightMap,
+        x: i64,
+        y: i64,
+        [lowest, highest]: [i32; 2],
+    ) -> Option<bool> {
         let wide = 2 * self.radius + 1;
         // If two opposite corners are on the map, all of the ground is.
         for (dx, dy) in [(-wide, -wide), (wide, wide)] {
@@ -218,18 +252,20 @@ impl Placing {
         Some(true)
     }
 
-    /// Levels the ground around an entrance. The share of the entrance height is 1 within the radius and falls to 0 at twice the
-    /// radius.
+    /// Levels the ground around an entrance. The share of the entrance height is 1 within the
+    /// radius and falls to 0 at twice the radius.
     fn level(&self, entrance: &Entrance, window: Window, words: &mut [i32]) {
         let wide = 2 * self.radius;
         for dy in -wide..=wide {
             for dx in -wide..=wide {
-                let (x, y) = (entrance.x + dx - window.origin[0], entrance.y + dy - window.origin[1]);
+                let (x, y) =
+                    (entrance.x + dx - window.origin[0], entrance.y + dy - window.origin[1]);
                 // The distance in units of 2⁻⁸ cells.
                 let far = ((dx * dx + dy * dy) << 16).isqrt();
                 let share = ((wide << 8) - far).clamp(0, self.radius << 8);
                 let at = &mut words[y as usize * window.width as usize + x as usize];
-                let change = (i64::from(entrance.height) - i64::from(*at)) * share / (self.radius << 8);
+                let change =
+                    (i64::from(entrance.height) - i64::from(*at)) * share / (self.radius << 8);
                 *at = (i64::from(*at) + change) as i32;
             }
         }

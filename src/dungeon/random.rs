@@ -4,15 +4,18 @@ use crate::spec;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng as _;
 
-/// PCG64 (XSL-RR 128/64; M. O'Neill, *PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random
-/// Number Generation*, 2014). The seed is the initial state, and the purpose selects the stream.
+/// PCG64 (XSL-RR 128/64; M. O'Neill, *PCG: A Family of Simple Fast Space-Efficient Statistically
+/// Good Algorithms for Random Number Generation*, 2014). The seed is the initial state, and the
+/// purpose selects the stream.
 ///
-/// Ranges, shuffles and distributions are implemented here, so an update of a library cannot change a dungeon. The same seed
-/// gives the same dungeon on every platform and in every later version, unless the changelog says otherwise.
+/// Ranges, shuffles and distributions are implemented here, so an update of a library cannot change
+/// a dungeon. The same seed gives the same dungeon on every platform and in every later version,
+/// unless the changelog says otherwise.
 #[derive(Clone, Debug)]
 pub struct Random(Pcg64);
 
-/// What random numbers are used for. Each purpose has its own stream, so adding furniture does not move a wall.
+/// What random numbers are used for. Each purpose has its own stream, so adding furniture does not
+/// move a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Rooms and corridors.
@@ -25,7 +28,8 @@ pub enum Purpose {
     Chapter = 4,
 }
 
-/// The seed of a part of a run, such as a floor. Each number is mixed in, so two parts have nothing in common.
+/// The seed of a part of a run, such as a floor. Each number is mixed in, so two parts have nothing
+/// in common.
 pub(super) fn derived(seed: u64, part: &[u32]) -> u64 {
     part.iter().fold(seed, |seed, number| spec::seed(seed, *number))
 }
@@ -44,8 +48,9 @@ impl Random {
 
     /// A uniformly distributed whole number from 0 to `n` − 1, or 0 if `n` is 0.
     ///
-    /// The upper half of a word is multiplied by `n`. It is drawn again if the fraction falls where some numbers would be
-    /// favoured (D. Lemire, *Fast Random Integer Generation in an Interval*, 2019).
+    /// The upper half of a word is multiplied by `n`. It is drawn again if the fraction falls where
+    /// some numbers would be favoured (D. Lemire, *Fast Random Integer Generation in an Interval*,
+    /// 2019).
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let unfair = n.wrapping_neg().checked_rem(n).unwrap_or(0);
@@ -69,8 +74,9 @@ impl Random {
         (self.word() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A normally distributed number with mean 0 and deviation 1 (G. E. P. Box and M. E. Muller, *A Note on the Generation of
-    /// Random Normal Deviates*, 1958). The second number of each pair is discarded.
+    /// A normally distributed number with mean 0 and deviation 1 (G. E. P. Box and M. E. Muller, *A
+    /// Note on the Generation of Random Normal Deviates*, 1958). The second number of each pair is
+    /// discarded.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
@@ -85,7 +91,8 @@ impl Random {
         &items[self.below(items.len() as u32) as usize]
     }
 
-    /// A random index, with probabilities in proportion to the weights, or `None` if all weights are 0. Their sum must be below 2³².
+    /// A random index, with probabilities in proportion to the weights, or `None` if all weights
+    /// are 0. Their sum must be below 2³².
     pub fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> Option<usize> {
         let mut at = match weights.clone().sum() {
             0 => return None,

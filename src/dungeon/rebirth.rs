@@ -1,7 +1,8 @@
-//! Floors after *The Binding of Isaac: Rebirth*: like those of Isaac, with large rooms of eleven shapes.
+//! Floors after *The Binding of Isaac: Rebirth*: like those of Isaac, with large rooms of eleven
+//! shapes.
 //!
-//! Source: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020, after the game of E. McMillen, F. Himsl, S. Parzer
-//! and Nicalis.
+//! Source: BorisTheBrave, *Dungeon Generation in Binding of Isaac*, 2020, after the game of E.
+//! McMillen, F. Himsl, S. Parzer and Nicalis.
 
 use super::Generator;
 use super::floor_plan::{LargeRooms, PlanSettings};
@@ -23,14 +24,16 @@ pub const ROOMS_MAX: u32 = 32;
 pub struct Settings {
     /// The level in the game, 1 to [`super::isaac::LEVEL_MAX`].
     pub level: u32,
-    /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to the level. A large room counts
-    /// once.
+    /// The number of rooms, 6 to [`ROOMS_MAX`], not counting the secret room. `None` leaves it to
+    /// the level. A large room counts once.
     pub room_count: Option<u32>,
-    /// How often a floor is under the Curse of the Labyrinth, per cent; see [`super::isaac::Settings::labyrinth`].
+    /// How often a floor is under the Curse of the Labyrinth, per cent; see
+    /// [`super::isaac::Settings::labyrinth`].
     pub labyrinth: u32,
     /// Whether the player arrives with full health, which makes sacrifice rooms more likely.
     pub full_health: bool,
-    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that can be locked.
+    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small floor may have fewer that
+    /// can be locked.
     pub locks: u32,
     /// How often a new room tries to be large, per cent.
     pub large: u32,
@@ -40,14 +43,26 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 1, room_count: None, labyrinth: 0, full_health: false, locks: 2, large: 35, large_boss: 50 }
+        Self {
+            level: 1,
+            room_count: None,
+            labyrinth: 0,
+            full_health: false,
+            locks: 2,
+            large: 35,
+            large_boss: 50,
+        }
     }
 }
 
 impl Settings {
     fn plan(&self) -> PlanSettings {
         let Self { level, room_count, labyrinth, full_health, locks, large, large_boss } = *self;
-        let pool = Shape::ALL.into_iter().map(|shape| (shape, weight(shape))).filter(|(_, weight)| *weight > 0).collect();
+        let pool = Shape::ALL
+            .into_iter()
+            .map(|shape| (shape, weight(shape)))
+            .filter(|(_, weight)| *weight > 0)
+            .collect();
         PlanSettings {
             level,
             room_count,
@@ -67,14 +82,17 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         for (name, percent) in [("large", self.large), ("large_boss", self.large_boss)] {
             if percent > 100 {
-                return Err(Error::param(format!("{name} = {percent}: allowed 0 to 100 (per cent)")));
+                return Err(Error::param(format!(
+                    "{name} = {percent}: allowed 0 to 100 (per cent)"
+                )));
             }
         }
         self.plan().check()
     }
 }
 
-/// How likely a large room is to try this shape first. The game's weights are not published; these are ours.
+/// How likely a large room is to try this shape first. The game's weights are not published; these
+/// are ours.
 fn weight(shape: Shape) -> u32 {
     match shape {
         Shape::Single => 0,
@@ -84,10 +102,21 @@ fn weight(shape: Shape) -> u32 {
     }
 }
 
-pub(super) fn make(settings: &Settings, seed: u64, rooms: &Rooms, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+pub(super) fn make(
+    settings: &Settings,
+    seed: u64,
+    rooms: &Rooms,
+    report: Option<&mut dyn FnMut(Step)>,
+) -> Result<Dungeon> {
     settings.check()?;
     let generator = Generator::Rebirth(settings.clone());
     let floor = generator.floor_seed(seed);
-    let (plan, tally) = settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
-    Ok(furnish(Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks }, &plan, tally, rooms))
+    let (plan, tally) =
+        settings.plan().plan(&mut Random::new(floor, Purpose::Layout), &mut Observer(report))?;
+    Ok(furnish(
+        Furnishing { generator, seed, floor, level: settings.level, locks: settings.locks },
+        &plan,
+        tally,
+        rooms,
+    ))
 }

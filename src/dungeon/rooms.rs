@@ -110,14 +110,16 @@ impl Rooms {
         ROOMS.get_or_init(|| Rooms::from_toml(STANDARD).expect("the file is checked by a test"))
     }
 
-    /// Parses and checks the text of a furniture file. `docs/dungeons.md` describes the format, and `io::dungeon::read_rooms` reads
-    /// such a file.
+    /// Parses and checks the text of a furniture file. `docs/dungeons.md` describes the format, and
+    /// `io::dungeon::read_rooms` reads such a file.
     ///
     /// # Errors
-    /// [`Error::Param`] that names the room and the fault: a map of the wrong size, an unknown letter, floor that cannot be
-    /// reached, or a chapter that lacks a room for some role or difficulty.
+    /// [`Error::Param`] that names the room and the fault: a map of the wrong size, an unknown
+    /// letter, floor that cannot be reached, or a chapter that lacks a room for some role or
+    /// difficulty.
     pub fn from_toml(text: &str) -> Result<Rooms> {
-        let file: File = toml::from_str(text).map_err(|e| Error::param(e.to_string().trim_end().to_string()))?;
+        let file: File =
+            toml::from_str(text).map_err(|e| Error::param(e.to_string().trim_end().to_string()))?;
         if file.schema != 1 {
             return wrong(format!("schema = {}: allowed 1", file.schema));
         }
@@ -125,7 +127,9 @@ impl Rooms {
         for chapter in &file.chapter {
             for name in std::iter::once(&chapter.name).chain(&chapter.alternative) {
                 if names.contains(&name.as_str()) {
-                    return wrong(format!("chapter {name:?} is defined twice: give each chapter its own name"));
+                    return wrong(format!(
+                        "chapter {name:?} is defined twice: give each chapter its own name"
+                    ));
                 }
                 names.push(name);
             }
@@ -133,26 +137,42 @@ impl Rooms {
         if names.is_empty() {
             return wrong("there are no chapters: add a [[chapter]] with a name".into());
         }
-        let furniture = file.room.into_iter().map(|entry| entry.check(&names)).collect::<Result<Vec<_>>>()?;
+        let furniture =
+            file.room.into_iter().map(|entry| entry.check(&names)).collect::<Result<Vec<_>>>()?;
         for (i, one) in furniture.iter().enumerate() {
             if furniture[..i].iter().any(|other| other.name == one.name) {
-                return wrong(format!("room {:?} is defined twice: give each room its own name", one.name));
+                return wrong(format!(
+                    "room {:?} is defined twice: give each room its own name",
+                    one.name
+                ));
             }
         }
         let set = |name: &&str| {
-            let has = |f: &Furniture| f.chapters.is_empty() || f.chapters.iter().any(|chapter| chapter == name);
-            let of = |role| (0..furniture.len()).filter(|&i| furniture[i].role == role && has(&furniture[i])).collect();
+            let has = |f: &Furniture| {
+                f.chapters.is_empty() || f.chapters.iter().any(|chapter| chapter == name)
+            };
+            let of = |role| {
+                (0..furniture.len())
+                    .filter(|&i| furniture[i].role == role && has(&furniture[i]))
+                    .collect()
+            };
             Set { chapter: name.to_string(), roles: Role::ALL.map(of) }
         };
-        let rooms = Rooms { sets: names.iter().map(set).collect(), chapters: file.chapter, furniture };
+        let rooms =
+            Rooms { sets: names.iter().map(set).collect(), chapters: file.chapter, furniture };
         rooms.check_pools()?;
         Ok(rooms)
     }
 
-    /// Checks that every chapter has furniture with doors on all four sides for every role and difficulty.
+    /// Checks that every chapter has furniture with doors on all four sides for every role and
+    /// difficulty.
     fn check_pools(&self) -> Result<()> {
-        let kinds = Role::ALL.iter().filter(|role| !matches!(role, Role::Normal | Role::Hallway)).map(|role| (*role, None));
-        let levels = [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard].map(|d| (Role::Normal, Some(d)));
+        let kinds = Role::ALL
+            .iter()
+            .filter(|role| !matches!(role, Role::Normal | Role::Hallway))
+            .map(|role| (*role, None));
+        let levels = [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard]
+            .map(|d| (Role::Normal, Some(d)));
         for (role, difficulty) in kinds.chain(levels) {
             for Set { chapter, roles } in &self.sets {
                 let pool = roles[role as usize].iter().map(|&i| &self.furniture[i]);
@@ -164,7 +184,8 @@ impl Rooms {
                         None => "",
                     };
                     return wrong(format!(
-                        "chapter {chapter:?} has no {which}{} room with doors on all four sides: add one, or add the missing doors to a room \
+                        "chapter {chapter:?} has no {which}{} room with doors on all four sides: \
+                         add one, or add the missing doors to a room \
                          for all chapters",
                         role.name()
                     ));
@@ -184,22 +205,23 @@ impl Rooms {
         &self.furniture
     }
 
-    /// The number of the chapter of a level, counted from 0. A chapter has two levels, and the last one has all the levels that
-    /// follow.
+    /// The number of the chapter of a level, counted from 0. A chapter has two levels, and the last
+    /// one has all the levels that follow.
     pub(super) fn chapter_number(&self, level: u32) -> u32 {
         (level.saturating_sub(1) / 2).min(self.chapters.len() as u32 - 1)
     }
 
-    /// The set of furniture of a chapter, and its name. If `alternative`, that of its alternative, if it has one.
+    /// The set of furniture of a chapter, and its name. If `alternative`, that of its alternative,
+    /// if it has one.
     pub(super) fn chapter(&self, number: u32, alternative: bool) -> (usize, &str) {
         let chapter = &self.chapters[number as usize];
         let name = chapter.alternative.as_ref().filter(|_| alternative).unwrap_or(&chapter.name);
         (self.sets.iter().position(|set| set.chapter == *name).unwrap_or(0), name)
     }
 
-    /// Draws furniture for a cell from what the floor has used least, by weight. The sides in `open` have doors or are open to other
-    /// cells. A normal room gets one of the difficulties. `used` counts how often the floor has each piece, and has one number
-    /// for each.
+    /// Draws furniture for a cell from what the floor has used least, by weight. The sides in
+    /// `open` have doors or are open to other cells. A normal room gets one of the difficulties.
+    /// `used` counts how often the floor has each piece, and has one number for each.
     pub(super) fn pick(
         &self,
         set: usize,
@@ -211,10 +233,12 @@ impl Rooms {
     ) -> &Furniture {
         let fits = |&i: &usize| {
             let f = &self.furniture[i];
-            f.difficulty.is_none_or(|d| difficulties.contains(&d)) && open.iter().all(|side| f.doors.contains(side))
+            f.difficulty.is_none_or(|d| difficulties.contains(&d))
+                && open.iter().all(|side| f.doors.contains(side))
         };
         // `check_pools` made sure that every pool has furniture with doors on all sides.
-        let pool: Vec<usize> = self.sets[set].roles[role as usize].iter().copied().filter(fits).collect();
+        let pool: Vec<usize> =
+            self.sets[set].roles[role as usize].iter().copied().filter(fits).collect();
         let least = pool.iter().map(|&i| used[i]).min().unwrap_or(0);
         let weight = |i: &usize| if used[*i] == least { self.furniture[*i].weight } else { 0 };
         let drawn = random.weighted(pool.iter().map(weight)).map_or(0, |at| pool[at]);
@@ -231,9 +255,16 @@ impl Entry {
             return wrong(format!("{place}: hallways have no furniture: use another role"));
         }
         match (role, self.difficulty) {
-            (Role::Normal, None) => return wrong(format!("{place}: difficulty is missing: easy, medium or hard")),
+            (Role::Normal, None) => {
+                return wrong(format!("{place}: difficulty is missing: easy, medium or hard"));
+            }
             (Role::Normal, Some(_)) | (_, None) => {}
-            (_, Some(_)) => return wrong(format!("{place}: difficulty is for normal rooms, and this is a {} room", role.name())),
+            (_, Some(_)) => {
+                return wrong(format!(
+                    "{place}: difficulty is for normal rooms, and this is a {} room",
+                    role.name()
+                ));
+            }
         }
         if let Some(name) = self.chapters.iter().find(|name| !chapters.contains(&name.as_str())) {
             let e = crate::params::unknown("chapter", name, chapters.iter().copied());
@@ -243,7 +274,8 @@ impl Entry {
         if !(1..=1000).contains(&weight) {
             return wrong(format!("{place}: weight = {weight}: allowed 1 to 1000"));
         }
-        let rows: Vec<Vec<char>> = self.map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
+        let rows: Vec<Vec<char>> =
+            self.map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
         if rows.len() != HEIGHT as usize {
             return wrong(format!("{place}: the map has {} rows: it needs {HEIGHT}", rows.len()));
         }
@@ -251,7 +283,11 @@ impl Entry {
         let mut things = vec![];
         for (y, row) in rows.iter().enumerate() {
             if row.len() != WIDTH as usize {
-                return wrong(format!("{place}: row {} of the map has {} letters: it needs {WIDTH}", y + 1, row.len()));
+                return wrong(format!(
+                    "{place}: row {} of the map has {} letters: it needs {WIDTH}",
+                    y + 1,
+                    row.len()
+                ));
             }
             for (x, letter) in row.iter().enumerate() {
                 let thing = match letter {
@@ -264,7 +300,8 @@ impl Entry {
                     'f' => Some(Thing::Fire),
                     other => {
                         return wrong(format!(
-                            "{place}: {other:?} in row {}, column {} of the map: allowed . (floor), o (rock), ~ (pit), ^ (spikes), \
+                            "{place}: {other:?} in row {}, column {} of the map: allowed . \
+                             (floor), o (rock), ~ (pit), ^ (spikes), \
                              @ (player), e (enemy), B (boss), i (item), $ (ware), f (fire)",
                             y + 1,
                             x + 1
@@ -310,18 +347,23 @@ impl Furniture {
     /// Whether the player can walk on this tile. A fire blocks it.
     fn free(&self, [x, y]: [i32; 2]) -> bool {
         let inside = (0..WIDTH).contains(&x) && (0..HEIGHT).contains(&y);
-        inside && self.tiles[(y * WIDTH + x) as usize].walkable() && !self.things.contains(&([x, y], Thing::Fire))
+        inside
+            && self.tiles[(y * WIDTH + x) as usize].walkable()
+            && !self.things.contains(&([x, y], Thing::Fire))
     }
 
     /// Checks that every walkable tile can be reached from every door.
     fn check_reachable(&self, place: &str) -> Result<()> {
         let Some(&first) = self.doors.first() else {
-            return wrong(format!("{place}: doors = []: name at least one side (north, east, south, west)"));
+            return wrong(format!(
+                "{place}: doors = []: name at least one side (north, east, south, west)"
+            ));
         };
         if let Some(side) = self.doors.iter().find(|side| !self.free(entry(**side))) {
             let [x, y] = entry(*side);
             return wrong(format!(
-                "{place}: the tile in front of the {} door (row {}, column {}) is blocked: clear it, or list only the other sides \
+                "{place}: the tile in front of the {} door (row {}, column {}) is blocked: clear \
+                 it, or list only the other sides \
                  in doors",
                 format!("{side:?}").to_lowercase(),
                 y + 1,
@@ -331,15 +373,19 @@ impl Furniture {
         let mut reached = [false; TILES];
         let mut open = vec![entry(first)];
         while let Some(at) = open.pop() {
-            if self.free(at) && !std::mem::replace(&mut reached[(at[1] * WIDTH + at[0]) as usize], true) {
+            if self.free(at)
+                && !std::mem::replace(&mut reached[(at[1] * WIDTH + at[0]) as usize], true)
+            {
                 open.extend(Side::ALL.map(|side| [at[0] + side.step()[0], at[1] + side.step()[1]]));
             }
         }
-        let lost = (0..TILES).find(|&i| self.free([i as i32 % WIDTH, i as i32 / WIDTH]) && !reached[i]);
+        let lost =
+            (0..TILES).find(|&i| self.free([i as i32 % WIDTH, i as i32 / WIDTH]) && !reached[i]);
         match lost {
             None => Ok(()),
             Some(i) => wrong(format!(
-                "{place}: the floor in row {}, column {} of the map cannot be reached from the {} door: open a path, or make it a \
+                "{place}: the floor in row {}, column {} of the map cannot be reached from the {} \
+                 door: open a path, or make it a \
                  rock or a pit",
                 i / WIDTH as usize + 1,
                 i % WIDTH as usize + 1,

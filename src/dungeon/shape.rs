@@ -99,7 +99,10 @@ impl Shape {
 
     /// Whether the room is narrow. Narrow rooms have exits at their two ends only.
     pub fn narrow(self) -> bool {
-        matches!(self, Shape::NarrowWide | Shape::NarrowTall | Shape::NarrowTall2 | Shape::NarrowWide2)
+        matches!(
+            self,
+            Shape::NarrowWide | Shape::NarrowTall | Shape::NarrowTall2 | Shape::NarrowWide2
+        )
     }
 
     /// Whether the cell at `offset` has an exit through `side`.
@@ -109,7 +112,9 @@ impl Shape {
             Shape::NarrowTall | Shape::NarrowTall2 => matches!(side, Side::North | Side::South),
             _ => true,
         };
-        along && self.offsets().contains(&offset) && !self.offsets().contains(&(offset + stride(side)))
+        along
+            && self.offsets().contains(&offset)
+            && !self.offsets().contains(&(offset + stride(side)))
     }
 
     /// All exits, cell by cell. A room of two by two cells has eight.

@@ -118,7 +118,10 @@ impl Tiles {
 
     /// The rows as letters; see [`Tile::letter`].
     pub fn rows(&self) -> Vec<String> {
-        self.data.chunks(self.width.max(1) as usize).map(|row| row.iter().map(|tile| tile.letter()).collect()).collect()
+        self.data
+            .chunks(self.width.max(1) as usize)
+            .map(|row| row.iter().map(|tile| tile.letter()).collect())
+            .collect()
     }
 }
 

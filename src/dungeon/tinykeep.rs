@@ -1,32 +1,39 @@
-//! Layouts after *TinyKeep*: many rooms are pushed apart, corridors join the large ones along a spanning tree and a few more
-//! edges, and the small rooms that corridors cross become hallways.
+//! Layouts after *TinyKeep*: many rooms are pushed apart, corridors join the large ones along a
+//! spanning tree and a few more edges, and the small rooms that corridors cross become hallways.
 //!
-//! **Rule.** Rooms appear at random in an ellipse. A side is a least length plus the absolute value of a normally distributed
-//! number, so small rooms are more likely than large ones. Rooms are snapped to tiles and separated. Those with both sides over
-//! 1.25 times the mean are *main rooms*. The graph consists of the minimum spanning tree of the Delaunay triangulation of their
-//! centres, and of a share of the edges left out. Each edge becomes a straight or bent corridor three tiles wide. Rooms that a
-//! corridor crosses become *hallways*, and cells of 1 × 1 fill what is left of it. Other rooms are not used; they are only listed.
+//! **Rule.** Rooms appear at random in an ellipse. A side is a least length plus the absolute value
+//! of a normally distributed number, so small rooms are more likely than large ones. Rooms are
+//! snapped to tiles and separated. Those with both sides over 1.25 times the mean are *main rooms*.
+//! The graph consists of the minimum spanning tree of the Delaunay triangulation of their centres,
+//! and of a share of the edges left out. Each edge becomes a straight or bent corridor three tiles
+//! wide. Rooms that a corridor crosses become *hallways*, and cells of 1 × 1 fill what is left of
+//! it. Other rooms are not used; they are only listed.
 //!
-//! **Separation.** Rooms steer away from each other: in each round, a room goes a short way in the direction that leads out of
-//! those that it overlaps. The way is shorter the larger the room is, as if its body had more mass. So large rooms are not
-//! pushed out of the crowd, and lie among the small ones. Places are whole multiples of a small part of a tile, so snapping to
-//! tiles makes no new overlap. After `CALM` rounds the whole layout also grows a little in each round.
+//! **Separation.** Rooms steer away from each other: in each round, a room goes a short way in the
+//! direction that leads out of those that it overlaps. The way is shorter the larger the room is,
+//! as if its body had more mass. So large rooms are not pushed out of the crowd, and lie among the
+//! small ones. Places are whole multiples of a small part of a tile, so snapping to tiles makes no
+//! new overlap. After `CALM` rounds the whole layout also grows a little in each round.
 //!
-//! **Separation ends.** Should rooms still overlap after `ROUNDS_MAX` rounds, they are placed one after another, the innermost
-//! first, and stay where they are. A room that overlaps a placed one moves outwards by one tile or more at a time, on the ray
-//! from the middle through its place. All placed rooms lie within some distance of the middle, and beyond that distance nothing
-//! can overlap.
+//! **Separation ends.** Should rooms still overlap after `ROUNDS_MAX` rounds, they are placed one
+//! after another, the innermost first, and stay where they are. A room that overlaps a placed one
+//! moves outwards by one tile or more at a time, on the ray from the middle through its place. All
+//! placed rooms lie within some distance of the middle, and beyond that distance nothing can
+//! overlap.
 //!
-//! **Corridors have space.** Main rooms stay five tiles or more from each other, and one or more from other rooms. So around each
-//! main room, at a distance of three tiles, there is a ring that comes no nearer than three tiles to any other main room. A
-//! corridor that meets a third main room follows the ring of that room. Hence there is always a wall between a corridor and a
-//! room that it does not enter, and every main room has doors only to the corridors of its own edges.
+//! **Corridors have space.** Main rooms stay five tiles or more from each other, and one or more
+//! from other rooms. So around each main room, at a distance of three tiles, there is a ring that
+//! comes no nearer than three tiles to any other main room. A corridor that meets a third main room
+//! follows the ring of that room. Hence there is always a wall between a corridor and a room that
+//! it does not enter, and every main room has doors only to the corridors of its own edges.
 //!
-//! Source: Phi Dinh, *Procedural Dungeon Generation Algorithm Explained*, 2013, and A. Adonaac, *Procedural Dungeon Generation
-//! Algorithm*, 2015.
+//! Source: Phi Dinh, *Procedural Dungeon Generation Algorithm Explained*, 2013, and A. Adonaac,
+//! *Procedural Dungeon Generation Algorithm*, 2015.
 
 use super::geometry::{Rect, Side};
-use super::model::{Door, DoorState, Dungeon, Edge, Grid, Role, Room, Spawn, Tally, Thing, UnusedRoom};
+use super::model::{
+    Door, DoorState, Dungeon, Edge, Grid, Role, Room, Spawn, Tally, Thing, UnusedRoom,
+};
 use super::random::{Purpose, Random};
 use super::steps::{Mark, Observer, Step};
 use super::tiles::{Tile, Tiles};
@@ -51,7 +58,8 @@ pub const SIDE_MIN: i32 = 3;
 /// The shortest side of a main room, in tiles: a door three tiles wide and two corners.
 pub const MAIN_MIN: i32 = 5;
 
-/// The centre line of a corridor stays more than this many tiles away from main rooms that it does not join.
+/// The centre line of a corridor stays more than this many tiles away from main rooms that it does
+/// not join.
 const CLEARANCE: i32 = 2;
 /// The distance of the layout from the border of the grid, in tiles.
 const MARGIN: i32 = CLEARANCE + 4;
@@ -59,7 +67,8 @@ const MARGIN: i32 = CLEARANCE + 4;
 const CALM: u32 = 512;
 /// The most rounds of separation. Layouts of 4000 rooms take some 800.
 const ROUNDS_MAX: u32 = 2048;
-/// Once the layout grows, a room moves outwards in each round by its distance from the middle divided by this.
+/// Once the layout grows, a room moves outwards in each round by its distance from the middle
+/// divided by this.
 const GROWTH: i64 = 1024;
 /// The parts of a tile in which places are counted during separation.
 const FINE: i32 = 1 << 16;
@@ -70,8 +79,8 @@ const FRAME: u32 = 16;
 /// √(2/π): the mean of the absolute value of a normally distributed number with deviation 1.
 const FOLDED_MEAN: f64 = 0.797_884_560_802_865_4;
 
-/// The settings of a TinyKeep layout. Lengths are in the pixels of the article and are rounded to tiles of
-/// [`Settings::tile_px`] pixels.
+/// The settings of a TinyKeep layout. Lengths are in the pixels of the article and are rounded to
+/// tiles of [`Settings::tile_px`] pixels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -79,23 +88,27 @@ pub struct Settings {
     pub room_count: u32,
     /// The side of a tile in pixels, 1 to 64.
     pub tile_px: u32,
-    /// Width and height of the ellipse in which rooms appear, 1 pixel to 4096 tiles each. `None` means an ellipse sized to fit the
-    /// rooms; with equal means it is a circle.
+    /// Width and height of the ellipse in which rooms appear, 1 pixel to 4096 tiles each. `None`
+    /// means an ellipse sized to fit the rooms; with equal means it is a circle.
     pub ellipse_px: Option<[f64; 2]>,
     /// The mean width and height of rooms, 3 to 64 tiles.
     pub mean_px: [f64; 2],
-    /// The standard deviation of the normal distribution from which width and height are drawn. A smaller one gives more uniform
-    /// rooms and corridors. The least side is the mean minus 0.8 deviations, and must be 3 tiles or more.
+    /// The standard deviation of the normal distribution from which width and height are drawn. A
+    /// smaller one gives more uniform rooms and corridors. The least side is the mean minus 0.8
+    /// deviations, and must be 3 tiles or more.
     pub deviation_px: f64,
-    /// The largest ratio of the longer side of a room to the shorter one, 1.5 to 10. No room is a square.
+    /// The largest ratio of the longer side of a room to the shorter one, 1.5 to 10. No room is a
+    /// square.
     pub ratio_max: f64,
     /// In main rooms both sides are longer than this factor times their mean, 0 to 4.
     pub main_factor: f64,
     /// In main rooms both sides are longer than this width and height. Replaces `main_factor`.
     pub main_px: Option<[f64; 2]>,
-    /// The share of the edges outside the spanning tree that is added back, 0 to 1. Dinh uses 0.15, Adonaac 0.08 to 0.1.
+    /// The share of the edges outside the spanning tree that is added back, 0 to 1. Dinh uses 0.15,
+    /// Adonaac 0.08 to 0.1.
     pub loops: f64,
-    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small layout may have fewer that can be locked.
+    /// How many rooms to lock, 0 to [`super::locks::LOCKS_MAX`]. A small layout may have fewer that
+    /// can be locked.
     pub locks: u32,
 }
 
@@ -120,8 +133,8 @@ impl Settings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`Error::Param`] if a setting is out of range; the message names the range. [`Error::Limit`] if the layout would be too
-    /// large.
+    /// [`Error::Param`] if a setting is out of range; the message names the range. [`Error::Limit`]
+    /// if the layout would be too large.
     pub fn check(&self) -> Result<()> {
         let within = |name: &str, value: f64, min: f64, max: f64, unit: &str| {
             if (min..=max).contains(&value) {
@@ -138,12 +151,21 @@ impl Settings {
         }
         within("tile_px", self.tile_px.into(), 1.0, 64.0, "")?;
         let tile = f64::from(self.tile_px);
-        for (name, mean) in [("mean_px (width)", self.mean_px[0]), ("mean_px (height)", self.mean_px[1])] {
-            within(name, mean, f64::from(SIDE_MIN) * tile, 64.0 * tile, " pixels, which are 3 to 64 tiles")?;
+        for (name, mean) in
+            [("mean_px (width)", self.mean_px[0]), ("mean_px (height)", self.mean_px[1])]
+        {
+            within(
+                name,
+                mean,
+                f64::from(SIDE_MIN) * tile,
+                64.0 * tile,
+                " pixels, which are 3 to 64 tiles",
+            )?;
             let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
             if !(0.0..=most).contains(&self.deviation_px) {
                 return Err(Error::param(format!(
-                    "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that the least side is {SIDE_MIN} tiles",
+                    "deviation_px = {}: allowed 0 to {:.1} with a mean of {mean} pixels, so that \
+                     the least side is {SIDE_MIN} tiles",
                     self.deviation_px,
                     (most * 10.0).floor() / 10.0
                 )));
@@ -151,7 +173,13 @@ impl Settings {
         }
         if let Some([width, height]) = self.ellipse_px {
             within("ellipse_px (width)", width, 1.0, 4096.0 * tile, " pixels")?;
-            within("ellipse_px (height)", height, 1.0, 4096.0 * tile, " pixels; the article's flat ellipse has 20")?;
+            within(
+                "ellipse_px (height)",
+                height,
+                1.0,
+                4096.0 * tile,
+                " pixels; the article's flat ellipse has 20",
+            )?;
         }
         within("ratio_max", self.ratio_max, 1.5, 10.0, "")?;
         within("main_factor", self.main_factor, 0.0, 4.0, "")?;
@@ -165,15 +193,18 @@ impl Settings {
         let tiles = (across * down).max(2.0 * w * h * f64::from(self.room_count));
         if tiles > TILES_MAX as f64 {
             return Err(Error::Limit(format!(
-                "the layout would have about {tiles:.0} tiles: allowed at most {TILES_MAX}; use fewer or smaller rooms, or a smaller ellipse"
+                "the layout would have about {tiles:.0} tiles: allowed at most {TILES_MAX}; use \
+                 fewer or smaller rooms, or a smaller ellipse"
             )));
         }
         locks::check(self.locks)
     }
 
-    /// The ellipse in which rooms appear. By default it has a little less area than the rooms together; separation needs the rest.
+    /// The ellipse in which rooms appear. By default it has a little less area than the rooms
+    /// together; separation needs the rest.
     fn ellipse(&self) -> [f64; 2] {
-        self.ellipse_px.unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.room_count))))
+        self.ellipse_px
+            .unwrap_or(self.mean_px.map(|mean| mean * libm::sqrt(f64::from(self.room_count))))
     }
 }
 
@@ -221,7 +252,8 @@ struct Body {
 }
 
 impl Body {
-    /// How many tiles must lie between this room and another: none, a wall, or space for a corridor and its walls.
+    /// How many tiles must lie between this room and another: none, a wall, or space for a corridor
+    /// and its walls.
     fn gap(&self, other: &Body) -> i32 {
         match (self.main, other.main) {
             (true, true) => 2 * CLEARANCE + 1,
@@ -242,25 +274,36 @@ fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) ->
     let [width, height] = settings.ellipse();
     for _ in 0..TRIES_MAX {
         tally.tries += 1;
-        let sizes: Vec<[i32; 2]> = (0..settings.room_count).map(|_| size(random, settings)).collect();
-        let mean = |axis: usize| sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / f64::from(settings.room_count);
+        let sizes: Vec<[i32; 2]> =
+            (0..settings.room_count).map(|_| size(random, settings)).collect();
+        let mean = |axis: usize| {
+            sizes.iter().map(|s| f64::from(s[axis])).sum::<f64>() / f64::from(settings.room_count)
+        };
         let over = match settings.main_px {
             Some(px) => px.map(|px| px / tile),
             None => [0, 1].map(|axis| settings.main_factor * mean(axis)),
         };
-        let main = |s: &[i32; 2]| (0..2).all(|axis| f64::from(s[axis]) > over[axis] && s[axis] >= MAIN_MIN);
+        let main = |s: &[i32; 2]| {
+            (0..2).all(|axis| f64::from(s[axis]) > over[axis] && s[axis] >= MAIN_MIN)
+        };
         if sizes.iter().filter(|s| main(s)).count() < MAINS_MIN as usize {
             continue;
         }
         let body = |s: &[i32; 2]| {
-            let [x, y] = point_in_ellipse(random, width, height).map(|v| (roundm(v, tile) / tile) as i32);
-            Body { rect: Rect { x: x - s[0] / 2, y: y - s[1] / 2, width: s[0], height: s[1] }, main: main(s) }
+            let [x, y] =
+                point_in_ellipse(random, width, height).map(|v| (roundm(v, tile) / tile) as i32);
+            Body {
+                rect: Rect { x: x - s[0] / 2, y: y - s[1] / 2, width: s[0], height: s[1] },
+                main: main(s),
+            }
         };
         return Ok(sizes.iter().map(body).collect());
     }
     Err(Error::Limit(format!(
-        "{TRIES_MAX} draws of {} rooms gave never {MAINS_MIN} main rooms (start, boss, treasure and shop): use more rooms, a larger \
-         mean_px or deviation_px, or a smaller main_factor or main_px (a main room also needs {MAIN_MIN} tiles a side)",
+        "{TRIES_MAX} draws of {} rooms gave never {MAINS_MIN} main rooms (start, boss, treasure \
+         and shop): use more rooms, a larger \
+         mean_px or deviation_px, or a smaller main_factor or main_px (a main room also needs \
+         {MAIN_MIN} tiles a side)",
         settings.room_count
     )))
 }
@@ -275,8 +318,10 @@ fn separate(bodies: &mut [Body], observer: &mut Observer) {
 /// Rounds of steering, until one begins without an overlap.
 fn steer(bodies: &mut [Body], observer: &mut Observer) {
     let fine = |tiles: i32| i64::from(tiles) * i64::from(FINE);
-    let sizes: Vec<[i64; 2]> = bodies.iter().map(|b| [fine(b.rect.width), fine(b.rect.height)]).collect();
-    let mut places: Vec<[i64; 2]> = bodies.iter().map(|b| [fine(b.rect.x), fine(b.rect.y)]).collect();
+    let sizes: Vec<[i64; 2]> =
+        bodies.iter().map(|b| [fine(b.rect.width), fine(b.rect.height)]).collect();
+    let mut places: Vec<[i64; 2]> =
+        bodies.iter().map(|b| [fine(b.rect.x), fine(b.rect.y)]).collect();
     let areas: Vec<f64> = bodies.iter().map(|b| f64::from(b.rect.width * b.rect.height)).collect();
     let mean = areas.iter().sum::<f64>() / bodies.len() as f64;
     // Many rooms have a long way out, so they may go faster as long as they overlap much.
@@ -288,7 +333,8 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
         let mut ways = vec![([0.0f64; 2], 0u32); bodies.len()];
         order.sort_unstable_by_key(|&i| (places[i][0], i));
         // Side by side, since most of the time goes into rooms that are near in x alone.
-        let sorted: Vec<([i64; 2], [i64; 2])> = order.iter().map(|&i| (places[i], sizes[i])).collect();
+        let sorted: Vec<([i64; 2], [i64; 2])> =
+            order.iter().map(|&i| (places[i], sizes[i])).collect();
         for (nth, &([x, y], [width, height])) in sorted.iter().enumerate() {
             for (other, &([left, top], [across, down])) in sorted.iter().enumerate().skip(nth + 1) {
                 if left >= x + width + widest {
@@ -298,14 +344,17 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
                     continue;
                 }
                 let (i, j) = (order[nth], order[other]);
-                // Twice the way from centre to centre, and how deep the two rooms lie in each other.
+                // Twice the way from centre to centre, and how deep the two rooms lie in each
+                // other.
                 let (dx, dy) = (2 * (x - left) + width - across, 2 * (y - top) + height - down);
                 let gap = fine(bodies[i].gap(&bodies[j]));
-                let deep = ((width + across - dx.abs()) / 2 + gap).min((height + down - dy.abs()) / 2 + gap);
+                let deep = ((width + across - dx.abs()) / 2 + gap)
+                    .min((height + down - dy.abs()) / 2 + gap);
                 if deep <= 0 {
                     continue;
                 }
-                let [dx, dy] = if (dx, dy) == (0, 0) { [-1.0, 0.0] } else { [dx as f64, dy as f64] };
+                let [dx, dy] =
+                    if (dx, dy) == (0, 0) { [-1.0, 0.0] } else { [dx as f64, dy as f64] };
                 let share = deep as f64 / libm::sqrt(dx * dx + dy * dy);
                 for (room, sign) in [(i, share), (j, -share)] {
                     ways[room].0[0] += sign * dx;
@@ -332,8 +381,14 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
             }
         }
         if round % FRAME == FRAME - 1 {
-            let moved = |i: usize| Rect { x: snapped(places[i][0]), y: snapped(places[i][1]), ..bodies[i].rect };
-            observer.step("rooms move apart", || (0..bodies.len()).map(|i| (moved(i), Mark::Faint)).collect());
+            let moved = |i: usize| Rect {
+                x: snapped(places[i][0]),
+                y: snapped(places[i][1]),
+                ..bodies[i].rect
+            };
+            observer.step("rooms move apart", || {
+                (0..bodies.len()).map(|i| (moved(i), Mark::Faint)).collect()
+            });
         }
     }
     for (body, [x, y]) in bodies.iter_mut().zip(places) {
@@ -348,8 +403,10 @@ fn snapped(at: i64) -> i32 {
 
 /// Moves the rooms that still overlap outwards, from the innermost.
 fn settle(bodies: &mut [Body]) {
-    let middle = |r: &Rect| [f64::from(2 * r.x + r.width) / 2.0, f64::from(2 * r.y + r.height) / 2.0];
-    let mut order: Vec<(f64, usize)> = bodies.iter().map(|b| middle(&b.rect)).map(|[x, y]| x * x + y * y).zip(0..).collect();
+    let middle =
+        |r: &Rect| [f64::from(2 * r.x + r.width) / 2.0, f64::from(2 * r.y + r.height) / 2.0];
+    let mut order: Vec<(f64, usize)> =
+        bodies.iter().map(|b| middle(&b.rect)).map(|[x, y]| x * x + y * y).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (nth, &(far, i)) in order.iter().enumerate() {
         let from = bodies[i].rect;
@@ -357,7 +414,8 @@ fn settle(bodies: &mut [Body]) {
         let length = libm::sqrt(far);
         let [ux, uy] = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
         let mut way = 0.0f64;
-        while let Some(&(_, j)) = order[..nth].iter().find(|&&(_, j)| bodies[i].crowds(&bodies[j])) {
+        while let Some(&(_, j)) = order[..nth].iter().find(|&&(_, j)| bodies[i].crowds(&bodies[j]))
+        {
             // Move along the ray until the overlap ends on one of the two axes.
             let (space, other) = (bodies[i].rect.grown(bodies[i].gap(&bodies[j])), bodies[j].rect);
             let out = |u: f64, (near, far): (i32, i32)| match u {
@@ -384,18 +442,22 @@ fn gaps(bodies: &[Body]) -> Vec<Rect> {
     let mut down = vec![[i32::MAX, i32::MIN]; all.width as usize];
     for [x, y] in bodies.iter().flat_map(|b| b.rect.cells()) {
         taken[index(x, y)] = true;
-        let wider = |[low, high]: &mut [i32; 2], at: i32| (*low, *high) = ((*low).min(at), (*high).max(at));
+        let wider =
+            |[low, high]: &mut [i32; 2], at: i32| (*low, *high) = ((*low).min(at), (*high).max(at));
         wider(&mut across[(y - all.y) as usize], x);
         wider(&mut down[(x - all.x) as usize], y);
     }
     let within = |[low, high]: [i32; 2], at: i32| low < at && at < high;
     let between = |&[x, y]: &[i32; 2]| {
-        !taken[index(x, y)] && within(across[(y - all.y) as usize], x) && within(down[(x - all.x) as usize], y)
+        !taken[index(x, y)]
+            && within(across[(y - all.y) as usize], x)
+            && within(down[(x - all.x) as usize], y)
     };
     all.cells().filter(between).map(|[x, y]| Rect { x, y, width: 1, height: 1 }).collect()
 }
 
-/// The edges of the graph between main rooms, and whether each was added back after the spanning tree.
+/// The edges of the graph between main rooms, and whether each was added back after the spanning
+/// tree.
 fn graph(
     mains: &[Rect],
     settings: &Settings,
@@ -406,7 +468,8 @@ fn graph(
 ) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
-        let at = Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
+        let at =
+            Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
         // Cannot fail: centres are finite.
         let _ = triangulation.insert(at);
     }
@@ -422,7 +485,8 @@ fn graph(
         d(2 * a.x + a.width, 2 * b.x + b.width) + d(2 * a.y + a.height, 2 * b.y + b.height)
     };
     // The index of the edge breaks ties between equal lengths, so the tree is unique.
-    let weighted = edges.iter().zip(0u32..).map(|(&(a, b), i)| (a as u32, b as u32, (squared(a, b), i)));
+    let weighted =
+        edges.iter().zip(0u32..).map(|(&(a, b), i)| (a as u32, b as u32, (squared(a, b), i)));
     let all = UnGraph::<(), (i64, u32)>::from_edges(weighted);
     let mut tree = vec![false; edges.len()];
     for element in min_spanning_tree(&all) {
@@ -434,16 +498,25 @@ fn graph(
     random.shuffle(&mut left);
     let back = (settings.loops * left.len() as f64 + 0.5).floor() as usize;
     left.truncate(back);
-    let chosen: Vec<_> =
-        (0..edges.len()).filter(|i| tree[*i] || left.contains(i)).map(|i| (edges[i].0, edges[i].1, !tree[i])).collect();
+    let chosen: Vec<_> = (0..edges.len())
+        .filter(|i| tree[*i] || left.contains(i))
+        .map(|i| (edges[i].0, edges[i].1, !tree[i]))
+        .collect();
     if let Some(report) = &mut observer.0 {
-        let at = |room: usize| [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]];
+        let at = |room: usize| {
+            [mains[room].centre()[0] + corner[0], mains[room].centre()[1] + corner[1]]
+        };
         let line = |a: usize, b: usize, mark| (at(a), at(b), mark);
-        let mut lines: Vec<_> = edges.iter().map(|&(a, b)| line(a, b, Mark::Triangulation)).collect();
+        let mut lines: Vec<_> =
+            edges.iter().map(|&(a, b)| line(a, b, Mark::Triangulation)).collect();
         report(Step { what: "triangulation", boxes: boxes.to_vec(), lines: lines.clone() });
-        lines.extend(chosen.iter().filter(|(.., back)| !back).map(|&(a, b, _)| line(a, b, Mark::Tree)));
+        lines.extend(
+            chosen.iter().filter(|(.., back)| !back).map(|&(a, b, _)| line(a, b, Mark::Tree)),
+        );
         report(Step { what: "spanning tree", boxes: boxes.to_vec(), lines: lines.clone() });
-        lines.extend(chosen.iter().filter(|(.., back)| *back).map(|&(a, b, _)| line(a, b, Mark::Extra)));
+        lines.extend(
+            chosen.iter().filter(|(.., back)| *back).map(|&(a, b, _)| line(a, b, Mark::Extra)),
+        );
         report(Step { what: "edges added back", boxes: boxes.to_vec(), lines });
     }
     chosen
@@ -454,7 +527,11 @@ fn line(path: &mut Vec<[i32; 2]>, to: [i32; 2]) {
     while let Some(&[x, y]) = path.last()
         && [x, y] != to
     {
-        path.push(if x != to[0] { [x + (to[0] - x).signum(), y] } else { [x, y + (to[1] - y).signum()] });
+        path.push(if x != to[0] {
+            [x + (to[0] - x).signum(), y]
+        } else {
+            [x, y + (to[1] - y).signum()]
+        });
     }
 }
 
@@ -508,7 +585,10 @@ impl<'a> Clearances<'a> {
             line(&mut straight, [bx, by]);
         }
         let left = straight.iter().rposition(|&c| self.at(c) == Some(a)).map_or(0, |i| i + 1);
-        let entered = straight[left..].iter().position(|&c| self.at(c) == Some(b)).map_or(straight.len(), |i| left + i);
+        let entered = straight[left..]
+            .iter()
+            .position(|&c| self.at(c) == Some(b))
+            .map_or(straight.len(), |i| left + i);
         let free = &straight[left..entered];
 
         let mut path = self.port(a, free[0]);
@@ -518,7 +598,10 @@ impl<'a> Clearances<'a> {
             match self.at(free[i]) {
                 None => path.push(free[i]),
                 Some(third) => {
-                    i = free.iter().rposition(|&c| self.at(c) == Some(third)).map_or(i, |last| last + 1);
+                    i = free
+                        .iter()
+                        .rposition(|&c| self.at(c) == Some(third))
+                        .map_or(i, |last| last + 1);
                     self.follow_ring(third, free[i], &mut path);
                 }
             }
@@ -532,7 +615,8 @@ impl<'a> Clearances<'a> {
         path
     }
 
-    /// Three cells from the wall of a room to the ring around it, as near to a cell of the ring as possible.
+    /// Three cells from the wall of a room to the ring around it, as near to a cell of the ring as
+    /// possible.
     fn port(&self, room: usize, near: [i32; 2]) -> Vec<[i32; 2]> {
         let Rect { x, y, width, height } = self.mains[room];
         let px = near[0].clamp(x + 1, x + width - 2);
@@ -549,7 +633,8 @@ impl<'a> Clearances<'a> {
         }
     }
 
-    /// Extends a path along the ring around a room, from its last cell to another cell of the ring, in the shorter direction.
+    /// Extends a path along the ring around a room, from its last cell to another cell of the ring,
+    /// in the shorter direction.
     fn follow_ring(&self, room: usize, to: [i32; 2], path: &mut Vec<[i32; 2]>) {
         let ring = self.mains[room].grown(CLEARANCE + 1);
         let (x1, y1) = (ring.x + ring.width - 1, ring.y + ring.height - 1);
@@ -568,7 +653,11 @@ impl<'a> Clearances<'a> {
     }
 }
 
-pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut(Step)>) -> Result<Dungeon> {
+pub(super) fn make(
+    settings: &Settings,
+    seed: u64,
+    report: Option<&mut dyn FnMut(Step)>,
+) -> Result<Dungeon> {
     settings.check()?;
     let floor = Generator::TinyKeep(settings.clone()).floor_seed(seed);
     let random = &mut Random::new(floor, Purpose::Layout);
@@ -583,17 +672,23 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
     // Main rooms come first, hallways after them.
     bodies.sort_by_key(|body| !body.main);
     let shown: Vec<(Rect, Mark)> = match observer.0 {
-        Some(_) => bodies.iter().map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint })).collect(),
+        Some(_) => bodies
+            .iter()
+            .map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint }))
+            .collect(),
         None => vec![],
     };
 
-    let low = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
+    let low =
+        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
     let [left, top] = [low(|r| r.x), low(|r| r.y)];
-    let high = |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
+    let high =
+        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
     let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
     if width as u64 * height as u64 > TILES_MAX {
         return Err(Error::Limit(format!(
-            "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or smaller rooms, or a smaller ellipse"
+            "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or \
+             smaller rooms, or a smaller ellipse"
         )));
     }
     observer.step("cells of 1 x 1 fill the gaps", || {
@@ -605,11 +700,17 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
     let mains: Vec<Rect> = bodies.iter().filter(|b| b.main).map(|b| b.rect).collect();
     let edges = graph(&mains, settings, random, &mut observer, &shown, [left, top]);
     let clearances = Clearances::new(&mains, width, height);
-    let mut routes: Vec<Vec<[i32; 2]>> = edges.iter().map(|&(a, b, _)| clearances.route(a, b, random)).collect();
+    let mut routes: Vec<Vec<[i32; 2]>> =
+        edges.iter().map(|&(a, b, _)| clearances.route(a, b, random)).collect();
     for n in 1..=routes.len() {
         observer.step("corridors", || {
-            let corridors = routes[..n].iter().flatten().map(|c| (widened(c).moved([left, top]), Mark::Corridor));
-            corridors.chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied()).collect()
+            let corridors = routes[..n]
+                .iter()
+                .flatten()
+                .map(|c| (widened(c).moved([left, top]), Mark::Corridor));
+            corridors
+                .chain(shown.iter().filter(|(_, mark)| *mark != Mark::Faint).copied())
+                .collect()
         });
     }
     // Main rooms come first, then hallways, then the rooms that are not used.
@@ -617,15 +718,25 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
     let crossed = |body: &Body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect));
     bodies.sort_by_cached_key(|body| !crossed(body));
     let used = bodies.iter().filter(|body| crossed(body)).count();
-    let marked = |body: &Body| (body.rect.moved([left, top]), Mark::Role(if body.main { Role::Normal } else { Role::Hallway }));
+    let marked = |body: &Body| {
+        (
+            body.rect.moved([left, top]),
+            Mark::Role(if body.main { Role::Normal } else { Role::Hallway }),
+        )
+    };
     observer.step("rooms on corridors become hallways", || {
-        let corridors = routes.iter().flatten().map(|c| (widened(c).moved([left, top]), Mark::Corridor));
+        let corridors =
+            routes.iter().flatten().map(|c| (widened(c).moved([left, top]), Mark::Corridor));
         corridors.chain(bodies[..used].iter().map(marked)).collect()
     });
     observer.step("cells of 1 x 1 fill the corridors", || {
-        let cells: std::collections::BTreeSet<[i32; 2]> = routes.iter().flatten().flat_map(|c| widened(c).cells()).collect();
-        let rest = cells.into_iter().filter(|cell| bodies[..used].iter().all(|body| !body.rect.contains(*cell)));
-        let cell = |[x, y]: [i32; 2]| (Rect { x: x + left, y: y + top, width: 1, height: 1 }, Mark::Cell);
+        let cells: std::collections::BTreeSet<[i32; 2]> =
+            routes.iter().flatten().flat_map(|c| widened(c).cells()).collect();
+        let rest = cells
+            .into_iter()
+            .filter(|cell| bodies[..used].iter().all(|body| !body.rect.contains(*cell)));
+        let cell =
+            |[x, y]: [i32; 2]| (Rect { x: x + left, y: y + top, width: 1, height: 1 }, Mark::Cell);
         bodies[..used].iter().map(marked).chain(rest.map(cell)).collect()
     });
     let [x, y] = crop(&mut bodies, &mut routes, &pieces, used);
@@ -634,7 +745,11 @@ pub(super) fn make(settings: &Settings, seed: u64, report: Option<&mut dyn FnMut
         for Step { what, boxes, lines } in steps {
             let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
             let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
-            report(Step { what, boxes, lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect() });
+            report(Step {
+                what,
+                boxes,
+                lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect(),
+            });
         }
     }
     Ok(build(settings, seed, floor, bodies.split_at(used), &edges, &routes, tally))
@@ -651,8 +766,14 @@ fn pieces(routes: &[Vec<[i32; 2]>]) -> Vec<Rect> {
     routes.iter().flat_map(|route| turns(route).windows(2).map(piece).collect::<Vec<_>>()).collect()
 }
 
-/// Moves everything so that one tile of wall fits around what is used. Returns where the new north-west corner was.
-fn crop(bodies: &mut [Body], routes: &mut [Vec<[i32; 2]>], pieces: &[Rect], used: usize) -> [i32; 2] {
+/// Moves everything so that one tile of wall fits around what is used. Returns where the new
+/// north-west corner was.
+fn crop(
+    bodies: &mut [Body],
+    routes: &mut [Vec<[i32; 2]>],
+    pieces: &[Rect],
+    used: usize,
+) -> [i32; 2] {
     let all = bodies[..used].iter().map(|b| b.rect).chain(pieces.iter().copied());
     let Some(all) = all.reduce(Rect::hull) else { return [0, 0] };
     let corner = [all.x - 1, all.y - 1];
@@ -671,7 +792,12 @@ fn build(
     routes: &[Vec<[i32; 2]>],
     tally: Tally,
 ) -> Dungeon {
-    let all = bodies.iter().map(|b| b.rect).chain(routes.iter().flatten().map(widened)).reduce(Rect::hull).unwrap_or_default();
+    let all = bodies
+        .iter()
+        .map(|b| b.rect)
+        .chain(routes.iter().flatten().map(widened))
+        .reduce(Rect::hull)
+        .unwrap_or_default();
     let [width, height] = [all.x + all.width + 1, all.y + all.height + 1];
     let mut owner = vec![Grid::EMPTY; (width * height) as usize];
     let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
@@ -685,7 +811,17 @@ fn build(
     let room = |(id, &Body { rect, main }): (usize, &Body)| {
         let role = if main { Role::Normal } else { Role::Hallway };
         let (shape, cells, furniture) = (None, vec![], vec![]);
-        Room { id: id as u32, role, rect, tiles: rect, distance: None, shape, cells, furniture, hall: None }
+        Room {
+            id: id as u32,
+            role,
+            rect,
+            tiles: rect,
+            distance: None,
+            shape,
+            cells,
+            furniture,
+            hall: None,
+        }
     };
     let mut dungeon = Dungeon {
         kind: GeneratorKind::TinyKeep,
@@ -694,7 +830,10 @@ fn build(
         chapter: None,
         labyrinth: false,
         rooms: bodies.iter().enumerate().map(room).collect(),
-        unused: (bodies.len() as u32..).zip(unused).map(|(id, body)| UnusedRoom { id, rect: body.rect }).collect(),
+        unused: (bodies.len() as u32..)
+            .zip(unused)
+            .map(|(id, body)| UnusedRoom { id, rect: body.rect })
+            .collect(),
         edges: vec![],
         grid: Grid {
             width: width as u32,
@@ -711,12 +850,23 @@ fn build(
     halls_and_doors(&mut dungeon);
     for (&(a, b, extra), route) in edges.iter().zip(routes) {
         let door = |room: usize, at: [i32; 2]| {
-            let found = dungeon.doors.iter().find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
+            let found = dungeon
+                .doors
+                .iter()
+                .find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
             found.map(|door| door.id)
         };
-        let doors = [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect();
+        let doors =
+            [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect();
         let path = turns(route);
-        dungeon.edges.push(Edge { a: a as u32, b: b as u32, length: route.len() as u32, extra, doors, path });
+        dungeon.edges.push(Edge {
+            a: a as u32,
+            b: b as u32,
+            length: route.len() as u32,
+            extra,
+            doors,
+            path,
+        });
     }
     tiles(&mut dungeon);
     let content = &mut Random::new(floor, Purpose::Content);
@@ -736,13 +886,15 @@ fn turns(path: &[[i32; 2]]) -> Vec<[i32; 2]> {
     (0..path.len()).filter(|&i| !straight(i)).map(|i| path[i]).collect()
 }
 
-/// Numbers the connected sets of corridors and hallways, and finds the doors: runs of corridor along the walls of main rooms.
+/// Numbers the connected sets of corridors and hallways, and finds the doors: runs of corridor
+/// along the walls of main rooms.
 fn halls_and_doors(dungeon: &mut Dungeon) {
     let (width, height) = (dungeon.grid.width as i32, dungeon.grid.height as i32);
     let mains = dungeon.rooms.iter().filter(|room| room.role != Role::Hallway).count() as i32;
     let mut hall = vec![u32::MAX; (width * height) as usize];
     let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
-    let floor = |grid: &Grid, cell: [i32; 2]| grid.at(cell) == Grid::CORRIDOR || grid.at(cell) >= mains;
+    let floor =
+        |grid: &Grid, cell: [i32; 2]| grid.at(cell) == Grid::CORRIDOR || grid.at(cell) >= mains;
     let mut count = 0;
     for start in (Rect { x: 0, y: 0, width, height }).cells() {
         if !floor(&dungeon.grid, start) || hall[index(start)] != u32::MAX {
@@ -783,7 +935,18 @@ fn halls_and_doors(dungeon: &mut Dungeon) {
                     let id = dungeon.doors.len() as u32;
                     let hall = Some(hall[index([x, y])]);
                     let (state, key) = (DoorState::Open, None);
-                    dungeon.doors.push(Door { id, from: room.id, to: None, hall, x, y, side, width: run as u32, state, key });
+                    dungeon.doors.push(Door {
+                        id,
+                        from: room.id,
+                        to: None,
+                        hall,
+                        x,
+                        y,
+                        side,
+                        width: run as u32,
+                        state,
+                        key,
+                    });
                 }
                 i += run.max(1);
             }
@@ -821,10 +984,13 @@ fn tiles(dungeon: &mut Dungeon) {
     }
 }
 
-/// Makes the two ends of a long path start and boss. Two of the other rooms become a treasure room and a shop: random dead ends, and if
-/// there are too few, the rooms that are farthest from the start.
+/// Makes the two ends of a long path start and boss. Two of the other rooms become a treasure room
+/// and a shop: random dead ends, and if there are too few, the rooms that are farthest from the
+/// start.
 fn roles(dungeon: &mut Dungeon, random: &mut Random) {
-    let graph = UnGraph::<(), u32>::from_edges(dungeon.edges.iter().map(|edge| (edge.a, edge.b, edge.length)));
+    let graph = UnGraph::<(), u32>::from_edges(
+        dungeon.edges.iter().map(|edge| (edge.a, edge.b, edge.length)),
+    );
     // The main rooms other than `from`, the farthest first. All can be reached.
     let farthest = |from: u32| {
         let far = dijkstra(&graph, NodeIndex::new(from as usize), None, |e| *e.weight());
@@ -839,7 +1005,8 @@ fn roles(dungeon: &mut Dungeon, random: &mut Random) {
     let start = farthest(0)[0];
     let mut others = farthest(start);
     let boss = others.remove(0);
-    let dead_end = |id: &u32| dungeon.edges.iter().filter(|e| e.a == *id || e.b == *id).count() == 1;
+    let dead_end =
+        |id: &u32| dungeon.edges.iter().filter(|e| e.a == *id || e.b == *id).count() == 1;
     let (mut special, rest): (Vec<u32>, Vec<u32>) = others.into_iter().partition(dead_end);
     random.shuffle(&mut special);
     special.extend(rest);

@@ -19,7 +19,9 @@ impl Adapter {
         match self {
             Self::Best => all.first(),
             Self::Index(i) => all.get(*i),
-            Self::Name(part) => all.iter().find(|info| info.name.to_lowercase().contains(&part.to_lowercase())),
+            Self::Name(part) => {
+                all.iter().find(|info| info.name.to_lowercase().contains(&part.to_lowercase()))
+            }
         }
     }
 }

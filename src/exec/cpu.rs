@@ -12,12 +12,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The order and the portions in which the invocations of a pass are done. The results do not depend on it.
+/// The order and the portions in which the invocations of a pass are done. The results do not
+/// depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
     /// Shuffle the portions by this seed.
     pub shuffle: Option<u64>,
-    /// Invocations of a portion, rounded up to the pass's granule. By default it depends on the number of threads.
+    /// Invocations of a portion, rounded up to the pass's granule. By default it depends on the
+    /// number of threads.
     pub portion: Option<u32>,
     /// Add with atomics even where plain additions suffice.
     pub atomic: bool,
@@ -36,7 +38,8 @@ struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
     // Where passes have added to buffers.
     marks: BTreeMap<&'static str, Marks>,
-    // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill them.
+    // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill
+    // them.
     spare: Vec<Vec<i32>>,
 }
 
@@ -61,15 +64,20 @@ impl Marks {
     /// Brings the spans up to the marks.
     fn collect(&mut self) {
         self.spans.clear();
-        // If a sample says that most is touched, a list would be long and useless, so everything counts as touched.
+        // If a sample says that most is touched, a list would be long and useless, so everything
+        // counts as touched.
         let sample = || (0..self.blocks.len()).step_by(61);
-        if sample().filter(|i| self.blocks[*i].load(Ordering::Relaxed)).count() * 2 > sample().count() {
+        if sample().filter(|i| self.blocks[*i].load(Ordering::Relaxed)).count() * 2
+            > sample().count()
+        {
             self.spans.push(0..self.blocks.len() * Touched::BLOCK);
             return;
         }
         let spans = &mut self.spans;
         let mut span = |blocks: Range<usize>| match spans.last_mut() {
-            Some(last) if last.end == blocks.start * Touched::BLOCK => last.end = blocks.end * Touched::BLOCK,
+            Some(last) if last.end == blocks.start * Touched::BLOCK => {
+                last.end = blocks.end * Touched::BLOCK
+            }
             _ => spans.push(blocks.start * Touched::BLOCK..blocks.end * Touched::BLOCK),
         };
         for (c, blocks) in self.blocks.chunks_mut(64).enumerate() {
@@ -78,7 +86,10 @@ impl Marks {
                 0 => {}
                 all if all == blocks.len() => span(first..first + all),
                 _ => {
-                    let marked = blocks.iter_mut().enumerate().filter_map(|(i, mark)| mark.get_mut().then_some(first + i));
+                    let marked = blocks
+                        .iter_mut()
+                        .enumerate()
+                        .filter_map(|(i, mark)| mark.get_mut().then_some(first + i));
                     marked.for_each(|block| span(block..block + 1));
                 }
             }
@@ -88,9 +99,11 @@ impl Marks {
 
 /// A buffer that gets at least this number of new words is filled by all threads.
 const PARALLEL_FILL: usize = 1 << 17;
-/// Passes run in the pool for this long before progress is reported. Entering the pool costs as much as a pass over a small map.
+/// Passes run in the pool for this long before progress is reported. Entering the pool costs as
+/// much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
-/// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do more work each.
+/// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do
+/// more work each.
 const ALONE: [u32; 2] = [4096, 1024];
 
 impl Cpu {
@@ -104,7 +117,8 @@ impl Cpu {
             Error::Limit(format!("{asked}: {e}; ask for fewer with --threads"))
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(refused)?;
-        // A thread reserves address space when it first allocates, so what is free is known only when all have.
+        // A thread reserves address space when it first allocates, so what is free is known only
+        // when all have.
         pool.broadcast(|_| std::hint::black_box(Box::new(0u8)));
         Ok(Self { pool, order, memory: Memory::default() })
     }
@@ -116,7 +130,8 @@ impl Cpu {
 }
 
 impl Memory {
-    /// The smallest piece of spare memory that has room for so many words; none that has room for many more, since a few words would hold it.
+    /// The smallest piece of spare memory that has room for so many words; none that has room for
+    /// many more, since a few words would hold it.
     fn spared(&mut self, words: usize) -> Option<Vec<i32>> {
         let fits = |i: &usize| (words..=2 * words).contains(&self.spare[*i].capacity());
         let fits = (0..self.spare.len()).filter(fits).min_by_key(|&i| self.spare[i].capacity());
@@ -126,37 +141,57 @@ impl Memory {
     /// Runs a pass, on a thread of the pool.
     fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
-        let mut take = |name: &str| self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"));
-        // Buffers that the pass writes leave the table while it runs, so that nothing can read them.
+        let mut take = |name: &str| {
+            self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"))
+        };
+        // Buffers that the pass writes leave the table while it runs, so that nothing can read
+        // them.
         let mut own: Vec<_> = owns.iter().map(|(name, _)| take(name)).collect();
         let mut add: Vec<_> = adds.iter().map(|name| take(name)).collect();
         let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
         for (name, words) in &add {
-            self.marks.entry(name).or_default().blocks.resize_with(words.len().div_ceil(Touched::BLOCK), Default::default);
+            self.marks
+                .entry(name)
+                .or_default()
+                .blocks
+                .resize_with(words.len().div_ceil(Touched::BLOCK), Default::default);
         }
         let targets: Vec<&[AtomicI32]> = add.iter_mut().map(|(_, words)| atomics(words)).collect();
         let known = reads.iter().chain(owns.iter().map(|(name, _)| name));
-        let touched: Vec<Touched> = known.map(|name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()))).collect();
+        let touched: Vec<Touched> =
+            known.map(|name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()))).collect();
         let threads = rayon::current_num_threads();
 
         let least = ALONE[!adds.is_empty() as usize];
         let count = pass.count();
         let small = order.portion.is_none() && count <= least;
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
-            !order.atomic && !small && (threads == 1 || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
+            !order.atomic
+                && !small
+                && (threads == 1
+                    || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
         let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
-        let adders: Vec<Adder> =
-            targets.iter().zip(adds).map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone)).collect();
+        let adders: Vec<Adder> = targets
+            .iter()
+            .zip(adds)
+            .map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone))
+            .collect();
         // Several pieces for each thread, so that none waits long for the last.
         let each = (count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
-        let portion = order.portion.unwrap_or(count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
+        let portion =
+            order.portion.unwrap_or(count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
             // A pass over nothing has no portions.
             let starts = pass.range.clone().step_by(portion.max(1) as usize);
             vec![
-                starts.map(|start| std::iter::once(start..pass.range.end.min(start.saturating_add(portion))).collect()).collect(),
+                starts
+                    .map(|start| {
+                        std::iter::once(start..pass.range.end.min(start.saturating_add(portion)))
+                            .collect()
+                    })
+                    .collect(),
             ]
         };
         let whole;
@@ -168,7 +203,8 @@ impl Memory {
             }
         };
         for round in rounds {
-            let mut slices: Vec<&mut [i32]> = own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
+            let mut slices: Vec<&mut [i32]> =
+                own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
             if let Some(seed) = order.shuffle {
                 let key = crate::spec::key(seed, 0);
@@ -180,7 +216,14 @@ impl Memory {
                         return;
                     }
                     let (uniform, reads) = (&pass.uniform, &frozen);
-                    cpu(&mut Call { uniform, range, reads, owns: &mut own, adds: &adders, touched: &touched });
+                    cpu(&mut Call {
+                        uniform,
+                        range,
+                        reads,
+                        owns: &mut own,
+                        adds: &adders,
+                        touched: &touched,
+                    });
                 }
             });
         }
@@ -196,7 +239,8 @@ impl Memory {
             }
         }
         for [a, b] in pass.swaps {
-            let (a, mut first) = self.buffers.remove_entry(*a).unwrap_or_else(|| panic!("no buffer {a}"));
+            let (a, mut first) =
+                self.buffers.remove_entry(*a).unwrap_or_else(|| panic!("no buffer {a}"));
             if let Some(second) = self.buffers.get_mut(*b) {
                 std::mem::swap(&mut first, second);
             }
@@ -206,11 +250,19 @@ impl Memory {
 }
 
 /// Gives a buffer this number of words. Old ones keep whatever they hold; new ones are `fill`.
-fn lengthen(pool: &rayon::ThreadPool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
+fn lengthen(
+    pool: &rayon::ThreadPool,
+    buffer: &mut Vec<i32>,
+    words: usize,
+    fill: i32,
+) -> Result<()> {
     buffer.truncate(words);
     let more = words - buffer.len();
     buffer.try_reserve_exact(more).map_err(|_| {
-        Error::Limit(format!("no memory for a buffer of {} MiB: make the map smaller", words as u64 * 4 / (1 << 20)))
+        Error::Limit(format!(
+            "no memory for a buffer of {} MiB: make the map smaller",
+            words as u64 * 4 / (1 << 20)
+        ))
     })?;
     if more < PARALLEL_FILL {
         buffer.resize(words, fill);
@@ -221,8 +273,8 @@ fn lengthen(pool: &rayon::ThreadPool, buffer: &mut Vec<i32>, words: usize, fill:
     Ok(())
 }
 
-/// Does something on a thread of a pool, while others of `useful` threads stay awake and take what it has for them: to wake a thread that sleeps
-/// takes longer than its part of a small pass.
+/// Does something on a thread of a pool, while others of `useful` threads stay awake and take what
+/// it has for them: to wake a thread that sleeps takes longer than its part of a small pass.
 fn attended(pool: &rayon::ThreadPool, useful: usize, work: impl FnOnce() + Send) {
     /// Sets a mark when it goes, be it in a panic.
     struct Over<'a>(&'a AtomicBool);
@@ -240,7 +292,11 @@ fn attended(pool: &rayon::ThreadPool, useful: usize, work: impl FnOnce() + Send)
         let over = Over(is_over);
         let own = rayon::current_thread_index();
         scope.spawn_broadcast(move |_, at| {
-            let is_wanted = || others.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+            let is_wanted = || {
+                others
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok()
+            };
             if Some(at.index()) != own && is_wanted() {
                 attend(is_over);
             }
@@ -264,11 +320,13 @@ fn attend(is_over: &AtomicBool) {
     }
 }
 
-/// Does things on the threads of a pool, on one of which it is called. Each thread begins with its own part of the list, so that from pass to pass the
-/// same cells are in the same core's caches, and then takes what others have not begun.
+/// Does things on the threads of a pool, on one of which it is called. Each thread begins with its
+/// own part of the list, so that from pass to pass the same cells are in the same core's caches,
+/// and then takes what others have not begun.
 fn share_out<T: Send>(things: Vec<T>, threads: usize, each: impl Fn(T) + Sync) {
     let workers = threads.min(things.len()).max(1);
-    let things: Vec<Mutex<Option<T>>> = things.into_iter().map(|thing| Mutex::new(Some(thing))).collect();
+    let things: Vec<Mutex<Option<T>>> =
+        things.into_iter().map(|thing| Mutex::new(Some(thing))).collect();
     let work = || {
         let first = rayon::current_thread_index().unwrap_or(0) % workers * things.len() / workers;
         let (before, own) = things.split_at(first);
@@ -289,10 +347,17 @@ fn share_out<T: Send>(things: Vec<T>, threads: usize, each: impl Fn(T) + Sync) {
 type Group<'a> = Vec<(Range<u32>, Vec<&'a mut [i32]>)>;
 
 /// Cuts the owned buffers so that each range gets its words.
-fn portions<'a>(round: &[Vec<Range<u32>>], owns: &[(&str, usize)], slices: &mut [&'a mut [i32]]) -> Vec<Group<'a>> {
+fn portions<'a>(
+    round: &[Vec<Range<u32>>],
+    owns: &[(&str, usize)],
+    slices: &mut [&'a mut [i32]],
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = round.iter().map(|_| vec![]).collect();
-    let mut ranges: Vec<(Range<u32>, usize)> =
-        round.iter().enumerate().flat_map(|(group, ranges)| ranges.iter().map(move |r| (r.clone(), group))).collect();
+    let mut ranges: Vec<(Range<u32>, usize)> = round
+        .iter()
+        .enumerate()
+        .flat_map(|(group, ranges)| ranges.iter().map(move |r| (r.clone(), group)))
+        .collect();
     ranges.sort_by_key(|(range, _)| range.start);
     let mut at = 0;
     for (range, group) in ranges {
@@ -315,9 +380,10 @@ fn portions<'a>(round: &[Vec<Range<u32>>], owns: &[(&str, usize)], slices: &mut 
 
 /// Words as atomics.
 fn atomics(words: &mut [i32]) -> &[AtomicI32] {
-    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow, which lasts as
-    // long as the result, means that nothing else can see the words as plain integers. (The standard library's own
-    // `AtomicI32::from_mut_slice` does the same and is not stable yet.)
+    // SAFETY: AtomicI32 has the size, alignment and bit validity of i32, and the exclusive borrow,
+    // which lasts as long as the result, means that nothing else can see the words as plain
+    // integers. (The standard library's own `AtomicI32::from_mut_slice` does the same and is not
+    // stable yet.)
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicI32]) }
 }
 
@@ -331,7 +397,9 @@ impl Executor for Cpu {
         // Something for all else that is made meanwhile.
         let bytes = plan.bytes() + plan.bytes() / 8 + plan.bytes_to_come();
         let Memory { buffers, spare, .. } = &self.memory;
-        let reused = spare.iter().chain(buffers.iter().filter(|(name, _)| plan.has(name)).map(|(_, words)| words));
+        let reused = spare
+            .iter()
+            .chain(buffers.iter().filter(|(name, _)| plan.has(name)).map(|(_, words)| words));
         let held: u64 = reused.map(|words| words.capacity() as u64 * 4).sum();
         match memory::available().map(|free| free + held) {
             Some(free) if bytes > free => {
@@ -352,10 +420,15 @@ impl Executor for Cpu {
         let Self { pool, memory, .. } = self;
         let taken = super::taken(plan, |from| memory.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
-            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| memory.buffers.remove(name)));
+            let old = [Some(buffer.name), buffer.keep]
+                .map(|name| name.and_then(|name| memory.buffers.remove(name)));
             memory.spare.extend(old.into_iter().flatten());
         }
-        let mut wanted: Vec<_> = plan.buffers.iter().filter(|b| !matches!(b.fill, Fill::Keep | Fill::Taken(_))).collect();
+        let mut wanted: Vec<_> = plan
+            .buffers
+            .iter()
+            .filter(|b| !matches!(b.fill, Fill::Keep | Fill::Taken(_)))
+            .collect();
         // The largest first, so that a smaller one does not take what a larger one needs.
         wanted.sort_by_key(|buffer| Reverse(buffer.words));
         let found: Vec<_> = wanted.iter().map(|buffer| memory.spared(buffer.words)).collect();
@@ -375,7 +448,9 @@ impl Executor for Cpu {
                     words.copy_from_slice(from);
                 }
                 // Safe Rust has no cheaper way to make words than to set them.
-                Fill::Unset | Fill::Keep | Fill::Taken(_) => lengthen(pool, &mut words, buffer.words, 0)?,
+                Fill::Unset | Fill::Keep | Fill::Taken(_) => {
+                    lengthen(pool, &mut words, buffer.words, 0)?
+                }
             }
             memory.buffers.insert(buffer.name, words);
         }
@@ -392,7 +467,8 @@ impl Executor for Cpu {
             // As many threads as the larger passes have portions for.
             let useful = (plan.passes[next].count() / ALONE[0]) as usize + 1;
             attended(pool, useful, || {
-                while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed) {
+                while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed)
+                {
                     memory.run_pass(&plan.passes[next], *order, stop);
                     next += 1;
                 }
@@ -443,6 +519,10 @@ impl Executor for Cpu {
     }
 
     fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {
-        self.memory.buffers.get(name).map(|words| super::sum_of(words, signed)).ok_or_else(|| super::absent(name))
+        self.memory
+            .buffers
+            .get(name)
+            .map(|words| super::sum_of(words, signed))
+            .ok_or_else(|| super::absent(name))
     }
 }

@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// A submission should take about this long. The desktop then stays responsive, no watchdog fires, and Ctrl-C works.
+/// A submission should take about this long. The desktop then stays responsive, no watchdog fires,
+/// and Ctrl-C works.
 const SLICE: Duration = Duration::from_millis(50);
 /// A submission that takes longer than this has hung.
 const HUNG: Duration = Duration::from_secs(120);
@@ -19,13 +20,15 @@ const HUNG: Duration = Duration::from_secs(120);
 const DISPATCHES_MAX: usize = 256;
 /// Submissions that may be under way: one runs while the next is written.
 const SUBMISSIONS: u32 = 2;
-/// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device require.
+/// Most bytes of a uniform struct, a multiple of the largest alignment that WebGPU lets a device
+/// require.
 const UNIFORM_BYTES: u64 = 256;
-/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`. `params` is bound with so many, since a software driver's has two
-/// elements ([`shader::indirect`]).
+/// Bytes from the uniform data of one dispatch to the next: `params`, then `dispatch`. `params` is
+/// bound with so many, since a software driver's has two elements ([`shader::indirect`]).
 const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
-/// Invocations of a workgroup, where the caller does not say: what every WebGPU device allows. An NVIDIA H200 starts 1.2 workgroups in a nanosecond, so
-/// smaller ones would bound kernels that do little.
+/// Invocations of a workgroup, where the caller does not say: what every WebGPU device allows. An
+/// NVIDIA H200 starts 1.2 workgroups in a nanosecond, so smaller ones would bound kernels that do
+/// little.
 const WORKGROUP: u32 = 256;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
@@ -38,11 +41,14 @@ const ADDED: usize = 256;
 
 fn all_adapters() -> Vec<wgpu::Adapter> {
     // A driver takes a tenth of a second to start, and stays.
-    static INSTANCE: LazyLock<wgpu::Instance> =
-        LazyLock::new(|| wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle()));
+    static INSTANCE: LazyLock<wgpu::Instance> = LazyLock::new(|| {
+        wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle())
+    });
     let instance = &*INSTANCE;
     let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-    all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
+    all.retain(|a| {
+        a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+    });
     // Best first, in an order of our own, since drivers list them as they please.
     all.sort_by_key(|a| match a.get_info().device_type {
         wgpu::DeviceType::DiscreteGpu => 0,
@@ -64,7 +70,9 @@ fn describe(index: usize, info: wgpu::AdapterInfo, limits: &wgpu::Limits) -> Ada
         binding_max_bytes: limits.max_storage_buffer_binding_size,
         buffer_max_bytes: limits.max_buffer_size,
         storage_buffers_max: limits.max_storage_buffers_per_shader_stage,
-        workgroup_max: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        workgroup_max: limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x),
     }
 }
 
@@ -97,10 +105,12 @@ pub struct Gpu {
     // When the submission before that was done.
     landed: Instant,
     faults: Arc<Mutex<Option<String>>>,
-    // Only for the caller's device: read after each submission, because only a failing read shows that the device was lost.
+    // Only for the caller's device: read after each submission, because only a failing read shows
+    // that the device was lost.
     heartbeat: Option<wgpu::Buffer>,
     clock: Option<Clock>,
-    // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one submission.
+    // Nanoseconds that an invocation took lately, by kernel. They decide how much goes into one
+    // submission.
     pace: HashMap<&'static str, f64>,
     read_bytes: u64,
 }
@@ -115,7 +125,11 @@ struct Source {
 
 impl Source {
     fn of(plan: &Plan, pass: &Pass) -> Self {
-        Self { shader: pass.shader.unwrap_or(plan.shader), entry: pass.kernel.entry, constant: pass.constant }
+        Self {
+            shader: pass.shader.unwrap_or(plan.shader),
+            entry: pass.kernel.entry,
+            constant: pass.constant,
+        }
     }
 
     fn all(plan: &Plan) -> impl Iterator<Item = Self> {
@@ -144,7 +158,12 @@ struct Dispatch<'a> {
 }
 
 impl<'a> Dispatch<'a> {
-    fn of(ready: Arc<Ready>, group: Arc<wgpu::BindGroup>, pass: &'a Pass, range: Range<u32>) -> Self {
+    fn of(
+        ready: Arc<Ready>,
+        group: Arc<wgpu::BindGroup>,
+        pass: &'a Pass,
+        range: Range<u32>,
+    ) -> Self {
         Self { ready, group, entry: pass.kernel.entry, uniform: &pass.uniform, range }
     }
 }
@@ -200,14 +219,18 @@ struct Ready {
 }
 
 impl Gpu {
-    /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and within the adapter's limit, or 0 for
-    /// 256, or for its limit if that is lower; `split` cuts every pass into dispatches of at most that many invocations.
+    /// Opens an adapter. `workgroup` is the number of invocations of a workgroup, 1 to 1024 and
+    /// within the adapter's limit, or 0 for 256, or for its limit if that is lower; `split` cuts
+    /// every pass into dispatches of at most that many invocations.
     pub fn open(choice: &Adapter, workgroup: u32, split: Option<u32>) -> Result<Self> {
         let all = all_adapters();
         let infos = infos(&all);
-        let names: Vec<String> = infos.iter().map(|info| format!("{}: {}", info.index, info.name)).collect();
+        let names: Vec<String> =
+            infos.iter().map(|info| format!("{}: {}", info.index, info.name)).collect();
         let known = if names.is_empty() {
-            "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu".to_string()
+            "there is none: install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device \
+             cpu"
+            .to_string()
         } else {
             format!("those here are {}", names.join(", "))
         };
@@ -221,7 +244,10 @@ impl Gpu {
         };
         let adapter = &all[info.index];
         if workgroup > info.workgroup_max {
-            return Err(Error::param(format!("workgroup-size = {workgroup}: {} allows 1 to {}", info.name, info.workgroup_max)));
+            return Err(Error::param(format!(
+                "workgroup-size = {workgroup}: {} allows 1 to {}",
+                info.name, info.workgroup_max
+            )));
         }
         let workgroup = if workgroup == 0 { WORKGROUP.min(info.workgroup_max) } else { workgroup };
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
@@ -232,7 +258,8 @@ impl Gpu {
             memory_hints: wgpu::MemoryHints::Performance,
             ..Default::default()
         });
-        let (device, queue) = pollster::block_on(request).map_err(|e| Error::Device(format!("{}: {e}", info.name)))?;
+        let (device, queue) = pollster::block_on(request)
+            .map_err(|e| Error::Device(format!("{}: {e}", info.name)))?;
         let faults = Arc::new(Mutex::new(None));
         let note = |faults: &Arc<Mutex<Option<String>>>| {
             let faults = faults.clone();
@@ -253,9 +280,9 @@ impl Gpu {
         Ok(Self { split, ..Self::on(device, queue, info, workgroup, faults, None) })
     }
 
-    /// An executor on the caller's device, with workgroups of 256 invocations. Buffers and submissions are on this device
-    /// and queue, so results can stay there: see [`Gpu::take_buffer`]. The device's error handler and lost callback stay the
-    /// caller's.
+    /// An executor on the caller's device, with workgroups of 256 invocations. Buffers and
+    /// submissions are on this device and queue, so results can stay there: see
+    /// [`Gpu::take_buffer`]. The device's error handler and lost callback stay the caller's.
     ///
     /// The device needs no features, and the limits of [`Gpu::required_limits`].
     ///
@@ -274,7 +301,11 @@ impl Gpu {
                 has.max_uniform_buffers_per_shader_stage,
                 needs.max_uniform_buffers_per_shader_stage,
             ),
-            ("max_compute_invocations_per_workgroup", has.max_compute_invocations_per_workgroup, WORKGROUP),
+            (
+                "max_compute_invocations_per_workgroup",
+                has.max_compute_invocations_per_workgroup,
+                WORKGROUP,
+            ),
             ("max_compute_workgroup_size_x", has.max_compute_workgroup_size_x, WORKGROUP),
             (
                 "max_compute_workgroups_per_dimension",
@@ -283,9 +314,11 @@ impl Gpu {
             ),
         ];
         let info = describe(0, device.adapter_info(), &has);
-        if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs) {
+        if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs)
+        {
             return Err(Error::Limit(format!(
-                "{}: the device has {limit} = {has}: allowed {needs} or more; request Gpu::required_limits",
+                "{}: the device has {limit} = {has}: allowed {needs} or more; request \
+                 Gpu::required_limits",
                 info.name
             )));
         }
@@ -298,12 +331,16 @@ impl Gpu {
         Ok(Self::on(device, queue, info, WORKGROUP, Arc::default(), Some(heartbeat)))
     }
 
-    /// The limits that a device needs if its largest buffer has `largest_bytes` bytes: WebGPU's default limits, and room for the buffer.
-    /// [`Job::largest_buffer_bytes`](crate::Job::largest_buffer_bytes) says how many. A land of n cells with droplets of density 1/4 needs 12 · n bytes.
+    /// The limits that a device needs if its largest buffer has `largest_bytes` bytes: WebGPU's
+    /// default limits, and room for the buffer.
+    /// [`Job::largest_buffer_bytes`](crate::Job::largest_buffer_bytes) says how many. A land of n
+    /// cells with droplets of density 1/4 needs 12 · n bytes.
     pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
         let usual = wgpu::Limits::default();
         wgpu::Limits {
-            max_storage_buffer_binding_size: usual.max_storage_buffer_binding_size.max(largest_bytes),
+            max_storage_buffer_binding_size: usual
+                .max_storage_buffer_binding_size
+                .max(largest_bytes),
             max_buffer_size: usual.max_buffer_size.max(largest_bytes),
             ..usual
         }
@@ -320,7 +357,9 @@ impl Gpu {
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("uniforms"),
             size: u64::from(SUBMISSIONS) * DISPATCHES_MAX as u64 * UNIFORM_STRIDE,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            usage: wgpu::BufferUsages::UNIFORM
+                | wgpu::BufferUsages::COPY_DST
+                | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
         let clock = device.features().contains(wgpu::Features::TIMESTAMP_QUERY).then(|| Clock {
@@ -360,12 +399,14 @@ impl Gpu {
         }
     }
 
-    /// Takes a buffer that a run has left, such as `height`, out of the executor. Nothing is copied: it is on the device. A map
-    /// that only an earlier run on this executor has left is still there, too.
+    /// Takes a buffer that a run has left, such as `height`, out of the executor. Nothing is
+    /// copied: it is on the device. A map that only an earlier run on this executor has left is
+    /// still there, too.
     ///
-    /// It has one `i32` for each cell of the land with its margin, row by row from the north, and may be longer than that. A
-    /// height in metres is word / 2¹⁸ · `spacing_m` + `datum_m`; what the words of other maps mean is in the table of fields. It
-    /// may be bound as a storage buffer and copied from and to.
+    /// It has one `i32` for each cell of the land with its margin, row by row from the north, and
+    /// may be longer than that. A height in metres is word / 2¹⁸ · `spacing_m` + `datum_m`; what
+    /// the words of other maps mean is in the table of fields. It may be bound as a storage buffer
+    /// and copied from and to.
     ///
     /// # Errors
     /// [`Error::Param`] for a buffer that the run has not left.
@@ -383,7 +424,8 @@ impl Gpu {
         self.read_bytes
     }
 
-    /// Gives the device up, as a driver that crashes would: everything after this is an error. For tests of what follows.
+    /// Gives the device up, as a driver that crashes would: everything after this is an error. For
+    /// tests of what follows.
     pub fn lose(&self) {
         self.device.destroy();
         if let Ok(mut fault) = self.faults.lock() {
@@ -397,25 +439,35 @@ impl Gpu {
                 Some(what) => Err(Error::Device(format!("{}: {what}", self.info.name))),
                 None => Ok(()),
             },
-            Err(_) => Err(Error::Device(format!("{}: a callback of the driver failed", self.info.name))),
+            Err(_) => {
+                Err(Error::Device(format!("{}: a callback of the driver failed", self.info.name)))
+            }
         }
     }
 
     /// Waits for a submission, or for all.
     fn wait(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<()> {
-        let done = self.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: Some(HUNG) });
+        let done = self
+            .device
+            .poll(wgpu::PollType::Wait { submission_index: submission, timeout: Some(HUNG) });
         self.fault()?;
         match done {
             Ok(_) => Ok(()),
             Err(wgpu::PollError::Timeout) => {
-                // Dropping a device that hangs would wait for ever, so the process has to end; the command exits on this.
-                Err(Error::Device(format!("{}: no answer for {} s; the driver hangs", self.info.name, HUNG.as_secs())))
+                // Dropping a device that hangs would wait for ever, so the process has to end; the
+                // command exits on this.
+                Err(Error::Device(format!(
+                    "{}: no answer for {} s; the driver hangs",
+                    self.info.name,
+                    HUNG.as_secs()
+                )))
             }
             Err(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
         }
     }
 
-    /// Does some work. On the caller's device, whose error handler may panic, errors are caught here.
+    /// Does some work. On the caller's device, whose error handler may panic, errors are caught
+    /// here.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.heartbeat.is_none() {
             return work(self);
@@ -435,13 +487,20 @@ impl Gpu {
     fn listen(&self) -> Result<()> {
         let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
         let copy = self.copy(&self.uniforms, 0..4, heartbeat);
-        self.map(&copy).map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
+        self.map(&copy)
+            .map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
         heartbeat.unmap();
         Ok(())
     }
 
-    /// Copies a part of a buffer to the beginning of a staging buffer, which is mapped for reading when that is done.
-    fn copy<'a>(&self, from: &wgpu::Buffer, part: Range<u64>, staging: &'a wgpu::Buffer) -> Copy<'a> {
+    /// Copies a part of a buffer to the beginning of a staging buffer, which is mapped for reading
+    /// when that is done.
+    fn copy<'a>(
+        &self,
+        from: &wgpu::Buffer,
+        part: Range<u64>,
+        staging: &'a wgpu::Buffer,
+    ) -> Copy<'a> {
         let size = part.end - part.start;
         let mut encoder = self.device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(from, part.start, staging, 0, size);
@@ -474,7 +533,9 @@ impl Gpu {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_DST
+                | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
         match pollster::block_on(scope.pop()) {
@@ -534,13 +595,16 @@ impl Gpu {
             missing.insert(key, shader);
         }
         let this = &*self;
-        let made = missing.into_par_iter().map(|(key, shader)| Ok((key, Arc::new(this.kernel(&shader, key.1, key.2)?))));
+        let made = missing
+            .into_par_iter()
+            .map(|(key, shader)| Ok((key, Arc::new(this.kernel(&shader, key.1, key.2)?))));
         let made: Vec<_> = made.collect::<Result<_>>()?;
         self.kernels.extend(made);
         Ok(())
     }
 
-    /// The entry points of the kernels that were compiled so far. Those of several stages may have one name.
+    /// The entry points of the kernels that were compiled so far. Those of several stages may have
+    /// one name.
     pub fn compiled(&self) -> Vec<&'static str> {
         let mut entries: Vec<_> = self.kernels.keys().map(|(_, entry, _)| *entry).collect();
         entries.sort_unstable();
@@ -568,7 +632,12 @@ impl Gpu {
     }
 
     /// Compiles a kernel.
-    fn kernel(&self, shader: &Shader, entry: &'static str, constant: Option<(&'static str, i32)>) -> Result<Ready> {
+    fn kernel(
+        &self,
+        shader: &Shader,
+        entry: &'static str,
+        constant: Option<(&'static str, i32)>,
+    ) -> Result<Ready> {
         let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
         let bindings = shader.checked.bindings(entry).map_err(fail)?;
         let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
@@ -586,7 +655,9 @@ impl Gpu {
                 ty: wgpu::BindingType::Buffer {
                     ty: match b.access {
                         access if access.is_uniform() => wgpu::BufferBindingType::Uniform,
-                        access => wgpu::BufferBindingType::Storage { read_only: access == Access::Read },
+                        access => {
+                            wgpu::BufferBindingType::Storage { read_only: access == Access::Read }
+                        }
                     },
                     has_dynamic_offset: b.access.is_uniform(),
                     min_binding_size: None,
@@ -595,14 +666,17 @@ impl Gpu {
             })
             .collect();
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let layout =
-            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(entry), entries: &entries });
+        let layout = self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(entry),
+            entries: &entries,
+        });
         let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(entry),
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let constants: Vec<(&str, f64)> = constant.iter().map(|&(name, value)| (name, value.into())).collect();
+        let constants: Vec<(&str, f64)> =
+            constant.iter().map(|&(name, value)| (name, value.into())).collect();
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(entry),
             layout: Some(&pipeline_layout),
@@ -624,7 +698,11 @@ impl Gpu {
         self.group_with(ready, |name| &self.buffers[name])
     }
 
-    fn group_with<'a>(&'a self, ready: &Ready, buffer: impl Fn(&str) -> &'a wgpu::Buffer) -> wgpu::BindGroup {
+    fn group_with<'a>(
+        &'a self,
+        ready: &Ready,
+        buffer: impl Fn(&str) -> &'a wgpu::Buffer,
+    ) -> wgpu::BindGroup {
         let entries: Vec<_> = ready
             .bindings
             .iter()
@@ -645,13 +723,21 @@ impl Gpu {
                 },
             })
             .collect();
-        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries })
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &ready.layout,
+            entries: &entries,
+        })
     }
 
     /// The same, made once for a kernel and its buffers.
     #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
     fn group_of(&self, groups: &mut Groups, ready: &Arc<Ready>) -> Arc<wgpu::BindGroup> {
-        let bound = ready.bindings.iter().filter(|b| !b.access.is_uniform()).map(|b| self.buffers[b.buffer.as_str()].clone());
+        let bound = ready
+            .bindings
+            .iter()
+            .filter(|b| !b.access.is_uniform())
+            .map(|b| self.buffers[b.buffer.as_str()].clone());
         let key = (Arc::as_ptr(ready) as usize, bound.collect());
         groups.entry(key).or_insert_with(|| Arc::new(self.group(ready))).clone()
     }
@@ -673,12 +759,18 @@ impl Gpu {
         self.queue.write_buffer(&self.uniforms, begin.into(), &uniforms);
         let index = self.queue.submit([commands]);
         self.fault()?;
-        let work = work.iter().map(|dispatch| (dispatch.entry, dispatch.range.len() as u32)).collect();
+        let work =
+            work.iter().map(|dispatch| (dispatch.entry, dispatch.range.len() as u32)).collect();
         Ok(Flight { index, sent, work })
     }
 
     /// Writes dispatches down, and their uniform data, which lie from `begin` on.
-    fn record(&self, work: &[Dispatch], begin: u32, clocked: bool) -> (wgpu::CommandBuffer, Vec<u8>) {
+    fn record(
+        &self,
+        work: &[Dispatch],
+        begin: u32,
+        clocked: bool,
+    ) -> (wgpu::CommandBuffer, Vec<u8>) {
         let mut uniforms = vec![0u8; work.len() * UNIFORM_STRIDE as usize];
         let mut encoder = self.device.create_command_encoder(&Default::default());
         let clock = self.clock.as_ref().filter(|_| clocked);
@@ -696,13 +788,19 @@ impl Gpu {
             });
             for (slot, Dispatch { ready, group, uniform, range, .. }) in work.iter().enumerate() {
                 let slot = pass as usize * together + slot;
-                let bytes = &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
+                let bytes =
+                    &mut uniforms[slot * UNIFORM_STRIDE as usize..][..UNIFORM_STRIDE as usize];
                 let offset = begin + slot as u32 * UNIFORM_STRIDE as u32;
                 let params = uniform.bytes();
                 bytes[..params.len()].copy_from_slice(&params);
-                bytes[UNIFORM_BYTES as usize..][..12].copy_from_slice(bytemuck::bytes_of(&[range.start, range.end, 0]));
+                bytes[UNIFORM_BYTES as usize..][..12].copy_from_slice(bytemuck::bytes_of(&[
+                    range.start,
+                    range.end,
+                    0,
+                ]));
                 // One offset for each uniform struct that the kernel uses.
-                let offsets = ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
+                let offsets =
+                    ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
                 let groups = (range.len() as u32).div_ceil(self.workgroup);
                 let wide = groups.min(65535);
                 compute.set_pipeline(&ready.pipeline);
@@ -731,7 +829,8 @@ impl Executor for Gpu {
         let per_cell = largest.words as f64 / plan.window.cells() as f64 * 4.0;
         let side = (limit as f64 / per_cell).sqrt() as u64;
         Err(Error::Limit(format!(
-            "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
+            "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about \
+             {side} x {side} fits, or use --device cpu",
             self.info.name,
             largest.name,
             (largest.words as u64 * 4) >> 20,
@@ -740,8 +839,10 @@ impl Executor for Gpu {
     }
 
     fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
-        let readers = ["pick", "add_up"].map(|entry| Source { shader: READ, entry, constant: None });
-        let all: Vec<Source> = plans.flat_map(|plan| Source::all(&plan).collect::<Vec<_>>()).chain(readers).collect();
+        let readers =
+            ["pick", "add_up"].map(|entry| Source { shader: READ, entry, constant: None });
+        let all: Vec<Source> =
+            plans.flat_map(|plan| Source::all(&plan).collect::<Vec<_>>()).chain(readers).collect();
         self.guarded(|gpu| gpu.compile(all))
     }
 
@@ -819,7 +920,8 @@ impl Gpu {
         self.admits(plan)?;
         let taken = super::taken(plan, |from| self.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
-            let old = [Some(buffer.name), buffer.keep].map(|name| name.and_then(|name| self.buffers.remove(name)));
+            let old = [Some(buffer.name), buffer.keep]
+                .map(|name| name.and_then(|name| self.buffers.remove(name)));
             self.spare.extend(old.into_iter().flatten());
         }
         // Spare buffers of other sizes would only take room from this plan's.
@@ -827,7 +929,8 @@ impl Gpu {
         for buffer in &plan.buffers {
             let fresh = match &buffer.fill {
                 Fill::Keep | Fill::Taken(_) => continue,
-                // Unset words are zeroed too, so that a run never depends on what was in a reused buffer.
+                // Unset words are zeroed too, so that a run never depends on what was in a reused
+                // buffer.
                 Fill::Word(0) | Fill::Unset => {
                     let fresh = self.fresh(buffer.words)?;
                     let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -853,7 +956,10 @@ impl Gpu {
     }
 
     fn run_all(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
-        #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
+        #[expect(
+            clippy::mutable_key_type,
+            reason = "a buffer is compared and hashed by its identity"
+        )]
         let mut groups = Groups::new();
         let mut work: Vec<Dispatch> = vec![];
         let mut expected = 0.0;
@@ -898,8 +1004,10 @@ impl Gpu {
     /// Exchanges the names of buffers after a pass.
     fn swap(&mut self, pass: &Pass) {
         for &[a, b] in pass.swaps {
-            let (a, first) = self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
-            let (b, second) = self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
+            let (a, first) =
+                self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
+            let (b, second) =
+                self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
             self.buffers.extend([(a, second), (b, first)]);
         }
     }
@@ -907,7 +1015,10 @@ impl Gpu {
     /// Writes passes down, each as one dispatch, and says how many seconds that took.
     fn record_all(&mut self, plan: &Plan, passes: Range<usize>) -> Result<f64> {
         let begun = Instant::now();
-        #[expect(clippy::mutable_key_type, reason = "a buffer is compared and hashed by its identity")]
+        #[expect(
+            clippy::mutable_key_type,
+            reason = "a buffer is compared and hashed by its identity"
+        )]
         let mut groups = Groups::new();
         let mut work: Vec<Dispatch> = vec![];
         for pass in &plan.passes[passes] {
@@ -922,7 +1033,8 @@ impl Gpu {
         Ok(seconds)
     }
 
-    /// Runs passes and adds up the seconds that the dispatches of each took. Many go together, since a card that waits lowers its rate.
+    /// Runs passes and adds up the seconds that the dispatches of each took. Many go together,
+    /// since a card that waits lowers its rate.
     fn clock_passes(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Vec<f64>> {
         let mut seconds = vec![0.0; passes.len()];
         let mut work: Vec<Dispatch> = vec![];
@@ -938,8 +1050,12 @@ impl Gpu {
                 work.push(Dispatch::of(ready.clone(), group.clone(), pass, first..end));
                 of.push(n);
                 first = end;
-                let expected: f64 = work.iter().map(|d| self.pace.get(d.entry).unwrap_or(&0.0) * d.range.len() as f64).sum();
-                if !is_known || work.len() == DISPATCHES_MAX || expected >= SLICE.as_nanos() as f64 {
+                let expected: f64 = work
+                    .iter()
+                    .map(|d| self.pace.get(d.entry).unwrap_or(&0.0) * d.range.len() as f64)
+                    .sum();
+                if !is_known || work.len() == DISPATCHES_MAX || expected >= SLICE.as_nanos() as f64
+                {
                     self.clock_work(&mut work, &mut of, &mut seconds)?;
                 }
             }
@@ -950,7 +1066,12 @@ impl Gpu {
     }
 
     /// Runs dispatches and adds the seconds of each to those of its pass.
-    fn clock_work(&mut self, work: &mut Vec<Dispatch>, of: &mut Vec<usize>, seconds: &mut [f64]) -> Result<()> {
+    fn clock_work(
+        &mut self,
+        work: &mut Vec<Dispatch>,
+        of: &mut Vec<usize>,
+        seconds: &mut [f64],
+    ) -> Result<()> {
         let Some(clock) = &self.clock else { return Ok(()) };
         let (times, tick_ns, bytes) = (clock.times.clone(), clock.tick_ns, work.len() as u64 * 16);
         if work.is_empty() {
@@ -959,11 +1080,14 @@ impl Gpu {
         let flight = self.submit(work, true)?;
         self.learn(flight)?;
         let staging = self.staging(bytes, 1);
-        let unread = |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
+        let unread =
+            |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
         for staging in &staging {
             self.map(&self.copy(&times, 0..bytes, staging)).map_err(unread)?;
             let view = staging.get_mapped_range(0..bytes).map_err(|e| unread(e.to_string()))?;
-            for (&[begin, end], pass) in bytemuck::cast_slice::<u8, [u64; 2]>(&view).iter().zip(of.iter()) {
+            for (&[begin, end], pass) in
+                bytemuck::cast_slice::<u8, [u64; 2]>(&view).iter().zip(of.iter())
+            {
                 seconds[*pass] += end.wrapping_sub(begin) as f64 * tick_ns / 1e9;
             }
             drop(view);
@@ -980,7 +1104,8 @@ impl Gpu {
         if words.len() as u64 * 4 > limit {
             let side = ((limit / 4) as f64).sqrt() as u64;
             return Err(Error::Limit(format!(
-                "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about {side} x {side} fits, or use --device cpu",
+                "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about \
+                 {side} x {side} fits, or use --device cpu",
                 self.info.name,
                 (words.len() as u64 * 4) >> 20,
                 limit >> 20
@@ -996,7 +1121,8 @@ impl Gpu {
         self.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
     }
 
-    /// The words of a part of a buffer. If they do not lie side by side, a kernel brings them together, a piece at a time.
+    /// The words of a part of a buffer. If they do not lie side by side, a kernel brings them
+    /// together, a piece at a time.
     fn get(&mut self, name: &str, buffer: &wgpu::Buffer, part: &Part) -> Result<Vec<i32>> {
         let (size, together) = (part.words() as u64 * 4, part.together());
         let piece = size.min(STAGING);
@@ -1009,8 +1135,14 @@ impl Gpu {
                 let group = Arc::new(self.group_with(&ready, bound));
                 let (first, row) = part.row();
                 let [first, row, across, each, words] =
-                    [first, row, part.columns.len(), part.each, part.of.len()].map(|words| words as u32);
-                Some((ready, group, picked, Uniform::of(Picked { first, row, across, each, words, flip: 0 })))
+                    [first, row, part.columns.len(), part.each, part.of.len()]
+                        .map(|words| words as u32);
+                Some((
+                    ready,
+                    group,
+                    picked,
+                    Uniform::of(Picked { first, row, across, each, words, flip: 0 }),
+                ))
             }
         };
         let mut words = Vec::with_capacity(part.words());
@@ -1025,7 +1157,10 @@ impl Gpu {
                 (Some((ready, group, picked, uniform)), _) => {
                     let range = (bytes.start / 4) as u32..(bytes.end / 4) as u32;
                     let (ready, group) = (ready.clone(), group.clone());
-                    self.submit(&[Dispatch { ready, group, entry: "pick", uniform, range }], false)?;
+                    self.submit(
+                        &[Dispatch { ready, group, entry: "pick", uniform, range }],
+                        false,
+                    )?;
                     self.copy(picked, 0..bytes.end - bytes.start, to)
                 }
                 (None, lies) => {
@@ -1045,9 +1180,12 @@ impl Gpu {
         Ok(words)
     }
 
-    /// Buffers to read back through, of at least so many bytes: those of the read before, if they are large enough.
+    /// Buffers to read back through, of at least so many bytes: those of the read before, if they
+    /// are large enough.
     fn staging(&mut self, size: u64, count: usize) -> Vec<wgpu::Buffer> {
-        let (mut large, small) = std::mem::take(&mut self.staging).into_iter().partition::<Vec<_>, _>(|b| b.size() >= size);
+        let (mut large, small) = std::mem::take(&mut self.staging)
+            .into_iter()
+            .partition::<Vec<_>, _>(|b| b.size() >= size);
         self.staging = large.split_off(count.min(large.len()));
         if large.len() == count {
             self.staging.extend(small);
@@ -1065,9 +1203,11 @@ impl Gpu {
 
     /// Takes the words of a copy when it is done.
     fn take(&self, name: &str, copy: &Copy, words: &mut Vec<i32>) -> Result<()> {
-        let unread = |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
+        let unread =
+            |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
         self.map(copy).map_err(unread)?;
-        let view = copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
+        let view =
+            copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;
         let read: &[i32] = bytemuck::cast_slice(&view);
         // Fresh memory is found page by page, which takes longer than to copy.
         words.par_extend(read.par_iter().with_min_len(PORTION));
@@ -1082,17 +1222,28 @@ impl Gpu {
         let words = buffer.size() / 4;
         let count = (words as usize).div_ceil(ADDED);
         let sums = self.fresh(2 * count)?;
-        let group = Arc::new(self.group_with(&ready, |name| if name == "source" { &buffer } else { &sums }));
+        let group = Arc::new(
+            self.group_with(&ready, |name| if name == "source" { &buffer } else { &sums }),
+        );
         let sign = 1 << 31;
-        let uniform = &Uniform::of(Picked { flip: if signed { sign } else { 0 }, ..Picked::default() });
-        self.submit(&[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }], false)?;
+        let uniform =
+            &Uniform::of(Picked { flip: if signed { sign } else { 0 }, ..Picked::default() });
+        self.submit(
+            &[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }],
+            false,
+        )?;
         let sums = self.get(name, &sums, &Part::all(2 * count))?;
-        let all: i64 = sums.as_chunks().0.iter().map(|&[low, high]| i64::from(low as u32) | i64::from(high) << 32).sum();
+        let all: i64 = sums
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&[low, high]| i64::from(low as u32) | i64::from(high) << 32)
+            .sum();
         Ok(if signed { all - words as i64 * i64::from(sign) } else { all })
     }
 
-    /// Submits what has gathered while the submission before it may still run, and waits for that one: so the card has work while the next
-    /// is written.
+    /// Submits what has gathered while the submission before it may still run, and waits for that
+    /// one: so the card has work while the next is written.
     fn flush(&mut self, work: &mut Vec<Dispatch>, expected: &mut f64) -> Result<()> {
         if work.is_empty() {
             return Ok(());
@@ -1121,9 +1272,13 @@ impl Gpu {
         // It began when it was sent and the one before it was done.
         let took = (now - flight.sent.max(self.landed)).as_nanos() as f64;
         self.landed = now;
-        // We assume that every kernel of the submission was misjudged by the same factor. A new kernel starts from its first measurement.
-        let guess: f64 =
-            flight.work.iter().map(|(entry, count)| self.pace.get(entry).copied().unwrap_or(1.0) * f64::from(*count)).sum();
+        // We assume that every kernel of the submission was misjudged by the same factor. A new
+        // kernel starts from its first measurement.
+        let guess: f64 = flight
+            .work
+            .iter()
+            .map(|(entry, count)| self.pace.get(entry).copied().unwrap_or(1.0) * f64::from(*count))
+            .sum();
         let factor = took / guess.max(1.0);
         let mut entries: Vec<_> = flight.work.into_iter().map(|(entry, _)| entry).collect();
         entries.sort_unstable();
@@ -1131,7 +1286,9 @@ impl Gpu {
         for entry in entries {
             self.pace
                 .entry(entry)
-                .and_modify(|pace| *pace *= if factor > 1.0 { factor } else { factor.max(0.25).sqrt() })
+                .and_modify(|pace| {
+                    *pace *= if factor > 1.0 { factor } else { factor.max(0.25).sqrt() }
+                })
                 .or_insert(factor);
         }
         Ok(())

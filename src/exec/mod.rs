@@ -33,7 +33,11 @@ impl Control<'_> {
 
 /// The sum of words, as numbers with a sign or without.
 fn sum_of(words: &[i32], signed: bool) -> i64 {
-    if signed { words.iter().map(|&word| i64::from(word)).sum() } else { words.iter().map(|&word| i64::from(word as u32)).sum() }
+    if signed {
+        words.iter().map(|&word| i64::from(word)).sum()
+    } else {
+        words.iter().map(|&word| i64::from(word as u32)).sum()
+    }
 }
 
 /// The error for a buffer that does not exist.
@@ -42,12 +46,19 @@ fn absent(name: &str) -> Error {
 }
 
 /// The buffers that a plan takes from others' names, with the names that they have in the plan.
-fn taken<B>(plan: &Plan, mut remove: impl FnMut(&str) -> Option<B>) -> Result<Vec<(&'static str, B)>> {
+fn taken<B>(
+    plan: &Plan,
+    mut remove: impl FnMut(&str) -> Option<B>,
+) -> Result<Vec<(&'static str, B)>> {
     let from = |buffer: &crate::plan::Buffer| match buffer.fill {
         Fill::Taken(from) => Some((buffer.name, from)),
         _ => None,
     };
-    plan.buffers.iter().filter_map(from).map(|(name, from)| Ok((name, remove(from).ok_or_else(|| absent(from))?))).collect()
+    plan.buffers
+        .iter()
+        .filter_map(from)
+        .map(|(name, from)| Ok((name, remove(from).ok_or_else(|| absent(from))?)))
+        .collect()
 }
 
 /// Something that holds buffers and runs passes over them.
@@ -58,27 +69,30 @@ pub trait Executor: Send {
     /// Refuses a plan whose buffers it cannot hold, naming what fits.
     fn admits(&self, plan: &Plan) -> Result<()>;
 
-    /// Is told which plans follow, so that it can compile for all of them at once. Nothing else follows from it.
+    /// Is told which plans follow, so that it can compile for all of them at once. Nothing else
+    /// follows from it.
     fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
         let _ = plans;
         Ok(())
     }
 
-    /// Makes the plan's buffers and fills them. Buffers of the previous stage that are not kept are freed.
+    /// Makes the plan's buffers and fills them. Buffers of the previous stage that are not kept are
+    /// freed.
     fn begin(&mut self, plan: &Plan) -> Result<()>;
 
     /// Runs some of the plan's passes, in order.
     fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()>;
 
-    /// Runs some of the plan's passes, one after the other, and says how many seconds each took by the device's own clock.
-    /// Where there is no such clock it runs nothing.
+    /// Runs some of the plan's passes, one after the other, and says how many seconds each took by
+    /// the device's own clock. Where there is no such clock it runs nothing.
     fn clocked(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<Vec<f64>>> {
         let _ = (plan, passes);
         Ok(None)
     }
 
-    /// Writes some of the plan's passes down as it would to run them, and says how many seconds that took. Nothing runs. None where nothing is written
-    /// down, or for more passes than go together.
+    /// Writes some of the plan's passes down as it would to run them, and says how many seconds
+    /// that took. Nothing runs. None where nothing is written down, or for more passes than go
+    /// together.
     fn recorded(&mut self, plan: &Plan, passes: Range<usize>) -> Result<Option<f64>> {
         let _ = (plan, passes);
         Ok(None)

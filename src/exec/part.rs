@@ -1,4 +1,5 @@
-//! Parts of buffers, which is what is read back: a map without its margin, one of the words of each cell.
+//! Parts of buffers, which is what is read back: a map without its margin, one of the words of each
+//! cell.
 
 use std::ops::Range;
 

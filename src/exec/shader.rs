@@ -39,18 +39,25 @@ pub struct Binding {
 
 /// The whole text of a stage's shader.
 pub fn source(stage: &str, workgroup: u32) -> String {
-    format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", include_str!("../../shaders/spec.wgsl"))
+    format!(
+        "const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}",
+        include_str!("../../shaders/spec.wgsl")
+    )
 }
 
-/// The same shader for a software driver. There `params` is an element of an array, whose number the executor writes into `dispatch`: 0. What a kernel
-/// does is the same.
+/// The same shader for a software driver. There `params` is an element of an array, whose number
+/// the executor writes into `dispatch`: 0. What a kernel does is the same.
 ///
-/// Lavapipe compiles a kernel anew for the values of `params` that its branches depend on, in Mesa 22.3 for every dispatch, and keeps the memory: a tenth
-/// of a second and half a MiB for a step of droplets. It does so for what lies at places that it knows.
+/// Lavapipe compiles a kernel anew for the values of `params` that its branches depend on, in Mesa
+/// 22.3 for every dispatch, and keeps the memory: a tenth of a second and half a MiB for a step of
+/// droplets. It does so for what lies at places that it knows.
 pub fn indirect(source: &str) -> String {
     let source = source.replace("    end: u32,\n}", "    end: u32,\n    element: u32,\n}");
     let source = source.replace("params.", "params[dispatch.element].each.");
-    source.replace("params: Params;", "params: array<Element, 2>;\nstruct Element { @size(256) each: Params }")
+    source.replace(
+        "params: Params;",
+        "params: array<Element, 2>;\nstruct Element { @size(256) each: Params }",
+    )
 }
 
 /// A shader that was read and checked, once for all of its entry points.
@@ -74,10 +81,15 @@ impl Checked {
         &self.module
     }
 
-    /// The bindings of an entry point, by slot, or an error text for a shader that breaks the conventions.
+    /// The bindings of an entry point, by slot, or an error text for a shader that breaks the
+    /// conventions.
     pub fn bindings(&self, entry: &str) -> Result<Vec<Binding>, String> {
         let Self { module, info } = self;
-        let at = module.entry_points.iter().position(|e| e.name == entry).ok_or_else(|| format!("no entry point {entry}"))?;
+        let at = module
+            .entry_points
+            .iter()
+            .position(|e| e.name == entry)
+            .ok_or_else(|| format!("no entry point {entry}"))?;
         let uses = info.get_entry_point(at);
         let mut found = vec![];
         for (handle, variable) in module.global_variables.iter() {
@@ -92,14 +104,20 @@ impl Checked {
                 _ if variable.space == naga::AddressSpace::Uniform => match name {
                     "params" => (Access::Params, name),
                     "dispatch" => (Access::Dispatch, name),
-                    _ => return Err(format!("{name}: the uniform structs are called params and dispatch")),
+                    _ => {
+                        return Err(format!(
+                            "{name}: the uniform structs are called params and dispatch"
+                        ));
+                    }
                 },
                 _ => (Access::Read, name),
             };
-            let writable =
-                matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+            let writable = matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
             if writable != matches!(access, Access::Own | Access::Add) {
-                return Err(format!("{name}: the names of buffers that are written begin with own_ or add_, and no others"));
+                return Err(format!(
+                    "{name}: the names of buffers that are written begin with own_ or add_, and no \
+                     others"
+                ));
             }
             found.push(Binding { slot, access, buffer: buffer.into() });
         }

@@ -108,7 +108,8 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
                 header.nodata = Nodata::parse(&text);
                 if header.nodata.is_none() {
                     warnings.push(format!(
-                        "the file's value for missing samples is {text:?}, which is no number: none is taken as missing by it"
+                        "the file's value for missing samples is {text:?}, which is no number: \
+                         none is taken as missing by it"
                     ));
                 }
                 declared = true;
@@ -116,11 +117,15 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
             _ => break key,
         }
     };
-    let side = |name: &str, side: Option<u64>| side.ok_or_else(|| source.damaged(format!("{name} is missing in its header")));
+    let side = |name: &str, side: Option<u64>| {
+        side.ok_or_else(|| source.damaged(format!("{name} is missing in its header")))
+    };
     let (width, height) = (side("ncols", header.columns)?, side("nrows", header.rows)?);
     // A value and what parts it from the next take two bytes.
     if width.saturating_mul(height) > source.len {
-        return Err(source.damaged(format!("{} bytes cannot hold {width}x{height} values", source.len)));
+        return Err(
+            source.damaged(format!("{} bytes cannot hold {width}x{height} values", source.len))
+        );
     }
     let (width, height, cells) = source.cells(width, height)?;
     let mut data = source.room(cells)?;
@@ -131,7 +136,9 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     let is_missing = |v: f32| header.nodata.is_some_and(|none| none.is_single(v));
     let value = |v: f64| if is_missing(v as f32) { f32::NAN } else { v as f32 };
     let start = first.replacen(',', ".", 1).parse::<f64>();
-    data.push(value(start.map_err(|_| source.damaged(format!("{first:?} is neither a key of the header nor a number")))?));
+    data.push(value(start.map_err(|_| {
+        source.damaged(format!("{first:?} is neither a key of the header nor a number"))
+    })?));
     while data.len() < cells {
         data.push(value(words.number("a value")?));
     }
@@ -142,11 +149,14 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     raster.nodata = header.nodata.map(|none| none.0);
     raster.warnings = warnings;
     if let [Some(dx), Some(dy)] = header.cell {
-        let centre = |place: Option<(f64, bool)>| place.map(|(v, centre)| (v, if centre { 0.5 } else { 0.0 }));
-        let corner = centre(header.x)
-            .zip(centre(header.y))
-            .map(|((x, half_x), (y, half_y))| [x - half_x * dx, y - half_y * dy + f64::from(height) * dy]);
-        let (spacing, georef) = Geo::of_corner((dx, dy), corner).place([width, height], &mut raster.warnings);
+        let centre = |place: Option<(f64, bool)>| {
+            place.map(|(v, centre)| (v, if centre { 0.5 } else { 0.0 }))
+        };
+        let corner = centre(header.x).zip(centre(header.y)).map(|((x, half_x), (y, half_y))| {
+            [x - half_x * dx, y - half_y * dy + f64::from(height) * dy]
+        });
+        let (spacing, georef) =
+            Geo::of_corner((dx, dy), corner).place([width, height], &mut raster.warnings);
         (raster.spacing_m, raster.georef) = (spacing, georef);
     }
     Ok(raster)
@@ -155,9 +165,13 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
 /// Writes every value so that it comes back as it was.
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
     let cell = map.georef.as_ref().map_or((map.spacing_m, map.spacing_m), |g| g.cell);
-    let (west, north) = map.georef.as_ref().map_or_else(|| super::geo::local_corner(map.spacing_m), |g| (g.west, g.north));
+    let (west, north) = map
+        .georef
+        .as_ref()
+        .map_or_else(|| super::geo::local_corner(map.spacing_m), |g| (g.west, g.north));
     if let Some(name) = map.georef.as_ref().and_then(Georef::name) {
-        warnings.push(format!("an .asc file does not hold the coordinate system, {name}; a .tif does"));
+        warnings
+            .push(format!("an .asc file does not hold the coordinate system, {name}; a .tif does"));
     }
     let mut out = format!(
         "ncols {}\nnrows {}\nxllcorner {west}\nyllcorner {}\n",
@@ -176,7 +190,11 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
     for row in map.data.chunks(map.width as usize) {
         let mut between = "";
         for value in row {
-            let _ = if value.is_nan() { write!(out, "{between}{NODATA}") } else { write!(out, "{between}{value}") };
+            let _ = if value.is_nan() {
+                write!(out, "{between}{NODATA}")
+            } else {
+                write!(out, "{between}{value}")
+            };
             between = " ";
         }
         out.push('\n');

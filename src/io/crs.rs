@@ -1,13 +1,16 @@
-//! Coordinate systems without a code as well-known text (OGC 01-009, the first version, which GeoPackage asks for), from the keys of a GeoTIFF.
+//! Coordinate systems without a code as well-known text (OGC 01-009, the first version, which
+//! GeoPackage asks for), from the keys of a GeoTIFF.
 //!
 //! Nothing is guessed: a system of which a key is missing or not understood has no text.
 //!
 //! # Sources
-//! OGC 19-008r4, *OGC GeoTIFF Standard*, for keys; *GeoTIFF Projections List*, which GDAL keeps, for the names that parameters have in well-known text.
+//! OGC 19-008r4, *OGC GeoTIFF Standard*, for keys; *GeoTIFF Projections List*, which GDAL keeps,
+//! for the names that parameters have in well-known text.
 
 use geotiff_core::geokeys::{
-    GEODETIC_CITATION, GEODETIC_CRS_TYPE, GEODETIC_DATUM, GEOG_ANGULAR_UNITS, GT_CITATION, GT_MODEL_TYPE, GeoKeyDirectory,
-    GeoKeyValue, PROJ_CITATION, PROJ_COORD_TRANS, PROJ_LINEAR_UNITS, PROJECTION,
+    GEODETIC_CITATION, GEODETIC_CRS_TYPE, GEODETIC_DATUM, GEOG_ANGULAR_UNITS, GT_CITATION,
+    GT_MODEL_TYPE, GeoKeyDirectory, GeoKeyValue, PROJ_CITATION, PROJ_COORD_TRANS,
+    PROJ_LINEAR_UNITS, PROJECTION,
 };
 
 use super::geo::{self, USER};
@@ -33,10 +36,12 @@ const NORTHING: &[u16] = &[3083, 3087, 3091];
 const SCALE: &[u16] = &[3092, 3093];
 const POLE_LONGITUDE: &[u16] = &[3095, 3080, 3084, 3088];
 
-/// A datum: the codes of its geographic system and of itself, their names, and the code of its ellipsoid.
+/// A datum: the codes of its geographic system and of itself, their names, and the code of its
+/// ellipsoid.
 struct Datum(u16, u16, &'static str, &'static str, u16);
 
-/// Datums of which files may give no more than the code. Longitudes are those from Greenwich, in degrees.
+/// Datums of which files may give no more than the code. Longitudes are those from Greenwich, in
+/// degrees.
 #[rustfmt::skip]
 const DATUMS: &[Datum] = &[
     Datum(4167, 6167, "NZGD2000", "New_Zealand_Geodetic_Datum_2000", 7019),
@@ -71,7 +76,8 @@ const ELLIPSOIDS: &[(u16, &str, f64, f64)] = &[
     (7043, "WGS 72", 6_378_135.0, 298.26),
 ];
 
-/// A parameter: its name, the keys that have it, and its value where none does. Without that the projection is not known then.
+/// A parameter: its name, the keys that have it, and its value where none does. Without that the
+/// projection is not known then.
 struct Parameter(&'static str, &'static [u16], Option<f64>);
 
 const fn angle(name: &'static str, keys: &'static [u16]) -> Parameter {
@@ -88,7 +94,8 @@ const CENTRE_LONGITUDE: Parameter = angle("longitude_of_center", LONGITUDE);
 const FIRST: Parameter = angle("standard_parallel_1", &[PARALLEL_1]);
 const SECOND: Parameter = angle("standard_parallel_2", &[PARALLEL_2]);
 
-/// Projections: their code, their name, and the parameters that go before a false easting and northing.
+/// Projections: their code, their name, and the parameters that go before a false easting and
+/// northing.
 const PROJECTIONS: &[(u16, &str, &[Parameter])] = &[
     (1, "Transverse_Mercator", &[ORIGIN, MERIDIAN, SCALE_FACTOR]),
     (8, "Lambert_Conformal_Conic_2SP", &[ORIGIN, MERIDIAN, FIRST, SECOND]),
@@ -108,10 +115,14 @@ pub struct System {
     pub text: String,
 }
 
-/// The coordinate system of a place that has no code, where its text is known: one that the file has as "ESRI PE String", or else one of its keys.
+/// The coordinate system of a place that has no code, where its text is known: one that the file
+/// has as "ESRI PE String", or else one of its keys.
 pub fn system(georef: &Georef) -> Option<System> {
     let keys = geo::keys(georef.keys.as_ref().filter(|_| georef.epsg.is_none())?)?;
-    let stated = [PROJ_CITATION, GT_CITATION, GEODETIC_CITATION].into_iter().filter_map(|id| keys.get_ascii(id)).find_map(stated);
+    let stated = [PROJ_CITATION, GT_CITATION, GEODETIC_CITATION]
+        .into_iter()
+        .filter_map(|id| keys.get_ascii(id))
+        .find_map(stated);
     let text = stated.or_else(|| match keys.get_short(GT_MODEL_TYPE) {
         Some(2) => geographic(&keys),
         _ => projected(&keys),
@@ -121,9 +132,13 @@ pub fn system(georef: &Georef) -> Option<System> {
     Some(System { name, text })
 }
 
-/// The name by which GeoJSON of 2008 knows the coordinate system of a place: that of its code, or else its text, which readers based on GDAL take.
+/// The name by which GeoJSON of 2008 knows the coordinate system of a place: that of its code, or
+/// else its text, which readers based on GDAL take.
 pub(super) fn name(georef: &Georef) -> Option<String> {
-    georef.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}")).or_else(|| system(georef).map(|system| system.text))
+    georef
+        .epsg
+        .map(|code| format!("urn:ogc:def:crs:EPSG::{code}"))
+        .or_else(|| system(georef).map(|system| system.text))
 }
 
 /// The text of a system within a text of a key.
@@ -138,7 +153,8 @@ fn stated(citation: &str) -> Option<String> {
             b']' if !quoted => {
                 depth -= 1;
                 if depth == 0 {
-                    return Some(text[..=at].to_string()).filter(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')));
+                    return Some(text[..=at].to_string())
+                        .filter(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')));
                 }
             }
             _ => {}
@@ -149,7 +165,8 @@ fn stated(citation: &str) -> Option<String> {
 
 /// A text as well-known text can hold it.
 fn quoted(text: &str) -> String {
-    let plain = text.trim().chars().map(|c| if matches!(c, ' '..='~') && c != '"' { c } else { '?' });
+    let plain =
+        text.trim().chars().map(|c| if matches!(c, ' '..='~') && c != '"' { c } else { '?' });
     format!("\"{}\"", plain.collect::<String>())
 }
 
@@ -166,7 +183,10 @@ fn code(keys: &GeoKeyDirectory, id: u16) -> Option<u16> {
 /// A part of the text about datums, as GDAL writes it: `GCS Name = x|Datum = y|Primem = z|`.
 fn part<'a>(citation: &'a str, name: &str) -> Option<&'a str> {
     let parts = citation.split('|').filter_map(|part| part.split_once(" = "));
-    parts.filter(|(key, _)| key.trim() == name).map(|(_, text)| text.trim()).find(|text| !text.is_empty())
+    parts
+        .filter(|(key, _)| key.trim() == name)
+        .map(|(_, text)| text.trim())
+        .find(|text| !text.is_empty())
 }
 
 fn authority(code: u16) -> String {
@@ -178,7 +198,10 @@ fn ellipsoid(keys: &GeoKeyDirectory, citation: &str) -> Option<(String, String)>
     let known = code(keys, ELLIPSOID);
     let listed = |known: u16| ELLIPSOIDS.iter().find(|ellipsoid| ellipsoid.0 == known);
     if let Some(&(known, name, a, inverse)) = known.and_then(listed) {
-        return Some((name.into(), format!("SPHEROID[{},{a},{inverse}{}]", quoted(name), authority(known))));
+        return Some((
+            name.into(),
+            format!("SPHEROID[{},{a},{inverse}{}]", quoted(name), authority(known)),
+        ));
     }
     let a = number(keys, SEMI_MAJOR).filter(|a| *a > 0.0)?;
     let inverse = match (number(keys, INVERSE_FLATTENING), number(keys, SEMI_MINOR)) {
@@ -193,7 +216,9 @@ fn ellipsoid(keys: &GeoKeyDirectory, citation: &str) -> Option<(String, String)>
         return None;
     }
     let same = |e: &&(u16, &str, f64, f64)| a == e.2 && (inverse - e.3).abs() < 1e-9 * e.3;
-    let name = part(citation, "Ellipsoid").or(ELLIPSOIDS.iter().find(same).map(|e| e.1)).unwrap_or("unknown");
+    let name = part(citation, "Ellipsoid")
+        .or(ELLIPSOIDS.iter().find(same).map(|e| e.1))
+        .unwrap_or("unknown");
     Some((name.into(), format!("SPHEROID[{},{a},{inverse}]", quoted(name))))
 }
 
@@ -212,11 +237,14 @@ fn geographic(keys: &GeoKeyDirectory) -> Option<String> {
         None => Some(listed.1) == datum,
     });
     let longitude = number(keys, MERIDIAN_LONGITUDE).unwrap_or(0.0);
-    let named = part(citation, "GCS Name").or(Some(citation).filter(|text| !text.trim().is_empty() && !text.contains(" = ")));
+    let named = part(citation, "GCS Name")
+        .or(Some(citation).filter(|text| !text.trim().is_empty() && !text.contains(" = ")));
     let (name, datum) = match listed {
         Some(listed) => {
-            let &(known, spheroid, a, inverse) = ELLIPSOIDS.iter().find(|ellipsoid| ellipsoid.0 == listed.4)?;
-            let spheroid = format!("SPHEROID[{},{a},{inverse}{}]", quoted(spheroid), authority(known));
+            let &(known, spheroid, a, inverse) =
+                ELLIPSOIDS.iter().find(|ellipsoid| ellipsoid.0 == listed.4)?;
+            let spheroid =
+                format!("SPHEROID[{},{a},{inverse}{}]", quoted(spheroid), authority(known));
             let name = if system.is_some() { listed.2 } else { named.unwrap_or(listed.2) };
             (name, format!("DATUM[{},{spheroid}{}]", quoted(listed.3), authority(listed.1)))
         }
@@ -224,13 +252,24 @@ fn geographic(keys: &GeoKeyDirectory) -> Option<String> {
             let (ellipsoid, spheroid) = ellipsoid(keys, citation)?;
             let unknown = format!("Unknown based on {ellipsoid} ellipsoid");
             let name = named.unwrap_or("unknown");
-            // The datum of a system with a code has no name here, but readers who know the code know it.
-            let datum_name = part(citation, "Datum").unwrap_or(if system.is_some() { name } else { &unknown });
+            // The datum of a system with a code has no name here, but readers who know the code
+            // know it.
+            let datum_name =
+                part(citation, "Datum").unwrap_or(if system.is_some() { name } else { &unknown });
             let shift = match keys.get(TO_WGS84).map(|key| &key.value) {
-                Some(GeoKeyValue::Double(shift)) if system.is_none() && datum.is_none() => to_wgs84(shift)?,
+                Some(GeoKeyValue::Double(shift)) if system.is_none() && datum.is_none() => {
+                    to_wgs84(shift)?
+                }
                 _ => String::new(),
             };
-            (name, format!("DATUM[{},{spheroid}{shift}{}]", quoted(datum_name), datum.map(authority).unwrap_or_default()))
+            (
+                name,
+                format!(
+                    "DATUM[{},{spheroid}{shift}{}]",
+                    quoted(datum_name),
+                    datum.map(authority).unwrap_or_default()
+                ),
+            )
         }
     };
     let meridian = match longitude {
@@ -265,28 +304,49 @@ fn projected(keys: &GeoKeyDirectory) -> Option<String> {
     let (projection, parameters) = match code(keys, PROJECTION) {
         // Zones of UTM, in the north and in the south.
         Some(zone @ (16001..=16060 | 16101..=16160)) => {
-            let (meridian, north) = (f64::from(zone % 100) * 6.0 - 183.0, if zone > 16100 { 1e7 } else { 0.0 });
+            let (meridian, north) =
+                (f64::from(zone % 100) * 6.0 - 183.0, if zone > 16100 { 1e7 } else { 0.0 });
             let values = [0.0, meridian, 0.9996, 5e5 / metres, north / metres];
-            let names = ["latitude_of_origin", "central_meridian", "scale_factor", "false_easting", "false_northing"];
+            let names = [
+                "latitude_of_origin",
+                "central_meridian",
+                "scale_factor",
+                "false_easting",
+                "false_northing",
+            ];
             ("Transverse_Mercator", names.into_iter().zip(values).collect::<Vec<_>>())
         }
         Some(_) => return None,
         None => {
             let method = keys.get_short(PROJ_COORD_TRANS)?;
-            let (_, name, parameters) = PROJECTIONS.iter().find(|projection| projection.0 == method)?;
+            let (_, name, parameters) =
+                PROJECTIONS.iter().find(|projection| projection.0 == method)?;
             let value = |Parameter(name, ids, usual): &Parameter| {
                 let found = ids.iter().find(|id| keys.get(**id).is_some());
                 Some((*name, found.map_or(*usual, |id| number(keys, *id))?))
             };
-            (*name, parameters.iter().chain(&[FALSE_EASTING, FALSE_NORTHING]).map(value).collect::<Option<Vec<_>>>()?)
+            (
+                *name,
+                parameters
+                    .iter()
+                    .chain(&[FALSE_EASTING, FALSE_NORTHING])
+                    .map(value)
+                    .collect::<Option<Vec<_>>>()?,
+            )
         }
     };
-    let parameters: String = parameters.iter().map(|(name, value)| format!("PARAMETER[\"{name}\",{value}],")).collect();
+    let parameters: String =
+        parameters.iter().map(|(name, value)| format!("PARAMETER[\"{name}\",{value}],")).collect();
     let citation = |id| keys.get_ascii(id).filter(|text| !text.trim_matches(['|', ' ']).is_empty());
     let citation = citation(PROJ_CITATION).or(citation(GT_CITATION)).unwrap_or("unknown");
     let name = part(citation, "PCS Name").or(citation.split('|').next()).unwrap_or(citation);
-    // At a pole both axes go away from it, and texts of this version name them by where they go. Readers know them by the projection.
-    let axes = if projection == "Polar_Stereographic" { "" } else { ",AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]" };
+    // At a pole both axes go away from it, and texts of this version name them by where they go.
+    // Readers know them by the projection.
+    let axes = if projection == "Polar_Stereographic" {
+        ""
+    } else {
+        ",AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]"
+    };
     Some(format!(
         "PROJCS[{},{base},PROJECTION[\"{projection}\"],{parameters}UNIT[\"{unit}\",{metres}{}]{axes}]",
         quoted(name),

@@ -1,6 +1,7 @@
 //! Heights as colours: what web maps read from the tiles of elevation.
 
-/// How heights become the red, green and blue of a pixel. Heights are rounded before they are split, and those beyond the ends are the ends.
+/// How heights become the red, green and blue of a pixel. Heights are rounded before they are
+/// split, and those beyond the ends are the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elevation {
     /// Steps of 1/256 m from -32768 m to 32767.996 m (*Mapzen terrain tiles*, 2016).
@@ -17,7 +18,8 @@ impl Elevation {
     pub fn rgb(self, metres: f32) -> [u8; 3] {
         let (lowest, steps) = self.code();
         // The conversion stops at 0.
-        let [_, red, green, blue] = (((f64::from(metres) - lowest) * steps).round().min(LAST) as u32).to_be_bytes();
+        let [_, red, green, blue] =
+            (((f64::from(metres) - lowest) * steps).round().min(LAST) as u32).to_be_bytes();
         [red, green, blue]
     }
 

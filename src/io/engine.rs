@@ -1,15 +1,17 @@
-//! Files as game engines and modelling programs take them, and a text with the numbers to type there.
+//! Files as game engines and modelling programs take them, and a text with the numbers to type
+//! there.
 //!
 //! # Sources
-//! Epic Games, *Landscape Technical Guide*; Unity Technologies, `TerrainWizards.cs` (UnityCsReference); Terrain3D, *Importing & Exporting Data*;
-//! WorldPainter, import of height maps; Blender and SideFX manuals.
+//! Epic Games, *Landscape Technical Guide*; Unity Technologies, `TerrainWizards.cs`
+//! (UnityCsReference); Terrain3D, *Importing & Exporting Data*; WorldPainter, import of height
+//! maps; Blender and SideFX manuals.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
 
 use ::exr::prelude::{
-    AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, LayerAttributes, SmallVec, SpecificChannels, Text, Vec2,
-    WritableImage,
+    AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, LayerAttributes, SmallVec,
+    SpecificChannels, Text, Vec2, WritableImage,
 };
 use image::{GrayImage, RgbImage, RgbaImage};
 
@@ -70,8 +72,15 @@ pub type Export = (Vec<(String, Vec<u8>)>, Vec<String>);
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Unreal, Self::UnrealWp, Self::Unity, Self::Godot, Self::Blender, Self::Worldpainter, Self::Houdini];
+    pub const ALL: [Self; 7] = [
+        Self::Unreal,
+        Self::UnrealWp,
+        Self::Unity,
+        Self::Godot,
+        Self::Blender,
+        Self::Worldpainter,
+        Self::Houdini,
+    ];
 
     /// Its name in options.
     pub fn name(self) -> &'static str {
@@ -100,19 +109,29 @@ impl Engine {
         let (fits, rule, near) = match self {
             Self::Unreal => {
                 let sides = UNREAL_SIDES.map(|side| side.to_string()).join(", ");
-                (square && UNREAL_SIDES.contains(&width), format!("a square of {sides}"), nearest(&mut UNREAL_SIDES.into_iter()))
+                (
+                    square && UNREAL_SIDES.contains(&width),
+                    format!("a square of {sides}"),
+                    nearest(&mut UNREAL_SIDES.into_iter()),
+                )
             }
             Self::UnrealWp => {
                 let whole = |side: u32| side.is_multiple_of(UNREAL_TILE) && side > 0;
                 let times = (width.max(height) + UNREAL_TILE / 2) / UNREAL_TILE;
-                (whole(width) && whole(height), format!("multiples of {UNREAL_TILE}"), times.max(1) * UNREAL_TILE)
+                (
+                    whole(width) && whole(height),
+                    format!("multiples of {UNREAL_TILE}"),
+                    times.max(1) * UNREAL_TILE,
+                )
             }
             Self::Unity => {
                 let [low, high] = UNITY_SIDES.map(|side| side + 1);
                 let rule = format!("a square of a power of two and 1, {low} to {high}");
                 (square && unity().any(|side| side == width), rule, nearest(&mut unity()))
             }
-            Self::Godot => (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE),
+            Self::Godot => {
+                (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
+            }
             Self::Blender | Self::Worldpainter | Self::Houdini => return Ok(()),
         };
         if fits {
@@ -120,7 +139,8 @@ impl Engine {
         }
         let first = if square || self == Self::UnrealWp { "" } else { "crop it to a square, and " };
         Err(Error::param(format!(
-            "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, or {first}use --resample {near} of convert",
+            "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, \
+             or {first}use --resample {near} of convert",
             self.name()
         )))
     }
@@ -138,8 +158,11 @@ impl Engine {
         let land_stem = if is_named { stem.clone() } else { format!("{stem}_height") };
         let mut out = Writer { stem, files: vec![], warnings: vec![] };
         let (min, max) = map.min_max();
-        let (low, high) =
-            land.range_m.unwrap_or(if min < max { (min.into(), max.into()) } else { (min.into(), f64::from(min) + 1.0) });
+        let (low, high) = land.range_m.unwrap_or(if min < max {
+            (min.into(), max.into())
+        } else {
+            (min.into(), f64::from(min) + 1.0)
+        });
         let spacing_m = map.spacing_m;
         let [across, down] = [map.width, map.height].map(|n| f64::from(n - 1) * spacing_m);
         let mut text = format!(
@@ -162,12 +185,21 @@ impl Engine {
                 } else {
                     for row in 0..map.height / UNREAL_TILE {
                         for column in 0..map.width / UNREAL_TILE {
-                            let part = map.crop([column * UNREAL_TILE, row * UNREAL_TILE], [UNREAL_TILE; 2])?;
-                            out.sixteen(&format!("{stem}_x{column}_y{row}.r16"), &part, MapFormat::R16, (low, high))?;
+                            let part = map.crop(
+                                [column * UNREAL_TILE, row * UNREAL_TILE],
+                                [UNREAL_TILE; 2],
+                            )?;
+                            out.sixteen(
+                                &format!("{stem}_x{column}_y{row}.r16"),
+                                &part,
+                                MapFormat::R16,
+                                (low, high),
+                            )?;
                         }
                     }
                     say(format!(
-                        "Tiles of {UNREAL_TILE} x {UNREAL_TILE} vertices, which share no edge. Pick any of them; the others are found."
+                        "Tiles of {UNREAL_TILE} x {UNREAL_TILE} vertices, which share no edge. \
+                         Pick any of them; the others are found."
                     ));
                 }
                 say("Landscape mode, Manage, New, Import from File.".into());
@@ -182,18 +214,30 @@ impl Engine {
             }
             Self::Unity => {
                 let mut bytes = vec![];
-                let outside = map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
+                let outside =
+                    map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
                 for row in map.data.chunks(map.width as usize).rev() {
-                    let level = |h: &f32| ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0) as u16;
+                    let level = |h: &f32| {
+                        ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0)
+                            as u16
+                    };
                     bytes.extend(row.iter().flat_map(|h| level(h).to_le_bytes()));
                 }
                 if outside > 0 {
-                    out.warnings.push(format!("{outside} heights lie beyond {low} to {high} m and were cut off there"));
+                    out.warnings.push(format!(
+                        "{outside} heights lie beyond {low} to {high} m and were cut off there"
+                    ));
                 }
                 out.files.push((format!("{land_stem}.raw"), bytes));
-                say("Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip Vertically off.".into());
+                say("Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip \
+                     Vertically off.".into());
                 say(format!("Resolution: {}", map.width));
-                say(format!("Terrain Size: X {}, Y {}, Z {}", rounded(across), rounded(high - low), rounded(down)));
+                say(format!(
+                    "Terrain Size: X {}, Y {}, Z {}",
+                    rounded(across),
+                    rounded(high - low),
+                    rounded(down)
+                ));
                 say(format!("Position Y: {}", rounded(low)));
                 say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
                 out.splats(land, map)?;
@@ -202,7 +246,11 @@ impl Engine {
             }
             Self::Godot => {
                 out.files.push((format!("{land_stem}.exr"), rgb(map)?));
-                say("Terrain3D, Import: height file, Import Scale 1, Height Offset 0. Heights are in metres.".into());
+                say(
+                    "Terrain3D, Import: height file, Import Scale 1, Height Offset 0. Heights are \
+                     in metres."
+                        .into(),
+                );
                 say(format!("Vertex Spacing: {}", rounded(spacing_m)));
                 say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
                 out.splats(land, map)?;
@@ -210,19 +258,26 @@ impl Engine {
                 say("Normal map: OpenGL (green up).".into());
             }
             Self::Blender => {
-                out.files.push((format!("{land_stem}.exr"), encode_within(map, MapFormat::Exr, None, &[])?.bytes));
+                out.files.push((
+                    format!("{land_stem}.exr"),
+                    encode_within(map, MapFormat::Exr, None, &[])?.bytes,
+                ));
                 say(format!(
                     "Add a grid with X Subdivisions {}, Y Subdivisions {}, and scale it to",
                     map.width - 1,
                     map.height - 1
                 ));
                 say(format!("X {}, Y {} (metres).", rounded(across), rounded(down)));
-                // A grid's UVs end at the outer edges of the border's pixels, and samples are pixel centres.
+                // A grid's UVs end at the outer edges of the border's pixels, and samples are pixel
+                // centres.
                 let [x, y] = [map.width, map.height].map(|n| f64::from(n - 1) / f64::from(n));
-                say("UV Editor: select all, Pivot Point Bounding Box Center, then type, so that each vertex lies on the centre of a pixel:".into());
+                say("UV Editor: select all, Pivot Point Bounding Box Center, then type, so that \
+                     each vertex lies on the centre of a pixel:"
+                    .into());
                 say(format!("S X {x:.9} Enter, S Y {y:.9} Enter"));
                 say("Image texture: the EXR with Color Space Non-Color; Extension Extend.".into());
-                say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1.".into());
+                say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1."
+                    .into());
                 say(sea(land, |m| format!("Water at Z = {}", rounded(m))));
                 out.splats(land, map)?;
                 out.normals(map, false)?;
@@ -231,18 +286,39 @@ impl Engine {
             Self::Worldpainter => {
                 let [bottom, top] = BLOCKS;
                 // A block is as high as it is wide.
-                let blocks = Map { data: map.data.iter().map(|h| (f64::from(*h) / spacing_m) as f32).collect(), ..map.clone() };
-                let outside = blocks.data.iter().filter(|y| !(bottom..=top).contains(&f64::from(**y))).count();
+                let blocks = Map {
+                    data: map.data.iter().map(|h| (f64::from(*h) / spacing_m) as f32).collect(),
+                    ..map.clone()
+                };
+                let outside = blocks
+                    .data
+                    .iter()
+                    .filter(|y| !(bottom..=top).contains(&f64::from(**y)))
+                    .count();
                 if outside > 0 {
                     out.warnings.push(format!(
-                        "{outside} of {} cells lie beyond the blocks {bottom} to {top} and were cut off there; make the relief smaller or the spacing larger",
+                        "{outside} of {} cells lie beyond the blocks {bottom} to {top} and were \
+                         cut off there; make the relief smaller or the spacing larger",
                         blocks.data.len()
                     ));
                 }
-                let cut = Map { data: blocks.data.iter().map(|y| f64::from(*y).clamp(bottom, top) as f32).collect(), ..blocks };
-                out.sixteen(&format!("{land_stem}.png"), &cut, MapFormat::Png, (bottom, bottom + 65535.0 / 256.0))?;
+                let cut = Map {
+                    data: blocks
+                        .data
+                        .iter()
+                        .map(|y| f64::from(*y).clamp(bottom, top) as f32)
+                        .collect(),
+                    ..blocks
+                };
+                out.sixteen(
+                    &format!("{land_stem}.png"),
+                    &cut,
+                    MapFormat::Png,
+                    (bottom, bottom + 65535.0 / 256.0),
+                )?;
                 say(format!(
-                    "A pixel is a block of {} m. File, Import New World From Height Map: Lower and Upper Limit {bottom} and {},",
+                    "A pixel is a block of {} m. File, Import New World From Height Map: Lower and \
+                     Upper Limit {bottom} and {},",
                     rounded(spacing_m),
                     top + 1.0
                 ));
@@ -250,12 +326,19 @@ impl Engine {
                 say(sea(land, |m| format!("Water level: {}", (m / spacing_m).round())));
             }
             Self::Houdini => {
-                let layers: Vec<(&str, &Map)> = std::iter::once(("height", map)).chain(land.layers.iter().copied()).collect();
+                let layers: Vec<(&str, &Map)> =
+                    std::iter::once(("height", map)).chain(land.layers.iter().copied()).collect();
                 out.files.push((format!("{stem}_layers.exr"), channels(&layers)?));
                 let names: Vec<&str> = layers.iter().map(|(name, _)| *name).collect();
-                say("HeightField File: one node for each channel of the EXR, Height Scale 1.".into());
+                say("HeightField File: one node for each channel of the EXR, Height Scale 1."
+                    .into());
                 say(format!("Channels: {}", names.join(", ")));
-                say(format!("Size: {} x {}, Grid Spacing: {}", rounded(across), rounded(down), rounded(spacing_m)));
+                say(format!(
+                    "Size: {} x {}, Grid Spacing: {}",
+                    rounded(across),
+                    rounded(down),
+                    rounded(spacing_m)
+                ));
             }
         }
         out.files.push((README.into(), text.into_bytes()));
@@ -268,13 +351,18 @@ impl std::str::FromStr for Engine {
 
     fn from_str(text: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
-        found.ok_or_else(|| unknown("program", text, Self::ALL.iter().map(|engine| engine.name())).into())
+        found.ok_or_else(|| {
+            unknown("program", text, Self::ALL.iter().map(|engine| engine.name())).into()
+        })
     }
 }
 
 /// A stem that no program takes for more: digits, an x and digits would be the place of a tile.
 fn plain(stem: &str) -> String {
-    let all: Vec<char> = stem.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
+    let all: Vec<char> = stem
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' })
+        .collect();
     let digit = |i: Option<usize>| i.and_then(|i| all.get(i)).is_some_and(char::is_ascii_digit);
     let place = |i: usize| all[i] == 'x' && digit(i.checked_sub(1)) && digit(Some(i + 1));
     let plain: String = (0..all.len()).map(|i| if place(i) { '-' } else { all[i] }).collect();
@@ -294,9 +382,16 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn sixteen(&mut self, name: &str, map: &Map, format: MapFormat, range: (f64, f64)) -> Result<()> {
+    fn sixteen(
+        &mut self,
+        name: &str,
+        map: &Map,
+        format: MapFormat,
+        range: (f64, f64),
+    ) -> Result<()> {
         // What a format cannot say of a place on Earth, an engine does not want to know.
-        let encoded = encode_within(&Map { georef: None, ..map.clone() }, format, Some(range), &[])?;
+        let encoded =
+            encode_within(&Map { georef: None, ..map.clone() }, format, Some(range), &[])?;
         self.files.push((name.into(), encoded.bytes));
         self.warnings.extend(encoded.warnings);
         Ok(())
@@ -307,9 +402,12 @@ impl Writer<'_> {
         for (names, rgba) in land.textures {
             for (channel, name) in names.iter().enumerate() {
                 let grey = rgba.iter().skip(channel).step_by(4).copied().collect();
-                let picture = GrayImage::from_raw(map.width, map.height, grey).ok_or_else(|| short(name))?;
-                let plain: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-                self.files.push((format!("{}_weight_{plain}.png", self.stem), encode_picture(picture)?));
+                let picture =
+                    GrayImage::from_raw(map.width, map.height, grey).ok_or_else(|| short(name))?;
+                let plain: String =
+                    name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+                self.files
+                    .push((format!("{}_weight_{plain}.png", self.stem), encode_picture(picture)?));
             }
         }
         Ok(())
@@ -318,14 +416,17 @@ impl Writer<'_> {
     /// Textures of four biomes each.
     fn splats(&mut self, land: &Land, map: &Map) -> Result<()> {
         for (n, (_, rgba)) in land.textures.iter().enumerate() {
-            let picture = RgbaImage::from_raw(map.width, map.height, rgba.to_vec()).ok_or_else(|| short("a texture"))?;
-            self.files.push((format!("{}_splat_{}.png", self.stem, n + 1), encode_picture(picture)?));
+            let picture = RgbaImage::from_raw(map.width, map.height, rgba.to_vec())
+                .ok_or_else(|| short("a texture"))?;
+            self.files
+                .push((format!("{}_splat_{}.png", self.stem, n + 1), encode_picture(picture)?));
         }
         Ok(())
     }
 
     fn normals(&mut self, map: &Map, green_down: bool) -> Result<()> {
-        self.files.push((format!("{}_normal.png", self.stem), encode_picture(normals(map, green_down))?));
+        self.files
+            .push((format!("{}_normal.png", self.stem), encode_picture(normals(map, green_down))?));
         Ok(())
     }
 }
@@ -334,13 +435,16 @@ fn short(what: &str) -> Error {
     Error::param(format!("{what}: too few bytes for the land"))
 }
 
-/// The directions in which the land faces: red to the east, green to the north (`green_down`: to the south), blue up; −1 to 1 as 0 to 255.
+/// The directions in which the land faces: red to the east, green to the north (`green_down`: to
+/// the south), blue up; −1 to 1 as 0 to 255.
 pub fn normals(map: &Map, green_down: bool) -> RgbImage {
     let (w, h) = (map.width as usize, map.height as usize);
     let at = |x: usize, y: usize| f64::from(map.data[y * w + x]);
     RgbImage::from_fn(map.width, map.height, |x, y| {
         let (x, y) = (x as usize, y as usize);
-        let slope = |low: f64, high: f64, cells: usize| (high - low) / (cells.max(1) as f64 * map.spacing_m);
+        let slope = |low: f64, high: f64, cells: usize| {
+            (high - low) / (cells.max(1) as f64 * map.spacing_m)
+        };
         let (west, east) = (x.saturating_sub(1), (x + 1).min(w - 1));
         let (north, south) = (y.saturating_sub(1), (y + 1).min(h - 1));
         let east_up = slope(at(west, y), at(east, y), east - west);
@@ -355,8 +459,13 @@ pub fn normals(map: &Map, green_down: bool) -> RgbImage {
 fn rgb(map: &Map) -> Result<Vec<u8>> {
     let width = map.width as usize;
     let at = |Vec2(x, y): Vec2<usize>| map.data[y * width + x];
-    let channels = SpecificChannels::rgb(|position: Vec2<usize>| (at(position), at(position), at(position)));
-    let image = Image::from_encoded_channels((width, map.height as usize), Encoding::UNCOMPRESSED, channels);
+    let channels =
+        SpecificChannels::rgb(|position: Vec2<usize>| (at(position), at(position), at(position)));
+    let image = Image::from_encoded_channels(
+        (width, map.height as usize),
+        Encoding::UNCOMPRESSED,
+        channels,
+    );
     let mut out = Cursor::new(vec![]);
     image.write().non_parallel().to_buffered(&mut out).map_err(unwritten)?;
     Ok(out.into_inner())
@@ -365,10 +474,17 @@ fn rgb(map: &Map) -> Result<Vec<u8>> {
 /// Maps as named channels, 32-bit floats.
 fn channels(maps: &[(&str, &Map)]) -> Result<Vec<u8>> {
     let [(_, first), ..] = maps else { return Err(Error::param("no map to write")) };
-    let channel = |(name, map): &(&str, &Map)| AnyChannel::new(Text::from(*name), FlatSamples::F32(map.data.clone()));
+    let channel = |(name, map): &(&str, &Map)| {
+        AnyChannel::new(Text::from(*name), FlatSamples::F32(map.data.clone()))
+    };
     let list: SmallVec<[_; 4]> = maps.iter().map(channel).collect();
     let size = (first.width as usize, first.height as usize);
-    let layer = Layer::new(size, LayerAttributes::default(), Encoding::UNCOMPRESSED, AnyChannels::sort(list));
+    let layer = Layer::new(
+        size,
+        LayerAttributes::default(),
+        Encoding::UNCOMPRESSED,
+        AnyChannels::sort(list),
+    );
     let mut out = Cursor::new(vec![]);
     Image::from_layer(layer).write().non_parallel().to_buffered(&mut out).map_err(unwritten)?;
     Ok(out.into_inner())

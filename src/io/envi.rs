@@ -1,4 +1,5 @@
-//! ENVI headers: the text beside bare samples that says what they are. GDAL, and so QGIS, reads it too.
+//! ENVI headers: the text beside bare samples that says what they are. GDAL, and so QGIS, reads it
+//! too.
 //!
 //! # Source
 //! NV5 Geospatial, *ENVI Header Files*.
@@ -25,7 +26,8 @@ pub(super) struct Header {
     pub big_endian: bool,
 }
 
-/// Where the header of bare samples lies: beside them. None for other formats, which say themselves what they hold.
+/// Where the header of bare samples lies: beside them. None for other formats, which say themselves
+/// what they hold.
 pub fn header_path(path: &Path, format: MapFormat) -> Option<PathBuf> {
     data_type(format)?;
     let mut name = path.as_os_str().to_owned();
@@ -33,18 +35,21 @@ pub fn header_path(path: &Path, format: MapFormat) -> Option<PathBuf> {
     Some(name.into())
 }
 
-/// The header for a map that is written as bare samples, with the values that 0 and 65535 stand for. None for other
-/// formats.
+/// The header for a map that is written as bare samples, with the values that 0 and 65535 stand
+/// for. None for other formats.
 pub fn header(map: &Map, format: MapFormat, quantised: Option<(f64, f64)>) -> Option<String> {
     let kind = data_type(format)?;
     let Map { width, height, spacing_m, .. } = map;
     let mut text = format!(
-        "ENVI\nsamples = {width}\nlines = {height}\nbands = 1\nheader offset = 0\nfile type = ENVI Standard\ndata type = {kind}\n\
-         interleave = bsq\nbyte order = 0\nmap info = {{Arbitrary, 1, 1, 0, 0, {spacing_m}, {spacing_m}, 0, units=Meters}}\n"
+        "ENVI\nsamples = {width}\nlines = {height}\nbands = 1\nheader offset = 0\n\
+         file type = ENVI Standard\ndata type = {kind}\n\
+         interleave = bsq\nbyte order = 0\n\
+         map info = {{Arbitrary, 1, 1, 0, 0, {spacing_m}, {spacing_m}, 0, units=Meters}}\n"
     );
     if let Some((low, high)) = quantised {
         text += &format!(
-            "data gain values = {{{}}}\ndata offset values = {{{low}}}\nthalweg range = {{{low}, {high}}}\n",
+            "data gain values = {{{}}}\ndata offset values = {{{low}}}\n\
+             thalweg range = {{{low}, {high}}}\n",
             (high - low) / 65535.0
         );
     }
@@ -59,9 +64,12 @@ fn data_type(format: MapFormat) -> Option<u32> {
     }
 }
 
-/// The header beside a file of samples, if there is one: `land.r32.hdr`, or else `land.hdr`, which may be that of another file.
+/// The header beside a file of samples, if there is one: `land.r32.hdr`, or else `land.hdr`, which
+/// may be that of another file.
 pub(super) fn beside(path: &Path, format: MapFormat) -> Result<Option<Header>> {
-    let Some((own, kind)) = header_path(path, format).zip(data_type(format)) else { return Ok(None) };
+    let Some((own, kind)) = header_path(path, format).zip(data_type(format)) else {
+        return Ok(None);
+    };
     let at = |path: &Path| -> Result<Option<Result<Header, String>>> {
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_file() && meta.len() <= LONGEST => {}
@@ -87,7 +95,9 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
     };
     let number = |key: &str, usual: Option<u32>| match value(key) {
         None => usual.ok_or_else(|| format!("{key} is missing")),
-        Some(given) => given.parse::<u32>().map_err(|_| format!("{key} = {given}: expected a whole number")),
+        Some(given) => {
+            given.parse::<u32>().map_err(|_| format!("{key} = {given}: expected a whole number"))
+        }
     };
     for (key, expected) in [("bands", 1), ("header offset", 0), ("data type", kind)] {
         let given = number(key, Some(expected))?;
@@ -103,12 +113,18 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
         let inner = value(key)?.trim_start_matches('{').trim_end_matches('}');
         Some(inner.split(',').map(|word| word.trim().to_string()).collect::<Vec<_>>())
     };
-    let floats = |words: Vec<String>| words.iter().map(|word| word.parse::<f64>().ok()).collect::<Option<Vec<_>>>();
+    let floats = |words: Vec<String>| {
+        words.iter().map(|word| word.parse::<f64>().ok()).collect::<Option<Vec<_>>>()
+    };
     let exact = list("thalweg range").and_then(floats);
-    let scaled = list("data gain values").and_then(floats).zip(list("data offset values").and_then(floats));
+    let scaled =
+        list("data gain values").and_then(floats).zip(list("data offset values").and_then(floats));
     let range = match (exact.as_deref(), scaled) {
         (Some(&[low, high]), _) => Some((low, high)),
-        (_, Some((gain, offset))) => gain.first().zip(offset.first()).map(|(gain, offset)| (*offset, offset + 65535.0 * gain)),
+        (_, Some((gain, offset))) => gain
+            .first()
+            .zip(offset.first())
+            .map(|(gain, offset)| (*offset, offset + 65535.0 * gain)),
         _ => None,
     };
     let map_info = list("map info").unwrap_or_default();

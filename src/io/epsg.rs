@@ -1,4 +1,5 @@
-//! Units of coordinate systems in EPSG's register, v12.029. Made by `tests/epsg.py`; not to be edited.
+//! Units of coordinate systems in EPSG's register, v12.029. Made by `tests/epsg.py`; not to be
+//! edited.
 
 /// Units of length: code, metres, name, and the names that PROJ and ESRI have.
 pub(super) const LENGTHS: &[(u16, f64, &str, &str, &str)] = &[

@@ -6,8 +6,8 @@ use exr::block::UncompressedBlock;
 use exr::meta::BlockDescription;
 use exr::meta::header::Header;
 use exr::prelude::{
-    AnyChannel, AnyChannels, Compression, Encoding, FlatSamples, Image, SampleType, SpecificChannels, Text, Vec2, WritableImage,
-    f16,
+    AnyChannel, AnyChannels, Compression, Encoding, FlatSamples, Image, SampleType,
+    SpecificChannels, Text, Vec2, WritableImage, f16,
 };
 
 use super::{Raster, Source};
@@ -27,19 +27,24 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let Vec2(width, height) = header.layer_size;
     let (width, height, cells) = source.cells(width as u64, height as u64)?;
     let count = header.channels.list.len();
-    // A block is decompressed with all its channels. Hundreds of them would need many times the memory of the map.
+    // A block is decompressed with all its channels. Hundreds of them would need many times the
+    // memory of the map.
     let block = match header.blocks {
         BlockDescription::ScanLines => width as usize * (height as usize).min(MAX_LINES),
-        BlockDescription::Tiles(t) => t.tile_size.x().min(width as usize) * t.tile_size.y().min(height as usize),
+        BlockDescription::Tiles(t) => {
+            t.tile_size.x().min(width as usize) * t.tile_size.y().min(height as usize)
+        }
     };
-    if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16) {
+    if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16)
+    {
         return Err(Error::Limit(format!(
             "{}: its {count} channels take too much memory; save only the heights, as channel Y",
             source.path.display()
         )));
     }
     if header.channels.list.iter().any(|c| c.sampling != Vec2(1, 1)) {
-        return Err(source.error("its channels have different resolutions; save it without chroma subsampling"));
+        return Err(source
+            .error("its channels have different resolutions; save it without chroma subsampling"));
     }
     use Compression::{HTJ2K32, HTJ2K256, PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
     let why = match header.compression {
@@ -50,7 +55,9 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     if let Some(why) = why {
         let name = header.compression.to_string();
         let name = name.trim_end_matches(" compression");
-        return Err(source.error(format!("its compression, {name}, {why}; save it with ZIP, PIZ or none")));
+        return Err(
+            source.error(format!("its compression, {name}, {why}; save it with ZIP, PIZ or none"))
+        );
     }
     let kind = header.channels.list[channel].sample_type;
     let name = header.channels.list[channel].name.to_string();
@@ -60,9 +67,12 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     }
 
     let meta = reader.meta_data().clone();
-    // Zeroed memory takes no room until it is written to, so a file that lies about its size costs nothing.
+    // Zeroed memory takes no room until it is written to, so a file that lies about its size costs
+    // nothing.
     let mut data: Vec<f32> = bytemuck::allocation::try_zeroed_slice_box(cells)
-        .map_err(|()| Error::Limit(format!("{}: no memory for {cells} samples", source.path.display())))?
+        .map_err(|()| {
+            Error::Limit(format!("{}: no memory for {cells} samples", source.path.display()))
+        })?
         .into_vec();
     let mut filled = 0;
     for chunk in reader.all_chunks(false).map_err(|e| source.damaged(e))? {
@@ -70,7 +80,8 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         if chunk.layer_index != layer {
             continue;
         }
-        let block = UncompressedBlock::decompress_chunk(chunk, &meta, false).map_err(|e| source.damaged(e))?;
+        let block = UncompressedBlock::decompress_chunk(chunk, &meta, false)
+            .map_err(|e| source.damaged(e))?;
         if block.index.level != Vec2(0, 0) {
             continue;
         }
@@ -82,7 +93,8 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
             let start = y * width as usize + x;
             let inside = x + line.location.sample_count <= width as usize;
             let target = data.get_mut(start..start + line.location.sample_count).filter(|_| inside);
-            let target = target.ok_or_else(|| source.damaged("a block lies outside the picture"))?;
+            let target =
+                target.ok_or_else(|| source.damaged("a block lies outside the picture"))?;
             filled += target.len();
             match kind {
                 SampleType::F16 => convert(target, line.value, |b| f16::from_ne_bytes(b).to_f32()),
@@ -105,22 +117,26 @@ fn convert<const N: usize>(target: &mut [f32], bytes: &[u8], value: impl Fn([u8;
 fn fault(e: &exr::error::Error, source: &Source) -> Error {
     match e {
         exr::error::Error::NotSupported(what) if what.contains("deep") => source.error(DEEP),
-        exr::error::Error::NotSupported(what) => {
-            source.error(format!("this kind of EXR is not read ({what}); save it flat, with one channel Y of 32-bit floats"))
-        }
+        exr::error::Error::NotSupported(what) => source.error(format!(
+            "this kind of EXR is not read ({what}); save it flat, with one \
+             channel Y of 32-bit floats"
+        )),
         e => source.damaged(e),
     }
 }
 
-const DEEP: &str = "it has deep data, which are not read; save it flat, with one channel Y of 32-bit floats";
+const DEEP: &str =
+    "it has deep data, which are not read; save it flat, with one channel Y of 32-bit floats";
 
-/// How well a name suits heights: of a part, or of a channel, which may have the name of its layer in front.
+/// How well a name suits heights: of a part, or of a channel, which may have the name of its layer
+/// in front.
 fn suits(part: Option<&Text>, channel: &Text, only: bool) -> Option<usize> {
     let part = part.map(|name| name.to_string().to_ascii_lowercase()).unwrap_or_default();
     let channel = channel.to_string();
     let (layer, own) = channel.rsplit_once('.').unwrap_or(("", &channel));
     let rank = CHANNELS.iter().position(|name| own == *name);
-    let is_height = [&part, &layer.to_ascii_lowercase()].iter().any(|name| name.as_str() == "height");
+    let is_height =
+        [&part, &layer.to_ascii_lowercase()].iter().any(|name| name.as_str() == "height");
     match (is_height, rank) {
         // A part or a layer that says it, before channels that do, before the red of anything.
         (true, rank) if rank.is_some() || only => Some(rank.unwrap_or(CHANNELS.len())),
@@ -136,24 +152,36 @@ fn choose(headers: &[Header], source: &Source) -> Result<(usize, usize)> {
         flat().flat_map(|(layer, header)| {
             let list = &header.channels.list;
             let part = header.own_attributes.layer_name.as_ref();
-            list.iter().enumerate().map(move |(at, c)| ((layer, at), &c.name, suits(part, &c.name, list.len() == 1)))
+            list.iter()
+                .enumerate()
+                .map(move |(at, c)| ((layer, at), &c.name, suits(part, &c.name, list.len() == 1)))
         })
     };
     if flat().next().is_none() {
         return Err(source.error(DEEP));
     }
-    let listed = || channels().map(|(_, name, _)| name.to_string()).take(8).collect::<Vec<_>>().join(", ");
+    let listed =
+        || channels().map(|(_, name, _)| name.to_string()).take(8).collect::<Vec<_>>().join(", ");
     if let Some(band) = source.options.band {
         let count = channels().count();
         return (band as usize)
             .checked_sub(1)
             .and_then(|at| channels().nth(at))
             .map(|(at, ..)| at)
-            .ok_or_else(|| source.error(format!("band {band}: this EXR has {count} channels, counted from 1: {}", listed())));
+            .ok_or_else(|| {
+                source.error(format!(
+                    "band {band}: this EXR has {count} channels, counted from 1: {}",
+                    listed()
+                ))
+            });
     }
     let best = channels().filter_map(|(at, _, rank)| Some((rank?, at))).min();
-    best.map(|(_, at)| at)
-        .ok_or_else(|| source.error(format!("it has no channel Y, height or R, but {}; save the heights as channel Y", listed())))
+    best.map(|(_, at)| at).ok_or_else(|| {
+        source.error(format!(
+            "it has no channel Y, height or R, but {}; save the heights as channel Y",
+            listed()
+        ))
+    })
 }
 
 pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
@@ -161,7 +189,8 @@ pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
     let channel = SpecificChannels::build()
         .with_channel::<f32>(Text::from("Y"))
         .with_pixel_fn(|Vec2(x, y): Vec2<usize>| (map.data[y * width + x],));
-    let image = Image::from_encoded_channels((width, map.height as usize), Encoding::UNCOMPRESSED, channel);
+    let image =
+        Image::from_encoded_channels((width, map.height as usize), Encoding::UNCOMPRESSED, channel);
     let mut out = Cursor::new(Vec::new());
     image
         .write()
@@ -172,16 +201,24 @@ pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
 }
 
 /// Layers of whole numbers, each as a channel of its name.
-pub(super) fn encode_layers([width, height]: [u32; 2], names: &[String], values: &[u16]) -> Result<Vec<u8>> {
+pub(super) fn encode_layers(
+    [width, height]: [u32; 2],
+    names: &[String],
+    values: &[u16],
+) -> Result<Vec<u8>> {
     let size = Vec2(width as usize, height as usize);
     let channel = |(name, layer): (&String, &[u16])| {
         let text = Text::new_or_none(name).ok_or_else(|| {
-            Error::Limit(format!("{name:?} cannot be the name of an EXR channel, which has only Latin letters"))
+            Error::Limit(format!(
+                "{name:?} cannot be the name of an EXR channel, which has only Latin letters"
+            ))
         })?;
         Ok(AnyChannel::new(text, FlatSamples::U32(layer.iter().map(|v| (*v).into()).collect())))
     };
-    let channels = names.iter().zip(values.chunks(size.area().max(1))).map(channel).collect::<Result<_>>()?;
-    let image = Image::from_encoded_channels(size, Encoding::UNCOMPRESSED, AnyChannels::sort(channels));
+    let channels =
+        names.iter().zip(values.chunks(size.area().max(1))).map(channel).collect::<Result<_>>()?;
+    let image =
+        Image::from_encoded_channels(size, Encoding::UNCOMPRESSED, AnyChannels::sort(channels));
     let mut out = Cursor::new(Vec::new());
     let written = image.write().non_parallel().to_buffered(&mut out);
     written.map_err(|e| Error::Limit(format!("these layers cannot be written as EXR: {e}")))?;

@@ -17,7 +17,8 @@ pub struct Files {
     kept: bool,
 }
 
-/// Refuses files that exist, unless `replace` is set, and paths that cannot be replaced. Changes nothing on disk.
+/// Refuses files that exist, unless `replace` is set, and paths that cannot be replaced. Changes
+/// nothing on disk.
 ///
 /// # Errors
 /// [`Error::Output`] for the first such file, [`Error::Param`] if two paths are the same.
@@ -25,13 +26,19 @@ pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
         if !seen.insert(path) {
-            return Err(Error::param(format!("{}: two outputs cannot be the same file", path.display())));
+            return Err(Error::param(format!(
+                "{}: two outputs cannot be the same file",
+                path.display()
+            )));
         }
         let meta = match path.symlink_metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
             Err(e) if e.kind() == ErrorKind::NotADirectory => {
                 let what = "lies in what is a file; give a folder";
-                return Err(Error::output(path, std::io::Error::new(ErrorKind::NotADirectory, what)));
+                return Err(Error::output(
+                    path,
+                    std::io::Error::new(ErrorKind::NotADirectory, what),
+                ));
             }
             meta => meta.map_err(|e| Error::output(path, e))?,
         };
@@ -40,10 +47,16 @@ pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
             return refused(ErrorKind::IsADirectory, "is a folder; give the path of a file");
         }
         if !replace {
-            return refused(ErrorKind::AlreadyExists, "already exists; replace it with --force, or give another path");
+            return refused(
+                ErrorKind::AlreadyExists,
+                "already exists; replace it with --force, or give another path",
+            );
         }
         if meta.is_file() && meta.permissions().readonly() {
-            return refused(ErrorKind::PermissionDenied, "is read-only; remove it or give another path");
+            return refused(
+                ErrorKind::PermissionDenied,
+                "is read-only; remove it or give another path",
+            );
         }
     }
     Ok(())
@@ -58,9 +71,10 @@ impl Files {
         let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
         self.folders.splice(0..0, folder.ancestors().take_while(missing).map(PathBuf::from));
         std::fs::create_dir_all(folder).map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists => {
-                Error::output(folder, std::io::Error::new(ErrorKind::NotADirectory, "is a file; give a folder"))
-            }
+            ErrorKind::AlreadyExists => Error::output(
+                folder,
+                std::io::Error::new(ErrorKind::NotADirectory, "is a file; give a folder"),
+            ),
             _ => Error::output(folder, e),
         })
     }
@@ -71,16 +85,22 @@ impl Files {
     /// [`Error::Output`] with the system's reason.
     pub fn probe(&self, folder: &Path) -> Result<()> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        // Without a name where the system has such files, so that a process that is killed here leaves nothing.
+        // Without a name where the system has such files, so that a process that is killed here
+        // leaves nothing.
         tempfile::tempfile_in(folder).map(drop).map_err(|e| {
             let e = reason(e, folder);
-            Error::output(folder, std::io::Error::new(e.kind(), format!("files cannot be written here: {e}")))
+            Error::output(
+                folder,
+                std::io::Error::new(e.kind(), format!("files cannot be written here: {e}")),
+            )
         })
     }
 
-    /// Writes a file. The path then holds all of `bytes`, or after an error what was there before; the folder must exist.
+    /// Writes a file. The path then holds all of `bytes`, or after an error what was there before;
+    /// the folder must exist.
     ///
-    /// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that is not a regular file.
+    /// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that
+    /// is not a regular file.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -94,8 +114,12 @@ impl Files {
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
-    pub fn write_many<P: AsRef<Path> + Sync>(&mut self, files: &[(P, Vec<u8>)]) -> Result<Vec<Stored>> {
-        let results: Vec<Result<Stored>> = files.par_iter().map(|(path, bytes)| write_bytes(path.as_ref(), bytes)).collect();
+    pub fn write_many<P: AsRef<Path> + Sync>(
+        &mut self,
+        files: &[(P, Vec<u8>)],
+    ) -> Result<Vec<Stored>> {
+        let results: Vec<Result<Stored>> =
+            files.par_iter().map(|(path, bytes)| write_bytes(path.as_ref(), bytes)).collect();
         self.written.extend(results.iter().flatten().map(|stored| stored.path.clone()));
         results.into_iter().collect()
     }
@@ -130,14 +154,15 @@ impl Files {
         Ok(stored)
     }
 
-    /// Removes files of an earlier run that this one has neither written nor read, and returns their paths. A folder that this
-    /// leaves empty is removed too.
+    /// Removes files of an earlier run that this one has neither written nor read, and returns
+    /// their paths. A folder that this leaves empty is removed too.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn clear(&self, old: Vec<PathBuf>, read: &[PathBuf]) -> Result<Vec<PathBuf>> {
         // Canonical paths, since two names may be one file.
-        let needed: HashSet<PathBuf> = self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
+        let needed: HashSet<PathBuf> =
+            self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
         let mut removed = vec![];
         for path in old {
             let there = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());

@@ -37,7 +37,8 @@ impl FilmFormat {
             "apng" | "png" => Ok(Self::Apng),
             "gif" => Ok(Self::Gif),
             _ => {
-                let allowed = "an animation is a PNG or a GIF; give it a name that ends in .apng, .png or .gif";
+                let allowed = "an animation is a PNG or a GIF; give it a name that ends in .apng, \
+                               .png or .gif";
                 Err(Error::param(format!("{}: {allowed}", path.display())))
             }
         }
@@ -74,7 +75,8 @@ pub struct Animation {
     size: (u32, u32),
     frames: u32,
     written: u32,
-    /// Seconds that each picture is shown, as a fraction, and how many times as long the last one is.
+    /// Seconds that each picture is shown, as a fraction, and how many times as long the last one
+    /// is.
     delay: (u16, u16),
     last: u16,
 }
@@ -86,11 +88,12 @@ impl Animation {
     const LAST: u16 = 40;
 
     /// Begins an animation of `frames` pictures of one size as a file. Its name decides the
-    /// [format](FilmFormat::from_path). Until it is [finished](Animation::finish), the path keeps what was there before.
+    /// [format](FilmFormat::from_path). Until it is [finished](Animation::finish), the path keeps
+    /// what was there before.
     ///
     /// # Errors
-    /// [`Error::Param`] for a name of no format, [`Error::Output`] if no file can be written there, [`Error::Limit`] for a
-    /// size that the format cannot hold.
+    /// [`Error::Param`] for a name of no format, [`Error::Output`] if no file can be written there,
+    /// [`Error::Limit`] for a size that the format cannot hold.
     pub fn create(path: &Path, size: (u32, u32), frames: u32) -> Result<Self> {
         Self::begin(Part::File(Box::new(Pieces::create(path)?)), size, frames)
     }
@@ -103,7 +106,8 @@ impl Animation {
         Self::timed(part, size, frames, Self::DELAY, Self::LAST)
     }
 
-    /// Begins an animation that ends where it begins: all pictures are shown for the same time, seconds as a fraction.
+    /// Begins an animation that ends where it begins: all pictures are shown for the same time,
+    /// seconds as a fraction.
     ///
     /// # Errors
     /// As [`Animation::create`].
@@ -111,7 +115,13 @@ impl Animation {
         Self::timed(Part::File(Box::new(Pieces::create(path)?)), size, frames, delay, 1)
     }
 
-    fn timed(part: Part, size: (u32, u32), frames: u32, delay: (u16, u16), last: u16) -> Result<Self> {
+    fn timed(
+        part: Part,
+        size: (u32, u32),
+        frames: u32,
+        delay: (u16, u16),
+        last: u16,
+    ) -> Result<Self> {
         let path = part.path().to_path_buf();
         let format = FilmFormat::from_path(&path)?;
         let part = Shared(Rc::new(RefCell::new(part)));
@@ -123,7 +133,9 @@ impl Animation {
             FilmFormat::Gif => {
                 let side = |pixels: u32| {
                     let given = format!("{} has {} x {} pixels", path.display(), size.0, size.1);
-                    u16::try_from(pixels).map_err(|_| Error::Limit(format!("{given}; a GIF has at most {} a side", u16::MAX)))
+                    u16::try_from(pixels).map_err(|_| {
+                        Error::Limit(format!("{given}; a GIF has at most {} a side", u16::MAX))
+                    })
                 };
                 let (width, height) = (side(size.0)?, side(size.1)?);
                 let begin = || {
@@ -140,7 +152,8 @@ impl Animation {
     /// Adds the next picture.
     ///
     /// # Errors
-    /// [`Error::Param`] for a picture of another size or one too many, [`Error::Output`] if it cannot be written.
+    /// [`Error::Param`] for a picture of another size or one too many, [`Error::Output`] if it
+    /// cannot be written.
     pub fn add(&mut self, picture: &RgbImage) -> Result<()> {
         let (width, height) = picture.dimensions();
         if (width, height) != self.size || self.written == self.frames {
@@ -164,7 +177,8 @@ impl Animation {
             }
             Encoder::Gif(encoder) => {
                 // The sides were held against this type when the animation began.
-                let mut frame = gif::Frame::from_rgb_speed(width as u16, height as u16, picture, 10);
+                let mut frame =
+                    gif::Frame::from_rgb_speed(width as u16, height as u16, picture, 10);
                 // Browsers show a picture of less than two hundredths for ten.
                 let hundredths = 100 * u32::from(numerator) / u32::from(denominator.max(1));
                 frame.delay = hundredths.clamp(2, u16::MAX.into()) as u16;
@@ -180,7 +194,9 @@ impl Animation {
     pub fn into_part(self) -> Result<Part> {
         let Self { part, encoder, frames, written, .. } = self;
         if written != frames {
-            return Err(Error::param(format!("the animation has {written} of its {frames} pictures")));
+            return Err(Error::param(format!(
+                "the animation has {written} of its {frames} pictures"
+            )));
         }
         let path = part.0.borrow().path().to_path_buf();
         match encoder {
@@ -188,7 +204,8 @@ impl Animation {
             Encoder::Gif(encoder) => drop(encoder.into_inner().map_err(|e| gif_failed(&path, e))?),
         }
         // The encoder has dropped its handle.
-        let lost = || Error::output(&path, std::io::Error::other("the encoder still holds the file"));
+        let lost =
+            || Error::output(&path, std::io::Error::other("the encoder still holds the file"));
         Ok(Rc::into_inner(part.0).ok_or_else(lost)?.into_inner())
     }
 

@@ -1,8 +1,9 @@
 //! The tags of GeoTIFF: where a raster lies and how large its cells are.
 
 use geotiff_core::geokeys::{
-    GEOG_ANGULAR_UNITS, GEOGRAPHIC_TYPE, GT_MODEL_TYPE, GT_RASTER_TYPE, GeoKeyDirectory, PROJ_LINEAR_UNITS, PROJECTED_CS_TYPE,
-    VERTICAL_CITATION, VERTICAL_CS_TYPE, VERTICAL_DATUM, VERTICAL_UNITS,
+    GEOG_ANGULAR_UNITS, GEOGRAPHIC_TYPE, GT_MODEL_TYPE, GT_RASTER_TYPE, GeoKeyDirectory,
+    PROJ_LINEAR_UNITS, PROJECTED_CS_TYPE, VERTICAL_CITATION, VERTICAL_CS_TYPE, VERTICAL_DATUM,
+    VERTICAL_UNITS,
 };
 use tiff_reader::ifd::Ifd;
 
@@ -14,7 +15,8 @@ use crate::params::rounded;
 /// Metres in a degree of latitude, and of longitude at the equator.
 const DEGREE_M: f64 = 111_320.0;
 
-/// The key of half the greatest width of an ellipsoid, in metres, and that of the Earth: others of the Earth differ by less than a thousandth.
+/// The key of half the greatest width of an ellipsoid, in metres, and that of the Earth: others of
+/// the Earth differ by less than a thousandth.
 const SEMI_MAJOR_AXIS: u16 = 2057;
 const EARTH_M: f64 = 6_378_137.0;
 
@@ -38,7 +40,8 @@ const LINEAR_UNIT_SIZE: u16 = 3077;
 /// Stands for "defined by the user" among codes. 0 stands for "undefined".
 pub(super) const USER: u16 = 32767;
 
-/// So much of a cell may a rotation move the farthest sample: it is what is left of a program's sums.
+/// So much of a cell may a rotation move the farthest sample: it is what is left of a program's
+/// sums.
 const ROTATION_MAX: f64 = 1e-3;
 
 /// The content of the tags.
@@ -77,10 +80,13 @@ pub(super) struct Geo {
     faults: Vec<String>,
 }
 
-/// Reads the tags of a picture, for a band from 0. What cannot be read of them is a warning: the samples do not need it.
+/// Reads the tags of a picture, for a band from 0. What cannot be read of them is a warning: the
+/// samples do not need it.
 pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
     let mut geo = Geo::default();
-    let mut bad = |tag: u16, what: &str| geo.faults.push(format!("tag {tag} of the file has no {what} and is ignored"));
+    let mut bad = |tag: u16, what: &str| {
+        geo.faults.push(format!("tag {tag} of the file has no {what} and is ignored"))
+    };
     let mut floats = |tag| {
         let tag_of = ifd.tag(tag)?;
         let found = tag_of.value.as_f64_vec();
@@ -89,7 +95,8 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         }
         found
     };
-    let (scale, tiepoint, matrix, numbers) = (floats(SCALE), floats(TIEPOINT), floats(TRANSFORMATION), floats(NUMBERS));
+    let (scale, tiepoint, matrix, numbers) =
+        (floats(SCALE), floats(TIEPOINT), floats(TRANSFORMATION), floats(NUMBERS));
     let directory = ifd.tag(DIRECTORY).and_then(|tag| {
         let found = tag.value.as_u16_slice();
         if found.is_none() {
@@ -109,14 +116,18 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         geo.nodata = Nodata::parse(nodata);
         if geo.nodata.is_none() {
             geo.faults.push(format!(
-                "the file's value for missing samples is {nodata:?}, which is no number: none is taken as missing by it"
+                "the file's value for missing samples is {nodata:?}, which is no number: none is \
+                 taken as missing by it"
             ));
         }
     }
     geo.is_geo = scale.is_some() || directory.is_some_and(|keys| !keys.is_empty());
     if let Some(&[x, y, ..]) = scale.as_deref() {
         if y < 0.0 {
-            geo.faults.push(format!("the file says that a cell is {y} high, and it is read as {}, as GDAL does", -y));
+            geo.faults.push(format!(
+                "the file says that a cell is {y} high, and it is read as {}, as GDAL does",
+                -y
+            ));
         }
         geo.scale = Some((x, y.abs()));
     }
@@ -124,7 +135,8 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         geo.tiepoint = Some([column, row, east, north]);
     }
     // The identity says nothing, and libraries write it for rasters without a place.
-    let placed = matrix.as_deref().filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
+    let placed =
+        matrix.as_deref().filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
     if let Some(&[a, b, _, east, d, e, _, north, ..]) = placed {
         let moved = f64::from(ifd.width()) * d.abs() + f64::from(ifd.height()) * b.abs();
         geo.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
@@ -145,12 +157,15 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         Some(model) => model == 2,
         None => key(PROJECTED_CS_TYPE).is_none() && key(GEOGRAPHIC_TYPE).is_some(),
     };
-    geo.has_crs = [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE].into_iter().any(|k| key(k).is_some());
-    geo.epsg = code(if geo.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
+    geo.has_crs =
+        [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE].into_iter().any(|k| key(k).is_some());
+    geo.epsg =
+        code(if geo.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
     let radius = keys.as_ref().and_then(|keys| keys.get_double(SEMI_MAJOR_AXIS)?.first().copied());
     geo.radius_m = radius.filter(|radius| radius.is_finite() && *radius > 0.0);
     let vertical = [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS];
-    let is_vertical = keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
+    let is_vertical =
+        keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
     if let Some(keys) = &keys {
         geo.read_units(keys);
     }
@@ -158,13 +173,16 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
     if let Some(metadata) = metadata
         && let Err(what) = geo.read_metadata(metadata.trim_end_matches('\0'), band)
     {
-        geo.faults
-            .push(format!("the metadata of GDAL cannot be read, and what it says of scale, offset and unit is ignored: {what}"));
+        geo.faults.push(format!(
+            "the metadata of GDAL cannot be read, and what it says of scale, offset \
+             and unit is ignored: {what}"
+        ));
     }
     geo
 }
 
-/// The band of a mask's file, from 0, that goes with a band from 1 of the file beside it; none where that band has no mask.
+/// The band of a mask's file, from 0, that goes with a band from 1 of the file beside it; none
+/// where that band has no mask.
 pub(super) fn mask_band(ifd: &Ifd, band: usize) -> Option<usize> {
     /// One mask for all bands.
     const PER_DATASET: u32 = 2;
@@ -197,13 +215,20 @@ impl Geo {
 
     /// Cells in degrees of WGS 84, and the outer north-west corner.
     pub fn of_degrees(cell: (f64, f64), corner: [f64; 2]) -> Self {
-        Self { geographic: true, has_crs: true, epsg: Some(4326), ..Self::of_corner(cell, Some(corner)) }
+        Self {
+            geographic: true,
+            has_crs: true,
+            epsg: Some(4326),
+            ..Self::of_corner(cell, Some(corner))
+        }
     }
 
     /// The units that keys have, and where they are silent those of the systems' codes.
     fn read_units(&mut self, keys: &GeoKeyDirectory) {
         let code = |id| keys.get_short(id).filter(|code| *code != 0);
-        let size = |id| keys.get_double(id)?.first().copied().filter(|size| size.is_finite() && *size > 0.0);
+        let size = |id| {
+            keys.get_double(id)?.first().copied().filter(|size| size.is_finite() && *size > 0.0)
+        };
         let linear = match code(PROJ_LINEAR_UNITS) {
             Some(USER) => size(LINEAR_UNIT_SIZE).map(Unit::of_metres),
             Some(unit) => units::length(unit),
@@ -211,7 +236,11 @@ impl Geo {
         };
         if linear.is_none() {
             let unit = code(PROJ_LINEAR_UNITS).unwrap_or_default();
-            self.faults.push(format!("the file measures in unit {unit}, which is taken as metres; set the metres of a cell with --spacing, or in a recipe with spacing_m"));
+            self.faults.push(format!(
+                "the file measures in unit {unit}, which is taken as metres; \
+                 set the metres of a cell with --spacing, or in a recipe with \
+                 spacing_m"
+            ));
         }
         self.linear = linear.filter(|unit| !unit.is_metre());
         let degrees = match code(GEOG_ANGULAR_UNITS) {
@@ -221,7 +250,8 @@ impl Geo {
         };
         self.degrees = degrees.filter(|degrees| *degrees != 1.0);
         // A vertical system, or else the code of a compound one.
-        let system = code(VERTICAL_CS_TYPE).filter(|code| *code != USER).map(u32::from).or(self.epsg);
+        let system =
+            code(VERTICAL_CS_TYPE).filter(|code| *code != USER).map(u32::from).or(self.epsg);
         self.depth = system.is_some_and(units::is_depth);
         let heights = match code(VERTICAL_UNITS) {
             Some(unit) => units::length(unit),
@@ -243,7 +273,12 @@ impl Geo {
             if item.attribute("sample").and_then(|n| n.parse().ok()) != Some(band) {
                 continue;
             }
-            let number = || text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or(format!("{text:?} is no number"));
+            let number = || {
+                text.parse::<f64>()
+                    .ok()
+                    .filter(|v| v.is_finite())
+                    .ok_or(format!("{text:?} is no number"))
+            };
             match item.attribute("role") {
                 Some("scale") => slope[0] = number()?,
                 Some("offset") => slope[1] = number()?,
@@ -273,25 +308,41 @@ impl Geo {
     /// What was done to the samples, and what could not be: warnings.
     pub fn applied(&self) -> impl Iterator<Item = String> {
         let [scale, offset] = self.slope.unwrap_or([1.0, 0.0]).map(rounded);
-        let sloped = self
-            .slope
-            .map(|_| format!("the file says that a value is its sample times {scale} plus {offset}, and so it was read"));
+        let sloped = self.slope.map(|_| {
+            format!(
+                "the file says that a value is its sample times {scale} plus \
+                 {offset}, and so it was read"
+            )
+        });
         let unit = self.unit.as_ref().map(|Unit { name, metres, .. }| {
             let vertical = self.vertical_code().map_or(String::new(), |code| {
-                format!("; the vertical coordinate system, EPSG:{code}, is left out of files that are written")
+                format!(
+                    "; the vertical coordinate system, EPSG:{code}, is left out of files that \
+                     are written"
+                )
             });
-            format!("the unit of heights is the {name}, {} m, and they were made metres{vertical}", rounded(*metres))
+            format!(
+                "the unit of heights is the {name}, {} m, and they were made metres{vertical}",
+                rounded(*metres)
+            )
         });
-        let unknown = self.unknown_unit.as_ref().map(|name| format!("heights are in {name}, which is taken as metres"));
-        let depth = self
-            .depth
-            .then(|| "the vertical coordinate system counts downwards, and values are read as heights all the same".into());
+        let unknown = self
+            .unknown_unit
+            .as_ref()
+            .map(|name| format!("heights are in {name}, which is taken as metres"));
+        let depth = self.depth.then(|| {
+            "the vertical coordinate system counts downwards, and values are read as \
+             heights all the same"
+                .into()
+        });
         self.faults.iter().cloned().chain([sloped, unit, unknown, depth].into_iter().flatten())
     }
 
     /// The code of the vertical coordinate system.
     fn vertical_code(&self) -> Option<u16> {
-        keys(self.keys.as_ref()?)?.get_short(VERTICAL_CS_TYPE).filter(|code| !matches!(code, 0 | 32767))
+        keys(self.keys.as_ref()?)?
+            .get_short(VERTICAL_CS_TYPE)
+            .filter(|code| !matches!(code, 0 | 32767))
     }
 
     /// The keys for files that are written, whose heights are in metres.
@@ -301,79 +352,126 @@ impl Geo {
             return Some(raw.clone());
         }
         let mut keys = keys(raw)?;
-        [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS].into_iter().for_each(|id| keys.remove(id));
+        [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS]
+            .into_iter()
+            .for_each(|id| keys.remove(id));
         let (directory, numbers, text) = keys.serialize().ok()?;
         self.epsg.is_none().then_some(GeoKeys { directory, numbers, text })
     }
 
-    /// Whether columns go to the west, and whether rows go to the north: so the samples have to be turned.
+    /// Whether columns go to the west, and whether rows go to the north: so the samples have to be
+    /// turned.
     pub fn turned(&self) -> [bool; 2] {
         let (x, y) = self.scale.filter(|_| !self.rotated).unwrap_or((1.0, 1.0));
         [x < 0.0, y < 0.0]
     }
 
-    /// Metres between samples and the place on Earth of a map of `width` x `height` samples that is turned upright, where the tags have them. Assumptions go to `warnings`.
-    pub fn place(&self, [width, height]: [u32; 2], warnings: &mut Vec<String>) -> (Option<f64>, Option<Georef>) {
+    /// Metres between samples and the place on Earth of a map of `width` x `height` samples that is
+    /// turned upright, where the tags have them. Assumptions go to `warnings`.
+    pub fn place(
+        &self,
+        [width, height]: [u32; 2],
+        warnings: &mut Vec<String>,
+    ) -> (Option<f64>, Option<Georef>) {
         let Some((x, y)) = self.scale else { return (None, None) };
         if !(x.is_finite() && y.is_finite() && x != 0.0 && y != 0.0) {
-            warnings.push(format!("the file says that a cell measures {x} by {y}, which is ignored"));
+            warnings
+                .push(format!("the file says that a cell measures {x} by {y}, which is ignored"));
             return (None, None);
         }
         if self.rotated {
-            warnings.push("the raster is rotated on Earth: its place is dropped, and its rows are read in their order".into());
+            warnings.push(
+                "the raster is rotated on Earth: its place is dropped, and its rows are \
+                 read in their order"
+                    .into(),
+            );
         }
-        let georef =
-            self.tiepoint.filter(|t| !self.rotated && t.iter().all(|v| v.is_finite())).map(|[column, row, east, north]| {
+        let georef = self
+            .tiepoint
+            .filter(|t| !self.rotated && t.iter().all(|v| v.is_finite()))
+            .map(|[column, row, east, north]| {
                 // A point is the centre of its cell.
                 let half = if self.point { 0.5 } else { 0.0 };
                 let (first, top) = (east - (column + half) * x, north + (row + half) * y);
                 // Of a raster that is turned, the first sample lies at the other end.
-                let (west, north) = (first + (f64::from(width) * x).min(0.0), top - (f64::from(height) * y).min(0.0));
-                Georef { epsg: self.epsg, west, north, cell: (x.abs(), y.abs()), keys: self.keys_in_metres() }
+                let (west, north) = (
+                    first + (f64::from(width) * x).min(0.0),
+                    top - (f64::from(height) * y).min(0.0),
+                );
+                Georef {
+                    epsg: self.epsg,
+                    west,
+                    north,
+                    cell: (x.abs(), y.abs()),
+                    keys: self.keys_in_metres(),
+                }
             });
-        // A map without a place is written with its first sample at 0, 0, so that is not taken for a place.
+        // A map without a place is written with its first sample at 0, 0, so that is not taken for
+        // a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);
         let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
         let may_be_degrees = |g: &&Georef| {
             let south = g.north - g.cell.1 * f64::from(height);
-            !self.has_crs && g.cell.1 <= DEGREES_MAX && g.west.abs() <= 360.0 && g.north <= 90.0 && south >= -90.0 && !local(g)
+            !self.has_crs
+                && g.cell.1 <= DEGREES_MAX
+                && g.west.abs() <= 360.0
+                && g.north <= 90.0
+                && south >= -90.0
+                && !local(g)
         };
         if georef.as_ref().filter(may_be_degrees).is_some() {
             let cell = rounded(y.abs());
             warnings.push(format!(
-                "the file names no coordinate system, and its cells of {cell} are taken as {cell} m; its corner may be a longitude and a latitude: if its \
-                 cells are degrees, say so in a GeoTIFF (gdal_translate -a_srs EPSG:4326), or give metres with --spacing, in a recipe with spacing_m"
+                "the file names no coordinate system, and its cells of {cell} are taken as {cell} \
+                 m; its corner may be a longitude and a latitude: if its \
+                 cells are degrees, say so in a GeoTIFF (gdal_translate -a_srs EPSG:4326), or give \
+                 metres with --spacing, in a recipe with spacing_m"
             ));
         }
         let georef = georef.filter(|g| !local(g));
         (Some(spacing), georef)
     }
 
-    fn spacing(&self, (x, y): (f64, f64), georef: Option<&Georef>, height: u32, warnings: &mut Vec<String>) -> f64 {
+    fn spacing(
+        &self,
+        (x, y): (f64, f64),
+        georef: Option<&Georef>,
+        height: u32,
+        warnings: &mut Vec<String>,
+    ) -> f64 {
         if self.geographic {
             let degrees = self.degrees.unwrap_or(1.0);
-            let middle = georef.map_or(0.0, |g| (g.north - y * f64::from(height) / 2.0) * degrees).clamp(-89.0, 89.0);
+            let middle = georef
+                .map_or(0.0, |g| (g.north - y * f64::from(height) / 2.0) * degrees)
+                .clamp(-89.0, 89.0);
             let (x, y) = (x * degrees, y * degrees);
             // Other bodies are spheres, as their maps have them.
             let other = self.radius_m.filter(|radius| (radius - EARTH_M).abs() > 1e-3 * EARTH_M);
             let degree_m = other.map_or(DEGREE_M, f64::to_radians);
             let (east, north) = (x * degree_m * middle.to_radians().cos(), y * degree_m);
-            // Rounded to a micrometre: the last bits of a cosine differ between systems, and terrain must not.
+            // Rounded to a micrometre: the last bits of a cosine differ between systems, and
+            // terrain must not.
             let mean = ((east + north) / 2.0 * 1e6).round() / 1e6;
             warnings.push(format!(
-                "cells are in degrees: at latitude {middle:.2} they measure {east:.2} m (east-west) by {north:.2} m \
-                 (north-south), and {mean:.2} m is used for both; maps of slope, aspect and curvature, the ways of water, areas and lengths of rivers \
-                 take each row's own, but erosion and other stages do not: for these reproject the file to metres (gdalwarp -t_srs EPSG:CODE), or set \
+                "cells are in degrees: at latitude {middle:.2} they measure {east:.2} m \
+                 (east-west) by {north:.2} m \
+                 (north-south), and {mean:.2} m is used for both; maps of slope, aspect and \
+                 curvature, the ways of water, areas and lengths of rivers \
+                 take each row's own, but erosion and other stages do not: for these reproject the \
+                 file to metres (gdalwarp -t_srs EPSG:CODE), or set \
                  --spacing (in a recipe, spacing_m)"
             ));
             return mean;
         }
         let unit = self.linear.as_ref().map_or(1.0, |unit| unit.metres);
-        let mercator = georef.filter(|g| g.is_web_mercator()).map(|g| mercator_scale(g.north - y * f64::from(height) / 2.0));
+        let mercator = georef
+            .filter(|g| g.is_web_mercator())
+            .map(|g| mercator_scale(g.north - y * f64::from(height) / 2.0));
         let (x, y) = (x * unit / mercator.unwrap_or(1.0), y * unit / mercator.unwrap_or(1.0));
         if let Some(scale) = mercator.filter(|scale| *scale > 1.001) {
             warnings.push(format!(
-                "Web Mercator shows the ground {scale:.3} times too large here: cells measure {} m on it; reproject the file for exact erosion (gdalwarp \
+                "Web Mercator shows the ground {scale:.3} times too large here: cells measure {} m \
+                 on it; reproject the file for exact erosion (gdalwarp \
                  -t_srs EPSG:CODE)",
                 rounded(f64::midpoint(x, y))
             ));
@@ -383,7 +481,10 @@ impl Geo {
         }
         let mean = f64::midpoint(x, y);
         let (x, y, used) = (rounded(x), rounded(y), rounded(mean));
-        warnings.push(format!("cells are not square: {x} m by {y} m, and {used} m is used for both; resample for exact slopes"));
+        warnings.push(format!(
+            "cells are not square: {x} m by {y} m, and {used} m is used for \
+             both; resample for exact slopes"
+        ));
         mean
     }
 }
@@ -393,12 +494,14 @@ pub(crate) fn local_corner(spacing_m: f64) -> (f64, f64) {
     (-0.5 * spacing_m, 0.5 * spacing_m)
 }
 
-/// Whether a coordinate system is in degrees: by the register, or where that does not have its code by the size of a cell.
+/// Whether a coordinate system is in degrees: by the register, or where that does not have its code
+/// by the size of a cell.
 pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool {
     units::is_globe(code.into()) || georef.is_in_degrees(spacing_m)
 }
 
-/// A text of XML in which an ampersand may stand for itself, as GDAL reads it, and without characters that XML cannot have.
+/// A text of XML in which an ampersand may stand for itself, as GDAL reads it, and without
+/// characters that XML cannot have.
 fn with_entities(xml: &str) -> String {
     let mut mended = String::with_capacity(xml.len());
     let mut rest = xml;
@@ -408,7 +511,8 @@ fn with_entities(xml: &str) -> String {
         // The longest is `&#x10FFFF;`.
         let end = after.bytes().take(12).position(|byte| byte == b';');
         let name = end.map_or("", |end| &after[1..end]);
-        let is_entity = matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
+        let is_entity =
+            matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || name.starts_with('#');
         mended.push_str(if is_entity { "&" } else { "&amp;" });
         rest = &after[1..];
     }

@@ -1,4 +1,5 @@
-//! SRTM tiles: 16-bit signed metres, big-endian, row by row from the north, and the place in the file's name: `N47E008.hgt`.
+//! SRTM tiles: 16-bit signed metres, big-endian, row by row from the north, and the place in the
+//! file's name: `N47E008.hgt`.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -10,10 +11,11 @@ use crate::Result;
 use crate::map::Map;
 
 pub(super) fn read<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
-    let mut raster = raw::read(reader, source, None, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
-        VOID => f32::NAN,
-        metres => f32::from(metres),
-    })?;
+    let mut raster =
+        raw::read(reader, source, None, |bytes: [u8; 2]| match i16::from_be_bytes(bytes) {
+            VOID => f32::NAN,
+            metres => f32::from(metres),
+        })?;
     let (width, height) = (raster.width, raster.height);
     raster.nodata = Some(f64::from(VOID));
     if let Some([south, west]) = corner(source.path).filter(|_| width > 1 && height > 1) {
@@ -40,8 +42,12 @@ fn corner(path: &Path) -> Option<[f64; 2]> {
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
     let outside = map.data.iter().filter(|v| v.round().abs() > 32767.0).count();
     if outside > 0 {
-        warnings.push(format!("{outside} values lie beyond -32767 to 32767 m, which an .hgt file holds, and were cut off there"));
+        warnings.push(format!(
+            "{outside} values lie beyond -32767 to 32767 m, which an .hgt file \
+             holds, and were cut off there"
+        ));
     }
-    let metres = |v: &f32| if v.is_nan() { VOID } else { v.round().clamp(-32767.0, 32767.0) as i16 };
+    let metres =
+        |v: &f32| if v.is_nan() { VOID } else { v.round().clamp(-32767.0, 32767.0) as i16 };
     map.data.iter().flat_map(|v| metres(v).to_be_bytes()).collect()
 }

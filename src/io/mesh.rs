@@ -1,8 +1,8 @@
 //! Land as triangles: glTF (`.glb`), Wavefront (`.obj`) and STL for printers.
 //!
 //! # Sources
-//! Khronos Group, *glTF 2.0 Specification*; M. Garland and P. Heckbert, *Fast Polygonal Approximation of Terrains and Height Fields*, 1995
-//! (by the crate `delatin`).
+//! Khronos Group, *glTF 2.0 Specification*; M. Garland and P. Heckbert, *Fast Polygonal
+//! Approximation of Terrains and Height Fields*, 1995 (by the crate `delatin`).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,7 +25,8 @@ pub enum MeshFormat {
 }
 
 impl MeshFormat {
-    /// The format that the file name's extension stands for, if it is one of a mesh: `glb`, `obj` or `stl`, in any case.
+    /// The format that the file name's extension stands for, if it is one of a mesh: `glb`, `obj`
+    /// or `stl`, in any case.
     pub fn from_path(path: &Path) -> Option<Self> {
         match super::extension(path)?.as_str() {
             "glb" => Some(Self::Glb),
@@ -54,20 +55,25 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// The triangles of a map: two for each cell, or with `max_error_m` as few as keep within so many metres of every sample.
+    /// The triangles of a map: two for each cell, or with `max_error_m` as few as keep within so
+    /// many metres of every sample.
     ///
     /// # Errors
-    /// [`Error::Param`] for a map of one row or column and for an error that is not a positive number; [`Error::Limit`] for too many vertices.
+    /// [`Error::Param`] for a map of one row or column and for an error that is not a positive
+    /// number; [`Error::Limit`] for too many vertices.
     pub fn of(map: &Map, max_error_m: Option<f64>) -> Result<Self> {
         let (width, height) = (map.width, map.height);
         if width < 2 || height < 2 {
-            return Err(Error::param(format!("{width}x{height} samples have no triangles; a mesh needs 2 rows and 2 columns")));
+            return Err(Error::param(format!(
+                "{width}x{height} samples have no triangles; a mesh needs 2 rows and 2 columns"
+            )));
         }
         let at = |[x, y]: [u32; 2]| map.data[y as usize * width as usize + x as usize];
         let place = |i: u32| [i % width, i / width];
         let (places, triangles): (Vec<[u32; 2]>, Vec<[u32; 3]>) = match max_error_m {
             None => {
-                let cells = (0..height - 1).flat_map(|y| (0..width - 1).map(move |x| y * width + x));
+                let cells =
+                    (0..height - 1).flat_map(|y| (0..width - 1).map(move |x| y * width + x));
                 let two = |i: u32| [[i, i + width, i + 1], [i + 1, i + width, i + width + 1]];
                 admit(map.data.len())?;
                 ((0..width * height).map(place).collect(), cells.flat_map(two).collect())
@@ -76,19 +82,28 @@ impl Mesh {
                 let heights: Vec<f64> = map.data.iter().map(|h| f64::from(*h)).collect();
                 let size = (width as usize, height as usize);
                 let made = delatin::triangulate(&heights, size, delatin::Error(error));
-                let (points, triangles) = made.map_err(|e| Error::Limit(format!("no triangles could be made: {e}")))?;
-                let places: Vec<[u32; 2]> = points.iter().map(|&(x, y)| [x as u32, y as u32]).collect();
+                let (points, triangles) =
+                    made.map_err(|e| Error::Limit(format!("no triangles could be made: {e}")))?;
+                let places: Vec<[u32; 2]> =
+                    points.iter().map(|&(x, y)| [x as u32, y as u32]).collect();
                 admit(places.len())?;
                 let upward = |(a, b, c): (usize, usize, usize)| {
                     let [p, q, r] = [a, b, c].map(|i| places[i].map(i64::from));
-                    // Rows grow to the south, so counter-clockwise from above is clockwise on the map.
+                    // Rows grow to the south, so counter-clockwise from above is clockwise on the
+                    // map.
                     let area = (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]);
-                    if area < 0 { [a as u32, b as u32, c as u32] } else { [a as u32, c as u32, b as u32] }
+                    if area < 0 {
+                        [a as u32, b as u32, c as u32]
+                    } else {
+                        [a as u32, c as u32, b as u32]
+                    }
                 };
                 let triangles = triangles.into_iter().map(upward).collect();
                 (places, triangles)
             }
-            Some(error) => return Err(Error::param(format!("an error of {error}: allowed metres over 0"))),
+            Some(error) => {
+                return Err(Error::param(format!("an error of {error}: allowed metres over 0")));
+            }
         };
         let vertices = places.into_iter().map(|place| (place, at(place))).collect();
         Ok(Self { vertices, triangles, width, height, spacing_m: map.spacing_m })
@@ -114,7 +129,11 @@ impl Mesh {
     /// Metres to the east, up and to the south from the north-west corner at height 0.
     fn position(&self, i: usize) -> Vec3 {
         let ([x, y], height) = self.vertices[i];
-        Vec3::new((f64::from(x) * self.spacing_m) as f32, height, (f64::from(y) * self.spacing_m) as f32)
+        Vec3::new(
+            (f64::from(x) * self.spacing_m) as f32,
+            height,
+            (f64::from(y) * self.spacing_m) as f32,
+        )
     }
 
     /// The mean direction in which the triangles at each vertex face, by their areas.
@@ -131,16 +150,26 @@ impl Mesh {
     fn glb(&self, name: &str) -> Result<Vec<u8>> {
         let [vertices, triangles] = self.counts();
         let positions: Vec<Vec3> = (0..vertices).map(|i| self.position(i)).collect();
-        let [low, high] = positions.iter().fold([positions[0]; 2], |[low, high], p| [low.min(*p), high.max(*p)]);
+        let [low, high] =
+            positions.iter().fold([positions[0]; 2], |[low, high], p| [low.min(*p), high.max(*p)]);
         let mut binary: Vec<u8> = vec![];
         let mut put = |words: &mut dyn Iterator<Item = [u8; 4]>| {
             let start = binary.len();
             words.for_each(|word| binary.extend(word));
             (start, binary.len() - start)
         };
-        let floats = |all: &[Vec3]| all.iter().flat_map(|v| v.to_array()).map(f32::to_le_bytes).collect::<Vec<_>>().into_iter();
+        let floats = |all: &[Vec3]| {
+            all.iter()
+                .flat_map(|v| v.to_array())
+                .map(f32::to_le_bytes)
+                .collect::<Vec<_>>()
+                .into_iter()
+        };
         let part = |n: u32, all: u32| (f64::from(n) / f64::from(all - 1)) as f32;
-        let corners = self.vertices.iter().flat_map(|([x, y], _)| [part(*x, self.width), part(*y, self.height)]);
+        let corners = self
+            .vertices
+            .iter()
+            .flat_map(|([x, y], _)| [part(*x, self.width), part(*y, self.height)]);
         let views = [
             put(&mut floats(&positions)),
             put(&mut floats(&self.normals())),
@@ -173,10 +202,15 @@ impl Mesh {
         .into_bytes();
         text.resize(text.len().next_multiple_of(4), b' ');
         let length = 12 + 8 + text.len() + 8 + binary.len();
-        let too_long =
-            |_| Error::Limit(format!("a .glb has at most 4 GiB, and this mesh needs {length} bytes; allow a larger error"));
+        let too_long = |_| {
+            Error::Limit(format!(
+                "a .glb has at most 4 GiB, and this mesh needs {length} bytes; allow a larger error"
+            ))
+        };
         let words = [length, text.len(), binary.len()].map(u32::try_from);
-        let [Ok(length), Ok(text_length), Ok(binary_length)] = words else { return Err(too_long(())) };
+        let [Ok(length), Ok(text_length), Ok(binary_length)] = words else {
+            return Err(too_long(()));
+        };
         let mut out = b"glTF".to_vec();
         out.extend([2, length, text_length].map(u32::to_le_bytes).as_flattened());
         out.extend(b"JSON");
@@ -203,7 +237,8 @@ impl Mesh {
     /// Printers have z up, and need a body that is closed.
     fn stl(&self) -> Vec<u8> {
         let lowest = self.vertices.iter().map(|(_, height)| *height).fold(f32::INFINITY, f32::min);
-        let base = lowest - BASE * f64::from(self.width.max(self.height) - 1) as f32 * self.spacing_m as f32;
+        let base = lowest
+            - BASE * f64::from(self.width.max(self.height) - 1) as f32 * self.spacing_m as f32;
         let top = |i: u32| {
             let p = self.position(i as usize);
             Vec3::new(p.x, -p.z, p.y)
@@ -216,8 +251,10 @@ impl Mesh {
             faces.push([bottom(a), bottom(c), bottom(b)]);
             edges.extend([(a, b), (b, c), (c, a)]);
         }
-        // Walls stand where an edge has no triangle on its other side. In order, since a set has none.
-        let mut rim: Vec<(u32, u32)> = edges.iter().filter(|(a, b)| !edges.contains(&(*b, *a))).copied().collect();
+        // Walls stand where an edge has no triangle on its other side. In order, since a set has
+        // none.
+        let mut rim: Vec<(u32, u32)> =
+            edges.iter().filter(|(a, b)| !edges.contains(&(*b, *a))).copied().collect();
         rim.sort_unstable();
         for (a, b) in rim {
             faces.push([top(b), top(a), bottom(a)]);
@@ -228,7 +265,12 @@ impl Mesh {
         out.extend((faces.len() as u32).to_le_bytes());
         for [a, b, c] in faces {
             let normal = (b - a).cross(c - a).try_normalize().unwrap_or(Vec3::Z);
-            out.extend([normal, a, b, c].map(|v| v.to_array().map(f32::to_le_bytes)).as_flattened().as_flattened());
+            out.extend(
+                [normal, a, b, c]
+                    .map(|v| v.to_array().map(f32::to_le_bytes))
+                    .as_flattened()
+                    .as_flattened(),
+            );
             out.extend([0, 0]);
         }
         out
@@ -240,6 +282,7 @@ fn admit(vertices: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::Limit(format!(
-        "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with --max-error, or crop the map"
+        "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with --max-error, \
+         or crop the map"
     )))
 }

@@ -1,8 +1,9 @@
 //! Maps and pictures in files: PNG, TIFF, OpenEXR, NumPy and raw samples.
 //!
-//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is allocated, every value of a
-//! map is finite, and a damaged file is an [`Error::Input`]. Writing is atomic: a path holds either the old file or the
-//! complete new one. The same map gives the same bytes.
+//! Reading trusts nothing: sizes are checked against [`ReadOptions::max_cells`] before memory is
+//! allocated, every value of a map is finite, and a damaged file is an [`Error::Input`]. Writing is
+//! atomic: a path holds either the old file or the complete new one. The same map gives the same
+//! bytes.
 
 mod asc;
 mod cog;
@@ -53,8 +54,8 @@ pub use envi::{header, header_path};
 pub use files::{Files, refuse};
 pub use film::{Animation, FilmFormat};
 pub use write::{
-    Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers, encode_numbers, encode_picture,
-    encode_within,
+    Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers,
+    encode_numbers, encode_picture, encode_within,
 };
 pub(crate) use write::{pending_of, pending_stem};
 pub use zarr::{Level as ZarrLevel, Zarr};
@@ -81,14 +82,15 @@ pub enum MapFormat {
 }
 
 impl MapFormat {
-    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`, `r16`, `raw`, `r32`, `asc` or
-    /// `hgt`, in any case.
+    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`,
+    /// `r16`, `raw`, `r32`, `asc` or `hgt`, in any case.
     ///
     /// # Errors
     /// [`Error::Param`] for any other extension, or none.
     pub fn from_path(path: &Path) -> Result<Self> {
         let extension = extension(path);
-        Self::from_extension(extension.as_deref()).ok_or_else(|| Error::param(unknown(path, extension, KNOWN)))
+        Self::from_extension(extension.as_deref())
+            .ok_or_else(|| Error::param(unknown(path, extension, KNOWN)))
     }
 
     fn from_extension(extension: Option<&str>) -> Option<Self> {
@@ -143,7 +145,8 @@ fn extension(path: &Path) -> Option<String> {
 
 /// What to say of a path whose extension stands for no format.
 fn unknown(path: &Path, extension: Option<String>, known: &str) -> String {
-    let given = extension.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
+    let given = extension
+        .map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
     format!("{}: {given}; use {known}", path.display())
 }
 
@@ -197,27 +200,29 @@ impl Format {
 /// How to read what a file does not say itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
-    /// Metres between samples, over 0. It takes precedence over what the file says. Where both are missing, 1 m is assumed
-    /// with a warning.
+    /// Metres between samples, over 0. It takes precedence over what the file says. Where both are
+    /// missing, 1 m is assumed with a warning.
     pub spacing_m: Option<f64>,
-    /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose integers have no unit.
-    /// Without it, 0 to a fifth of the longer side (at least 1 m) is assumed with a warning.
+    /// Metres that the lowest and the highest integer stand for, lowest first, for formats whose
+    /// integers have no unit. Without it, 0 to a fifth of the longer side (at least 1 m) is assumed
+    /// with a warning.
     pub range_m: Option<(f64, f64)>,
     /// What the samples are.
     pub samples: Samples,
     /// Width and height of a raw file that is not square, in samples.
     pub size: Option<(u32, u32)>,
-    /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a GeoTIFF). Without it, such
-    /// samples are an error.
+    /// Height in metres for samples without a value (NaN, infinite, or the nodata value of a
+    /// GeoTIFF). Without it, such samples are an error.
     pub nodata_fill: Option<f32>,
-    /// Whether samples without a value are no error: [`Reading::missing`] has them. They are filled with [`ReadOptions::nodata_fill`], or with the lowest
-    /// value that is there.
+    /// Whether samples without a value are no error: [`Reading::missing`] has them. They are filled
+    /// with [`ReadOptions::nodata_fill`], or with the lowest value that is there.
     pub keep_missing: bool,
-    /// The band of a TIFF or the channel of an OpenEXR that holds the heights, counted from 1. Without it a TIFF must have one that is not
-    /// transparency, and the channel of an OpenEXR follows from its name.
+    /// The band of a TIFF or the channel of an OpenEXR that holds the heights, counted from 1.
+    /// Without it a TIFF must have one that is not transparency, and the channel of an OpenEXR
+    /// follows from its name.
     pub band: Option<u32>,
-    /// The most samples accepted. A larger file is refused before memory is allocated for it. The default is 2^30: 4 GiB for
-    /// the map, and up to as much again while it is read.
+    /// The most samples accepted. A larger file is refused before memory is allocated for it. The
+    /// default is 2^30: 4 GiB for the map, and up to as much again while it is read.
     pub max_cells: u64,
 }
 
@@ -241,12 +246,16 @@ impl ReadOptions {
         if let Some(s) = self.spacing_m
             && !(s.is_finite() && s > 0.0)
         {
-            return Err(Error::param(format!("spacing is {s}; it must be a finite number of metres over 0")));
+            return Err(Error::param(format!(
+                "spacing is {s}; it must be a finite number of metres over 0"
+            )));
         }
         if let Some((lo, hi)) = self.range_m
             && !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite())
         {
-            return Err(Error::param(format!("range is {lo} to {hi}; both ends must be finite metres, the lower one first")));
+            return Err(Error::param(format!(
+                "range is {lo} to {hi}; both ends must be finite metres, the lower one first"
+            )));
         }
         if let Some((w, h)) = self.size
             && (w == 0 || h == 0)
@@ -256,7 +265,9 @@ impl ReadOptions {
         if let Some(fill) = self.nodata_fill
             && !fill.is_finite()
         {
-            return Err(Error::param(format!("the height for cells without a value is {fill}; it must be finite")));
+            return Err(Error::param(format!(
+                "the height for cells without a value is {fill}; it must be finite"
+            )));
         }
         Ok(())
     }
@@ -273,14 +284,16 @@ pub struct Reading {
     pub missing: Vec<usize>,
 }
 
-/// Reads a map from a file in the format that its extension stands for: one of [`MapFormat`], or for a mask also `bmp`, `jpg`,
-/// `jpeg` or `webp`, whose colours are read as grey.
+/// Reads a map from a file in the format that its extension stands for: one of [`MapFormat`], or
+/// for a mask also `bmp`, `jpg`, `jpeg` or `webp`, whose colours are read as grey.
 ///
-/// A mask is a file whose [`ReadOptions::samples`] are shares or numbers. Numbers are not read from lossy formats.
+/// A mask is a file whose [`ReadOptions::samples`] are shares or numbers. Numbers are not read from
+/// lossy formats.
 ///
 /// # Errors
-/// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file that is missing, damaged
-/// or of a kind that is not read, [`Error::Limit`] for one with more than [`ReadOptions::max_cells`] samples.
+/// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file
+/// that is missing, damaged or of a kind that is not read, [`Error::Limit`] for one with more than
+/// [`ReadOptions::max_cells`] samples.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
     options.check()?;
     let format = match Format::from_path(path, options.samples) {
@@ -289,13 +302,18 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
     };
     let (meta, format) = (regular(path)?, format?);
     let file = File::open(path).map_err(|e| Error::input(path, unreadable(&e)))?;
-    read_source(BufReader::with_capacity(1 << 16, file), &Source { path, len: meta.len(), bytes: Bytes::File, options }, format)
+    read_source(
+        BufReader::with_capacity(1 << 16, file),
+        &Source { path, len: meta.len(), bytes: Bytes::File, options },
+        format,
+    )
 }
 
 /// The bytes of a file, for [`decode`].
 ///
 /// # Errors
-/// [`Error::Input`] for what is no regular file, [`Error::Limit`] for more than there is memory for.
+/// [`Error::Input`] for what is no regular file, [`Error::Limit`] for more than there is memory
+/// for.
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
     memory::admit(path.display(), regular(path)?.len().saturating_mul(2))?;
     std::fs::read(path).map_err(|e| Error::input(path, unreadable(&e)))
@@ -315,7 +333,12 @@ fn regular(path: &Path) -> Result<std::fs::Metadata> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<Reading> {
+pub fn decode(
+    name: &Path,
+    bytes: &[u8],
+    format: MapFormat,
+    options: &ReadOptions,
+) -> Result<Reading> {
     options.check()?;
     read_source(
         Cursor::new(bytes),
@@ -328,7 +351,12 @@ pub fn decode(name: &Path, bytes: &[u8], format: MapFormat, options: &ReadOption
 ///
 /// # Errors
 /// As [`read`].
-pub fn decode_mask(name: &Path, bytes: &[u8], format: ImageFormat, options: &ReadOptions) -> Result<Reading> {
+pub fn decode_mask(
+    name: &Path,
+    bytes: &[u8],
+    format: ImageFormat,
+    options: &ReadOptions,
+) -> Result<Reading> {
     options.check()?;
     read_source(
         Cursor::new(bytes),
@@ -375,10 +403,16 @@ impl Source<'_> {
     fn cells(&self, width: u64, height: u64) -> Result<(u32, u32, usize)> {
         let max = self.options.max_cells;
         if width == 0 || height == 0 {
-            return Err(self.error(format!("the size is {width}x{height}; both sides must be 1 or more")));
+            return Err(
+                self.error(format!("the size is {width}x{height}; both sides must be 1 or more"))
+            );
         }
         let cells = width.checked_mul(height).filter(|&n| n <= max);
-        match (cells.and_then(|n| usize::try_from(n).ok()), u32::try_from(width), u32::try_from(height)) {
+        match (
+            cells.and_then(|n| usize::try_from(n).ok()),
+            u32::try_from(width),
+            u32::try_from(height),
+        ) {
             (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
             _ => Err(Error::Limit(format!(
                 "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
@@ -400,12 +434,15 @@ impl Source<'_> {
         // The values, and the words that they become.
         memory::admit(self.path.display(), (n as u64).saturating_mul(2 * size_of::<T>() as u64))?;
         let mut v = Vec::new();
-        v.try_reserve_exact(n).map_err(|_| Error::Limit(format!("{}: no memory for {n} samples", self.path.display())))?;
+        v.try_reserve_exact(n).map_err(|_| {
+            Error::Limit(format!("{}: no memory for {n} samples", self.path.display()))
+        })?;
         Ok(v)
     }
 }
 
-/// What a format's reader returns: values before units are applied. NaN stands for a sample without a value.
+/// What a format's reader returns: values before units are applied. NaN stands for a sample without
+/// a value.
 struct Raster {
     width: u32,
     height: u32,
@@ -414,7 +451,8 @@ struct Raster {
     full_scale: Option<f64>,
     /// What 0 and that integer stand for, where the file says so.
     range: Option<(f64, f64)>,
-    /// The highest value of unsigned integers that are metres, unless [`ReadOptions::range_m`] gives them a range.
+    /// The highest value of unsigned integers that are metres, unless [`ReadOptions::range_m`]
+    /// gives them a range.
     may_scale: Option<f64>,
     spacing_m: Option<f64>,
     georef: Option<Georef>,
@@ -448,7 +486,11 @@ impl Raster {
     /// Leaves out the values that a mask beside the file does.
     fn mask(&mut self, source: &Source) -> Result<()> {
         if let Some(missing) = tiff::mask_beside(source, (self.width, self.height))? {
-            self.data.iter_mut().zip(missing).filter(|(_, missing)| *missing).for_each(|(value, _)| *value = f32::NAN);
+            self.data
+                .iter_mut()
+                .zip(missing)
+                .filter(|(_, missing)| *missing)
+                .for_each(|(value, _)| *value = f32::NAN);
         }
         Ok(())
     }
@@ -470,7 +512,11 @@ impl Raster {
     }
 }
 
-fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format) -> Result<Reading> {
+fn read_source<R: BufRead + Seek>(
+    mut reader: R,
+    source: &Source,
+    format: Format,
+) -> Result<Reading> {
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
@@ -487,9 +533,13 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
     if let Some(band) = source.options.band.filter(|band| *band != 1 && !format.has_bands()) {
-        return Err(source.error(format!("band {band}: a .{} file has one, counted from 1", format.extension())));
+        return Err(source.error(format!(
+            "band {band}: a .{} file has one, counted from 1",
+            format.extension()
+        )));
     }
-    // A panic in another crate's decoder is a fault of the file that caused it, and must not end the program.
+    // A panic in another crate's decoder is a fault of the file that caused it, and must not end
+    // the program.
     let mut raster = catch_unwind(AssertUnwindSafe(|| match format {
         Format::Map(MapFormat::Png) => png::read(reader, source),
         Format::Map(MapFormat::Tiff) => tiff::read(source),
@@ -514,12 +564,18 @@ fn read_source<R: BufRead + Seek>(mut reader: R, source: &Source, format: Format
 fn kind_of(head: &[u8]) -> Option<(&'static str, Option<Format>)> {
     Some(match head {
         [0x89, b'P', b'N', b'G', ..] => ("a PNG", Some(Format::Map(MapFormat::Png))),
-        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => ("a TIFF", Some(Format::Map(MapFormat::Tiff))),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => {
+            ("a TIFF", Some(Format::Map(MapFormat::Tiff)))
+        }
         [0x76, 0x2f, 0x31, 0x01, ..] => ("an OpenEXR", Some(Format::Map(MapFormat::Exr))),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ("a NumPy array", Some(Format::Map(MapFormat::Npy))),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
+            ("a NumPy array", Some(Format::Map(MapFormat::Npy)))
+        }
         [0xff, 0xd8, 0xff, ..] => ("a JPEG", Some(Format::Mask(ImageFormat::Jpeg))),
         [b'B', b'M', ..] => ("a BMP", Some(Format::Mask(ImageFormat::Bmp))),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("a WebP", Some(Format::Mask(ImageFormat::WebP))),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
+            ("a WebP", Some(Format::Mask(ImageFormat::WebP)))
+        }
         [b'G', b'I', b'F', b'8', ..] => ("a GIF", None),
         [b'P', b'K', 3, 4, ..] => ("a ZIP archive", None),
         [0x1f, 0x8b, 8, ..] => ("a gzip archive", None),
@@ -538,15 +594,22 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
         // A text has no signature.
         None if format == Format::Map(MapFormat::Asc) => Ok(()),
         Some((name, Some(Format::Mask(_)))) if heights => Err(source.error(format!(
-            "by its content this is {name} file, which is not read as heights; convert it to 16-bit PNG, TIFF, EXR or NPY"
+            "by its content this is {name} file, which is not read as heights; convert it to \
+             16-bit PNG, TIFF, EXR or NPY"
         ))),
         Some((_, Some(found))) if found == format => Ok(()),
-        Some((name, Some(found))) => Err(source
-            .error(format!("by its content this is {name} file; name it .{0}, or say so with --from {0}", found.extension()))),
-        Some((name, None)) => Err(source
-            .error(format!("by its content this is {name} file, which is not read; convert it to 16-bit PNG, TIFF, EXR or NPY"))),
+        Some((name, Some(found))) => Err(source.error(format!(
+            "by its content this is {name} file; name it .{0}, or say so with \
+             --from {0}",
+            found.extension()
+        ))),
+        Some((name, None)) => Err(source.error(format!(
+            "by its content this is {name} file, which is not read; convert it to \
+             16-bit PNG, TIFF, EXR or NPY"
+        ))),
         None => Err(source.error(format!(
-            "the first bytes are not those of a .{} file; give a PNG, TIFF, EXR or NPY, or name raw samples .r16 or .r32",
+            "the first bytes are not those of a .{} file; give a PNG, TIFF, EXR or NPY, or name \
+             raw samples .r16 or .r32",
             format.extension()
         ))),
     }
@@ -555,36 +618,56 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 /// Applies units, then fills or refuses samples without a value.
 fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     let Raster {
-        width, height, mut data, full_scale, range, may_scale, spacing_m, georef, nodata, few_bits, mut warnings, ..
+        width,
+        height,
+        mut data,
+        full_scale,
+        range,
+        may_scale,
+        spacing_m,
+        georef,
+        nodata,
+        few_bits,
+        mut warnings,
+        ..
     } = raster;
     let options = source.options;
     if let Some((w, h)) = options.size
         && (w, h) != (width, height)
     {
-        return Err(source.error(format!("the file holds {width}x{height} samples, but the size given is {w}x{h}")));
+        return Err(source.error(format!(
+            "the file holds {width}x{height} samples, but the size given is {w}x{h}"
+        )));
     }
     let file_spacing_m = spacing_m;
     let spacing_m = match (options.spacing_m, spacing_m) {
         (Some(s), _) | (None, Some(s)) => s,
         (None, None) if options.samples != Samples::Heights => 1.0,
         (None, None) => {
-            warnings.push("the file does not say how far apart its samples are: 1 m is assumed; set it with --spacing, or in a recipe with spacing_m".into());
+            warnings.push(
+                "the file does not say how far apart its samples are: 1 m is assumed; \
+                 set it with --spacing, or in a recipe with spacing_m"
+                    .into(),
+            );
             1.0
         }
     };
     if !(spacing_m.is_finite() && spacing_m > 0.0) {
         return Err(source.error(format!(
-            "the file says that samples are {spacing_m} m apart; correct it with --spacing, or in a recipe with spacing_m"
+            "the file says that samples are {spacing_m} m apart; correct it with --spacing, or in \
+             a recipe with spacing_m"
         )));
     }
 
     let georef = georef.filter(|g| {
         // Cells in degrees have no metres of their own.
         let metres = spacing_m <= 1000.0 * g.cell.1 && g.cell.1 >= 1e-3;
-        let kept = file_spacing_m.is_none_or(|own| !metres || (own - spacing_m).abs() <= 1e-6 * own);
+        let kept =
+            file_spacing_m.is_none_or(|own| !metres || (own - spacing_m).abs() <= 1e-6 * own);
         if !kept {
             warnings.push(format!(
-                "cells measure {} m on Earth and {spacing_m} m are asked for: the place on Earth is left out",
+                "cells measure {} m on Earth and {spacing_m} m are asked for: the place on Earth \
+                 is left out",
                 g.cell.1
             ));
         }
@@ -593,7 +676,8 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
 
     if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
         warnings.push(format!(
-            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a 16-bit or float file avoids them",
+            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a \
+             16-bit or float file avoids them",
             1u32 << bits
         ));
     }
@@ -609,7 +693,8 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         given.unwrap_or_else(|| {
             let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
             warnings.push(format!(
-                "the file does not say what its integers mean: 0 to {} m is assumed; set it with --range, or in a recipe with range_m",
+                "the file does not say what its integers mean: 0 to {} m is assumed; set it with \
+                 --range, or in a recipe with range_m",
                 (hi * 1000.0).round() / 1000.0
             ));
             (0.0, hi)
@@ -626,7 +711,9 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
                 range_m = Some((lo, hi));
             }
             _ => warnings.push(
-                "the range is ignored: it is for integers and for values from 0 to 1, and the file's values, some of which lie beyond, are metres".into(),
+                "the range is ignored: it is for integers and for values from 0 to 1, and the \
+                 file's values, some of which lie beyond, are metres"
+                    .into(),
             ),
         }
     }
@@ -640,16 +727,24 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             Some(n) => format!("NaN, infinite or the file's nodata value {n}"),
             None => "NaN or infinite".into(),
         };
-        let lowest = data.iter().copied().filter(|v| v.is_finite()).reduce(f32::min).filter(|_| options.keep_missing);
+        let lowest = data
+            .iter()
+            .copied()
+            .filter(|v| v.is_finite())
+            .reduce(f32::min)
+            .filter(|_| options.keep_missing);
         let Some(fill) = options.nodata_fill.or(lowest) else {
             return Err(source.error(format!(
-                "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} (from 0); \
-                 fill them first, or give a value for them (--nodata of the commands, nodata_m of a recipe)",
+                "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} \
+                 (from 0); \
+                 fill them first, or give a value for them (--nodata of the commands, nodata_m of \
+                 a recipe)",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));
         };
-        let samples = if count == 1 { "sample without a height" } else { "samples without a height" };
+        let samples =
+            if count == 1 { "sample without a height" } else { "samples without a height" };
         warnings.push(match (options.keep_missing, count) {
             (true, 1) => format!("{count} {samples} lies outside the land ({what})"),
             (true, _) => format!("{count} {samples} lie outside the land ({what})"),
@@ -659,6 +754,11 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
-    debug_assert_eq!(data.len() as u64, u64::from(width) * u64::from(height), "{}", source.path.display());
+    debug_assert_eq!(
+        data.len() as u64,
+        u64::from(width) * u64::from(height),
+        "{}",
+        source.path.display()
+    );
     Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings, missing })
 }

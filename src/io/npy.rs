@@ -18,28 +18,38 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     let kind = match header.dtype() {
         DType::Plain(t) => t,
         DType::Array(..) | DType::Record(_) => {
-            return Err(source.error("this array has records, not numbers; save one field of it as float32"));
+            return Err(source
+                .error("this array has records, not numbers; save one field of it as float32"));
         }
     };
     let (char, size) = (kind.type_char(), kind.size_field() as usize);
     if header.uses_pickled_array() {
-        return Err(source.error("this array holds Python objects, which are never loaded; save it as float32"));
+        return Err(source
+            .error("this array holds Python objects, which are never loaded; save it as float32"));
     }
     let value = decoder(char, size).ok_or_else(|| {
-        source.error(format!("numbers of type {kind} are not read; save the array as float32 (numpy: a.astype('f4'))"))
+        source.error(format!(
+            "numbers of type {kind} are not read; save the array as float32 (numpy: a.astype('f4'))"
+        ))
     })?;
     let &[rows, cols] = header.shape() else {
-        return Err(source.error(format!("this array has {} dimensions; a map has 2, rows and columns", header.shape().len())));
+        return Err(source.error(format!(
+            "this array has {} dimensions; a map has 2, rows and columns",
+            header.shape().len()
+        )));
     };
     let (width, height, cells) = source.cells(cols, rows)?;
     let (present, needed) = (source.len.saturating_sub(header_len), cells as u64 * size as u64);
     if present < needed {
-        return Err(source.damaged(format!("{rows}x{cols} numbers of {size} bytes take {needed} bytes, but there are {present}")));
+        return Err(source.damaged(format!(
+            "{rows}x{cols} numbers of {size} bytes take {needed} bytes, but there are {present}"
+        )));
     }
 
     // One line of the file at a time: a row, or a column in Fortran order.
     let fortran = header.order() == Order::Fortran;
-    let (lines, length) = if fortran { (width as usize, height as usize) } else { (height as usize, width as usize) };
+    let (lines, length) =
+        if fortran { (width as usize, height as usize) } else { (height as usize, width as usize) };
     let mut data: Vec<f32> = source.room(cells)?;
     if fortran {
         data.resize(cells, 0.0);
@@ -73,7 +83,8 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
         _ => None,
     };
     raster.nodata = Some(f64::from(VOID)).filter(|_| matches!((char, size), (TypeChar::Int, 2)));
-    raster.few_bits = Some(8).filter(|_| matches!(char, TypeChar::Int | TypeChar::Uint) && size == 1);
+    raster.few_bits =
+        Some(8).filter(|_| matches!(char, TypeChar::Int | TypeChar::Uint) && size == 1);
     Ok(raster)
 }
 
@@ -89,12 +100,14 @@ fn header<R: BufRead>(reader: &mut R, source: &Source) -> Result<(NpyHeader, u64
         (12, u64::from(u32::from_le_bytes([start[8], start[9], start[10], start[11]])))
     };
     if text_len > MAX_HEADER {
-        return Err(source.error(format!("its header claims {text_len} bytes; at most {MAX_HEADER} are read")));
+        return Err(source
+            .error(format!("its header claims {text_len} bytes; at most {MAX_HEADER} are read")));
     }
     let mut bytes = start[..known].to_vec();
     bytes.resize(known + text_len as usize, 0);
     reader.read_exact(&mut bytes[known..]).map_err(cut)?;
-    // The header is a Python literal with a recursive parser: too many brackets would overflow the stack.
+    // The header is a Python literal with a recursive parser: too many brackets would overflow the
+    // stack.
     if bytes[known..].iter().filter(|b| b"([{".contains(b)).count() > 64 {
         return Err(source.error("its header has too many brackets for an array of numbers"));
     }
@@ -134,7 +147,11 @@ pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
 }
 
 /// Layers of whole numbers, as an array of layers, rows and columns.
-pub(super) fn encode_layers([width, height]: [u32; 2], layers: usize, values: &[u16]) -> Result<Vec<u8>> {
+pub(super) fn encode_layers(
+    [width, height]: [u32; 2],
+    layers: usize,
+    values: &[u16],
+) -> Result<Vec<u8>> {
     let mut out = head::<u16>("<u2", &[layers as u64, height.into(), width.into()])?;
     out.reserve_exact(values.len() * 2);
     out.extend(values.iter().flat_map(|v| v.to_le_bytes()));
@@ -143,7 +160,8 @@ pub(super) fn encode_layers([width, height]: [u32; 2], layers: usize, values: &[
 
 /// What comes before the values.
 fn head<T: npyz::Serialize>(kind: &str, shape: &[u64]) -> Result<Vec<u8>> {
-    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as NPY: {e}"));
+    let fail =
+        |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as NPY: {e}"));
     let kind = kind.parse().map_err(|e| fail(&e))?;
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::<T>::new().dtype(DType::Plain(kind)).shape(shape).writer(&mut out);

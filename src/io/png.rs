@@ -1,15 +1,20 @@
-//! PNG: reads grey heights and numbers; writes 16-bit grey heights, 8-bit pictures, and numbers with a palette.
+//! PNG: reads grey heights and numbers; writes 16-bit grey heights, 8-bit pictures, and numbers
+//! with a palette.
 
 use std::io::{BufRead, Seek, Write};
 use std::path::Path;
 
-use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits, Transformations, Writer};
+use png::{
+    BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits,
+    Transformations, Writer,
+};
 
 use super::{Raster, Samples, Source};
 use crate::map::Map;
 use crate::{Error, Result};
 
-/// Keywords of the texts that say what 0 and the highest level stand for, lowest first, and how many metres lie between samples.
+/// Keywords of the texts that say what 0 and the highest level stand for, lowest first, and how
+/// many metres lie between samples.
 const RANGE: &str = "thalweg range";
 const SPACING: &str = "thalweg spacing_m";
 
@@ -21,53 +26,70 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     };
     let (width, height, cells) = source.cells(width.into(), height.into())?;
     let numbers = source.options.samples == Samples::Numbers;
-    let alpha =
-        match color {
-            ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
-                return Err(source
-                    .error("this PNG has 16 bits a sample, but numbers have 8; save it as 8-bit greyscale, or with a palette"));
-            }
-            ColorType::Indexed if numbers => false,
-            ColorType::Grayscale => false,
-            ColorType::GrayscaleAlpha => true,
-            _ if numbers => {
-                return Err(source.error(
-                "this PNG has colours, which are no numbers; save it with a palette, whose indices are, or as 8-bit greyscale",
+    let alpha = match color {
+        ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
+            return Err(source.error(
+                "this PNG has 16 bits a sample, but numbers have 8; save it as 8-bit \
+                 greyscale, or with a palette",
             ));
-            }
-            ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
-                return Err(source
-                    .error("this PNG is coloured, and colours are no heights; save it as 16-bit greyscale without a palette"));
-            }
-        };
+        }
+        ColorType::Indexed if numbers => false,
+        ColorType::Grayscale => false,
+        ColorType::GrayscaleAlpha => true,
+        _ if numbers => {
+            return Err(source.error(
+                "this PNG has colours, which are no numbers; save it with a palette, whose indices \
+                 are, or as 8-bit greyscale",
+            ));
+        }
+        ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
+            return Err(source.error(
+                "this PNG is coloured, and colours are no heights; save it as 16-bit \
+                 greyscale without a palette",
+            ));
+        }
+    };
     let raw_bytes = cells as u64 * u64::from(bits) * (1 + u64::from(alpha)) / 8;
     // Deflate makes at most 1032 bytes of one, so a smaller file lies about its size.
     if raw_bytes / 1040 > source.len {
-        return Err(source.damaged(format!("{} bytes cannot hold {width}x{height} samples", source.len)));
+        return Err(
+            source.damaged(format!("{} bytes cannot hold {width}x{height} samples", source.len))
+        );
     }
     // The pixels are in our own buffer; this limits the decoder's other buffers.
     decoder.set_limits(Limits { bytes: (64 << 20) + 16 * width as usize });
     let palette = color == ColorType::Indexed;
-    decoder.set_transformations(if palette { Transformations::IDENTITY } else { Transformations::EXPAND });
+    decoder.set_transformations(if palette {
+        Transformations::IDENTITY
+    } else {
+        Transformations::EXPAND
+    });
     decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(|e| source.damaged(e))?;
     let (color, depth) = reader.output_color_type();
     let stride = match (color, depth) {
         (ColorType::Indexed, _) if palette => 1,
         (ColorType::Grayscale, BitDepth::Eight) => 1,
-        (ColorType::GrayscaleAlpha, BitDepth::Eight) | (ColorType::Grayscale, BitDepth::Sixteen) => 2,
+        (ColorType::GrayscaleAlpha, BitDepth::Eight)
+        | (ColorType::Grayscale, BitDepth::Sixteen) => 2,
         (ColorType::GrayscaleAlpha, BitDepth::Sixteen) => 4,
         _ => return Err(source.damaged("the header changed while reading")),
     };
     // Indices of fewer than 8 bits share bytes, and each row begins a new byte.
-    let row = if palette { (width as usize * usize::from(bits)).div_ceil(8) } else { width as usize * stride };
+    let row = if palette {
+        (width as usize * usize::from(bits)).div_ceil(8)
+    } else {
+        width as usize * stride
+    };
     let size = reader.output_buffer_size().filter(|&n| n == row * height as usize);
     let size = size.ok_or_else(|| source.damaged("the header contradicts itself"))?;
     let mut pixels = source.room(size)?;
     pixels.resize(size, 0u8);
     let frame = reader.next_frame(&mut pixels).map_err(|e| source.damaged(e))?;
     if (frame.width, frame.height) != (width, height) {
-        return Err(source.error("this is an animation whose first frame does not fill it; save one plain picture"));
+        return Err(source.error(
+            "this is an animation whose first frame does not fill it; save one plain picture",
+        ));
     }
     reader.finish().map_err(|e| source.damaged(e))?;
     let texts = reader.info().uncompressed_latin1_text.clone();
@@ -75,22 +97,36 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let mut data = source.room(cells)?;
     if palette {
         let bits = usize::from(bits);
-        let index = |row: &[u8], x: usize| (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits));
-        data.extend(pixels.chunks_exact(row).flat_map(|row| (0..width as usize).map(move |x| f32::from(index(row, x)))));
-    } else {
+        let index = |row: &[u8], x: usize| {
+            (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits))
+        };
         data.extend(
-            pixels.chunks_exact(stride).map(|p| if wide { f32::from(u16::from_be_bytes([p[0], p[1]])) } else { f32::from(p[0]) }),
+            pixels
+                .chunks_exact(row)
+                .flat_map(|row| (0..width as usize).map(move |x| f32::from(index(row, x)))),
         );
+    } else {
+        data.extend(pixels.chunks_exact(stride).map(|p| {
+            if wide { f32::from(u16::from_be_bytes([p[0], p[1]])) } else { f32::from(p[0]) }
+        }));
     }
     let mut raster = Raster::new(width, height, data);
     let text = |keyword: &str| {
         let found = texts.iter().find(|text| text.keyword == keyword)?;
-        found.text.split(' ').map(|part| part.parse::<f64>().ok().filter(|v| v.is_finite())).collect::<Option<Vec<_>>>()
+        found
+            .text
+            .split(' ')
+            .map(|part| part.parse::<f64>().ok().filter(|v| v.is_finite()))
+            .collect::<Option<Vec<_>>>()
     };
-    if let Some(&[low, high]) = text(RANGE).as_deref().filter(|range| range.len() == 2 && range[0] < range[1]) {
+    if let Some(&[low, high]) =
+        text(RANGE).as_deref().filter(|range| range.len() == 2 && range[0] < range[1])
+    {
         raster.range = Some((low, high));
     }
-    if let Some(&[spacing_m]) = text(SPACING).as_deref().filter(|spacing| spacing.iter().all(|v| *v > 0.0)) {
+    if let Some(&[spacing_m]) =
+        text(SPACING).as_deref().filter(|spacing| spacing.iter().all(|v| *v > 0.0))
+    {
         raster.spacing_m = Some(spacing_m);
     }
     raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
@@ -106,16 +142,28 @@ fn error(e: png::EncodingError) -> Error {
 }
 
 /// Big-endian bytes of 16-bit samples, or bytes of 8-bit ones.
-pub(super) fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth, bytes: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn encode(
+    width: u32,
+    height: u32,
+    color: ColorType,
+    depth: BitDepth,
+    bytes: &[u8],
+) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut writer = encoder(&mut out, width, height, color, depth).write_header().map_err(error)?;
+    let mut writer =
+        encoder(&mut out, width, height, color, depth).write_header().map_err(error)?;
     writer.write_image_data(bytes).map_err(error)?;
     writer.finish().map_err(error)?;
     Ok(out)
 }
 
 /// Encodes indices of a palette.
-pub(super) fn encode_indices(width: u32, height: u32, palette: &[[u8; 3]], indices: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn encode_indices(
+    width: u32,
+    height: u32,
+    palette: &[[u8; 3]],
+    indices: &[u8],
+) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoder = encoder(&mut out, width, height, ColorType::Indexed, BitDepth::Eight);
     // Neighbouring indices are unrelated, so a filter only makes the file larger.
@@ -127,18 +175,25 @@ pub(super) fn encode_indices(width: u32, height: u32, palette: &[[u8; 3]], indic
     Ok(out)
 }
 
-fn encoder<W: Write>(to: W, width: u32, height: u32, color: ColorType, depth: BitDepth) -> Encoder<'static, W> {
+fn encoder<W: Write>(
+    to: W,
+    width: u32,
+    height: u32,
+    color: ColorType,
+    depth: BitDepth,
+) -> Encoder<'static, W> {
     let mut encoder = Encoder::new(to, width, height);
     encoder.set_color(color);
     encoder.set_depth(depth);
-    // The encoder's default is 16 times slower on heights and saves a tenth. Setting the compression also sets a filter, so
-    // the filter comes after it.
+    // The encoder's default is 16 times slower on heights and saves a tenth. Setting the
+    // compression also sets a filter, so the filter comes after it.
     encoder.set_compression(Compression::Fast);
     encoder.set_filter(Filter::Paeth);
     encoder
 }
 
-/// Begins an endless animation of `frames` coloured pictures. Each is shown for the same fraction of a second.
+/// Begins an endless animation of `frames` coloured pictures. Each is shown for the same fraction
+/// of a second.
 pub(super) fn animate<W: Write>(
     to: W,
     (width, height): (u32, u32),
@@ -163,7 +218,8 @@ pub(super) fn failed(path: &Path, e: EncodingError) -> Error {
 pub(super) fn encode16(map: &Map, (low, high): (f64, f64), samples: &[u16]) -> Result<Vec<u8>> {
     let bytes: Vec<u8> = samples.iter().flat_map(|v| v.to_be_bytes()).collect();
     let mut out = Vec::new();
-    let mut encoder = encoder(&mut out, map.width, map.height, ColorType::Grayscale, BitDepth::Sixteen);
+    let mut encoder =
+        encoder(&mut out, map.width, map.height, ColorType::Grayscale, BitDepth::Sixteen);
     encoder.add_text_chunk(RANGE.into(), format!("{low} {high}")).map_err(error)?;
     encoder.add_text_chunk(SPACING.into(), map.spacing_m.to_string()).map_err(error)?;
     let mut writer = encoder.write_header().map_err(error)?;

@@ -13,7 +13,8 @@ const PIECE: usize = 4096;
 /// A file of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointFormat {
-    /// One line for each place: x, y (cells of the world), east, north, height in metres, the biome's number and name.
+    /// One line for each place: x, y (cells of the world), east, north, height in metres, the
+    /// biome's number and name.
     Csv,
     /// One feature for each place, with the same data as properties.
     GeoJson,
@@ -26,15 +27,26 @@ impl PointFormat {
         match extension.as_deref() {
             Some("csv") => Ok(Self::Csv),
             Some("geojson" | "json") => Ok(Self::GeoJson),
-            _ => Err(Error::param(format!("{}: places are written as .csv or .geojson", path.display()))),
+            _ => Err(Error::param(format!(
+                "{}: places are written as .csv or .geojson",
+                path.display()
+            ))),
         }
     }
 }
 
-/// The bytes of a file of places on a map whose north-west sample has the world coordinates `origin`; `biomes` are the biomes' names.
+/// The bytes of a file of places on a map whose north-west sample has the world coordinates
+/// `origin`; `biomes` are the biomes' names.
 ///
-/// East and north are those of the map's coordinate system, where it has one; else metres from the world's origin.
-pub fn encode(places: &[Place], map: &Map, origin: [i64; 2], biomes: &[&str], format: PointFormat) -> Vec<u8> {
+/// East and north are those of the map's coordinate system, where it has one; else metres from the
+/// world's origin.
+pub fn encode(
+    places: &[Place],
+    map: &Map,
+    origin: [i64; 2],
+    biomes: &[&str],
+    format: PointFormat,
+) -> Vec<u8> {
     encode_pieces(places, map, origin, biomes, format).flatten().collect()
 }
 
@@ -59,7 +71,8 @@ pub fn encode_pieces<'a>(
         PointFormat::GeoJson => {
             let named = |name| json!({ "type": "name", "properties": { "name": name } });
             let name = map.georef.as_ref().and_then(super::crs::name);
-            let crs = name.map(|name: String| format!("\"crs\":{},", named(name))).unwrap_or_default();
+            let crs =
+                name.map(|name: String| format!("\"crs\":{},", named(name))).unwrap_or_default();
             (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":["), "]}\n")
         }
     };
@@ -69,7 +82,8 @@ pub fn encode_pieces<'a>(
             let biome = p.biome.map(|b| b.to_string()).unwrap_or_default();
             let name = name(p).map(quoted).unwrap_or_default();
             // Writing to a string cannot fail.
-            let _ = write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
+            let _ =
+                write!(text, "{},{},{east},{north},{},{biome},{name}\r\n", p.x, p.y, p.height_m);
         }
         PointFormat::GeoJson => {
             let feature = json!({
@@ -91,5 +105,9 @@ pub fn encode_pieces<'a>(
 
 /// A field of CSV, in quotes where RFC 4180 requires them.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+    if text.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
 }

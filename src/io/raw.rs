@@ -1,4 +1,5 @@
-//! Bare samples: 16-bit unsigned integers or 32-bit floats, row by row, little-endian unless a header beside them says otherwise.
+//! Bare samples: 16-bit unsigned integers or 32-bit floats, row by row, little-endian unless a
+//! header beside them says otherwise.
 
 use std::io::BufRead;
 
@@ -10,7 +11,11 @@ use crate::map::Map;
 pub(super) fn read16<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     let header = source.header(MapFormat::R16)?;
     let Header { range, spacing_m, big_endian, .. } = header.unwrap_or_default();
-    let value = if big_endian { |b| f32::from(u16::from_be_bytes(b)) } else { |b| f32::from(u16::from_le_bytes(b)) };
+    let value = if big_endian {
+        |b| f32::from(u16::from_be_bytes(b))
+    } else {
+        |b| f32::from(u16::from_le_bytes(b))
+    };
     let raster = read(reader, source, header.map(|h| h.size), value)?;
     Ok(Raster { full_scale: Some(65535.0), range, spacing_m, ..raster })
 }
@@ -23,7 +28,8 @@ pub(super) fn read32<R: BufRead>(reader: R, source: &Source) -> Result<Raster> {
     Ok(Raster { spacing_m, ..raster })
 }
 
-/// Samples of `N` bytes, which make values. Their size is the one asked for, else the one that something beside them says, else a square.
+/// Samples of `N` bytes, which make values. Their size is the one asked for, else the one that
+/// something beside them says, else a square.
 pub(super) fn read<R: BufRead, const N: usize>(
     mut reader: R,
     source: &Source,
@@ -46,7 +52,10 @@ pub(super) fn read<R: BufRead, const N: usize>(
                     u128::from(width * height) * N as u128
                 )
             }
-            None => format!("{len} bytes are not a square map of {N}-byte samples; give the width and height with --size"),
+            None => format!(
+                "{len} bytes are not a square map of {N}-byte samples; give the width \
+                 and height with --size"
+            ),
         }));
     }
     let (width, height, cells) = source.cells(width, height)?;

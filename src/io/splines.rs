@@ -1,4 +1,5 @@
-//! Rivers as splines for programs: whole rivers, from their source to where they end, broken where they cross lakes.
+//! Rivers as splines for programs: whole rivers, from their source to where they end, broken where
+//! they cross lakes.
 
 use crate::map::Map;
 use crate::params::rounded;
@@ -18,12 +19,15 @@ struct Spline<'a> {
 fn splines(vectors: &Vectors) -> Vec<Spline<'_>> {
     let reaches = &vectors.reaches;
     let below = |reach: &Reach| reach.downstream.and_then(|id| reaches.get(id as usize - 1));
-    let goes_on = |reach: &Reach| below(reach).filter(|next| next.river == reach.river && next.lake.is_none());
+    let goes_on = |reach: &Reach| {
+        below(reach).filter(|next| next.river == reach.river && next.lake.is_none())
+    };
     let mut continues = vec![false; reaches.len()];
     for next in reaches.iter().filter(|reach| reach.lake.is_none()).filter_map(goes_on) {
         continues[next.id as usize - 1] = true;
     }
-    let firsts = reaches.iter().filter(|reach| reach.lake.is_none() && !continues[reach.id as usize - 1]);
+    let firsts =
+        reaches.iter().filter(|reach| reach.lake.is_none() && !continues[reach.id as usize - 1]);
     firsts
         .map(|first| {
             let (mut at, mut points) = (first, first.vertices.iter().collect::<Vec<_>>());
@@ -40,7 +44,9 @@ fn splines(vectors: &Vectors) -> Vec<Spline<'_>> {
 pub fn encode(vectors: &Vectors, map: &Map, program: Splines) -> (String, Vec<u8>) {
     let splines = splines(vectors);
     match program {
-        Splines::Unreal => ("rivers_unreal.json".into(), unreal(&splines, map.spacing_m).into_bytes()),
+        Splines::Unreal => {
+            ("rivers_unreal.json".into(), unreal(&splines, map.spacing_m).into_bytes())
+        }
         Splines::Godot => ("rivers_godot.tscn".into(), godot(&splines, map.spacing_m).into_bytes()),
     }
 }
@@ -51,14 +57,19 @@ fn place(vertex: &Vertex, spacing_m: f64) -> [f64; 3] {
     [east, south, f64::from(vertex.height_m)]
 }
 
-/// JSON in Unreal's units: centimetres, x to the east, y to the south, z up; velocities in centimetres a second.
+/// JSON in Unreal's units: centimetres, x to the east, y to the south, z up; velocities in
+/// centimetres a second.
 fn unreal(splines: &[Spline], spacing_m: f64) -> String {
-    let mut text = String::from("{\"unit\":\"cm\",\"axes\":\"x east, y south, z up, from the north-west sample\",\"rivers\":[");
+    let mut text = String::from(
+        "{\"unit\":\"cm\",\"axes\":\"x east, y south, z up, from the north-west \
+         sample\",\"rivers\":[",
+    );
     for (n, spline) in splines.iter().enumerate() {
         let point = |vertex: &&Vertex| {
             let [x, y, z] = place(vertex, spacing_m).map(|metres| rounded(metres * 100.0));
             let river = vertex.channel;
-            let [width, depth, velocity] = [river.width_m, river.depth_m, river.velocity].map(|v| rounded(v * 100.0));
+            let [width, depth, velocity] =
+                [river.width_m, river.depth_m, river.velocity].map(|v| rounded(v * 100.0));
             json!({ "x": x, "y": y, "z": z, "width": width, "depth": depth, "velocity": velocity })
         };
         let points: Vec<_> = spline.points.iter().map(point).collect();
@@ -70,11 +81,13 @@ fn unreal(splines: &[Spline], spacing_m: f64) -> String {
     text
 }
 
-/// A scene of Godot 4: a `Path3D` for each river, in metres, x to the east, y up, z to the south. Width, depth and velocity of each point are
-/// metadata of the node.
+/// A scene of Godot 4: a `Path3D` for each river, in metres, x to the east, y up, z to the south.
+/// Width, depth and velocity of each point are metadata of the node.
 fn godot(splines: &[Spline], spacing_m: f64) -> String {
     let mut text = format!("[gd_scene load_steps={} format=3]\n", splines.len() + 1);
-    let list = |values: &mut dyn Iterator<Item = f64>| values.map(|v| rounded(v).to_string()).collect::<Vec<_>>().join(", ");
+    let list = |values: &mut dyn Iterator<Item = f64>| {
+        values.map(|v| rounded(v).to_string()).collect::<Vec<_>>().join(", ")
+    };
     for (n, spline) in splines.iter().enumerate() {
         let point = |vertex: &&Vertex| {
             let [east, south, up] = place(vertex, spacing_m);
@@ -85,17 +98,23 @@ fn godot(splines: &[Spline], spacing_m: f64) -> String {
         let tilts = list(&mut spline.points.iter().map(|_| 0.0));
         let _ = write!(
             text,
-            "\n[sub_resource type=\"Curve3D\" id=\"{}\"]\n_data = {{\n\"points\": PackedVector3Array({points}),\n\"tilts\": PackedFloat32Array({tilts})\n}}\npoint_count = {}\n",
+            "\n[sub_resource type=\"Curve3D\" id=\"{}\"]\n_data = {{\n\
+             \"points\": PackedVector3Array({points}),\n\"tilts\": PackedFloat32Array({tilts})\n\
+             }}\npoint_count = {}\n",
             n + 1,
             spline.points.len()
         );
     }
     text += "\n[node name=\"rivers\" type=\"Node3D\"]\n";
     for (n, spline) in splines.iter().enumerate() {
-        let metadata = |of: fn(&Vertex) -> f64| list(&mut spline.points.iter().map(|vertex| of(vertex)));
+        let metadata =
+            |of: fn(&Vertex) -> f64| list(&mut spline.points.iter().map(|vertex| of(vertex)));
         let _ = write!(
             text,
-            "\n[node name=\"river_{}_{}\" type=\"Path3D\" parent=\".\"]\ncurve = SubResource(\"{}\")\nmetadata/strahler = {}\nmetadata/width_m = PackedFloat32Array({})\nmetadata/depth_m = PackedFloat32Array({})\nmetadata/velocity_ms = PackedFloat32Array({})\n",
+            "\n[node name=\"river_{}_{}\" type=\"Path3D\" parent=\".\"]\n\
+             curve = SubResource(\"{}\")\nmetadata/strahler = {}\n\
+             metadata/width_m = PackedFloat32Array({})\nmetadata/depth_m = PackedFloat32Array({})\n\
+             metadata/velocity_ms = PackedFloat32Array({})\n",
             spline.river,
             n + 1,
             n + 1,

@@ -20,10 +20,12 @@ use crate::{Error, Result};
 
 /// Larger maps are written in tiles of this side, smaller ones in strips.
 pub(super) const TILE: u32 = 512;
-/// What a file may hold besides its samples: pictures, and bytes of their tags. A tag of each tile takes eight bytes.
+/// What a file may hold besides its samples: pictures, and bytes of their tags. A tag of each tile
+/// takes eight bytes.
 const PICTURES_MAX: usize = 256;
 const TAGS_MAX: usize = 64 << 20;
-/// The tag that says what a picture is to the first one, and its bit for a mask of samples that have a value.
+/// The tag that says what a picture is to the first one, and its bit for a mask of samples that
+/// have a value.
 const SUBFILE: u16 = 254;
 const SAMPLE_FORMAT: u16 = 339;
 const MASK: u32 = 4;
@@ -49,13 +51,20 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
         max_metadata_value_bytes: longest,
         ..ParseBudgets::default()
     };
-    // Each tile or strip is read once. The decoder's buffers are limited below, when the size is known.
-    let options = OpenOptions { block_cache_bytes: 0, block_cache_slots: 0, parse_budgets: budgets, ..OpenOptions::default() };
+    // Each tile or strip is read once. The decoder's buffers are limited below, when the size is
+    // known.
+    let options = OpenOptions {
+        block_cache_bytes: 0,
+        block_cache_slots: 0,
+        parse_budgets: budgets,
+        ..OpenOptions::default()
+    };
     let bytes: SharedSource = match source.bytes {
         Bytes::Memory(bytes) => Arc::new(BytesSource::new(bytes.to_vec())),
         Bytes::File => Arc::new(FileSource::open(source.path).map_err(|e| fault(source, e))?),
     };
-    let file = TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
+    let file =
+        TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
     let (width, height, cells) = source.cells(ifd.width().into(), ifd.height().into())?;
     let kind = kind_of(ifd, source)?;
@@ -72,23 +81,28 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     let alpha = alpha_bands(ifd, layout.samples_per_pixel);
     let band = choose_band(layout.samples_per_pixel, &alpha, source)?;
     let across = layout.samples_per_pixel.saturating_mul(layout.bytes_per_sample);
-    let block_rows = if ifd.is_tiled() { ifd.tile_height().unwrap_or(0) } else { ifd.rows_per_strip() };
+    let block_rows =
+        if ifd.is_tiled() { ifd.tile_height().unwrap_or(0) } else { ifd.rows_per_strip() };
     if block_rows == 0 || (ifd.is_tiled() && ifd.tile_width().unwrap_or(0) == 0) {
         return Err(source.damaged("its tiles or strips are empty"));
     }
     // A tile or strip with all its bands, and a row of them.
     let decode_output_bytes = cells.saturating_mul(across).max(1 << 24);
-    let file = open(OpenOptions { decode_output_bytes, ..options }).map_err(|e| fault(source, e))?;
+    let file =
+        open(OpenOptions { decode_output_bytes, ..options }).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
     let geo = geo::read(ifd, band);
     let bits = layout.bits_per_sample;
 
     let mut data: Vec<f32> = source.room(cells)?;
-    // One row of tiles or strips at a time, so that memory is only allocated for data that the file really holds.
+    // One row of tiles or strips at a time, so that memory is only allocated for data that the file
+    // really holds.
     let rows_of = |from: u32| block_rows.min(height - from) as usize;
     for top in (0..height).step_by(block_rows as usize) {
         let (top, rows) = (top as usize, rows_of(top));
-        let bytes = file.read_band_window_bytes(0, band, top, 0, rows, width as usize).map_err(|e| fault(source, e))?;
+        let bytes = file
+            .read_band_window_bytes(0, band, top, 0, rows, width as usize)
+            .map_err(|e| fault(source, e))?;
         let before = data.len();
         append(&mut data, &bytes, kind, bits, &geo).ok_or_else(|| source.error(unread(bits)))?;
         if data.len() - before != rows * width as usize {
@@ -97,7 +111,9 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     }
     let mut notes = vec![];
     if let Some(mask) = file.ifds()[1..].iter().find(|other| is_mask_of(other, ifd)) {
-        let bytes = file.read_window_bytes_from_ifd(mask, 0, 0, height as usize, width as usize).map_err(|e| fault(source, e))?;
+        let bytes = file
+            .read_window_bytes_from_ifd(mask, 0, 0, height as usize, width as usize)
+            .map_err(|e| fault(source, e))?;
         if bytes.len() != cells {
             return Err(source.damaged("its mask has another size than its samples"));
         }
@@ -108,20 +124,30 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
         let mut clear = 0;
         for top in (0..height).step_by(block_rows as usize) {
             let (from, rows) = (top as usize * width as usize, rows_of(top));
-            let bytes =
-                file.read_band_window_bytes(0, alpha, top as usize, 0, rows, width as usize).map_err(|e| fault(source, e))?;
+            let bytes = file
+                .read_band_window_bytes(0, alpha, top as usize, 0, rows, width as usize)
+                .map_err(|e| fault(source, e))?;
             // A sample of any type is 0 where its bytes are.
-            let there: Vec<u8> = bytes.chunks_exact(size).map(|sample| u8::from(sample.iter().any(|byte| *byte != 0))).collect();
+            let there: Vec<u8> = bytes
+                .chunks_exact(size)
+                .map(|sample| u8::from(sample.iter().any(|byte| *byte != 0)))
+                .collect();
             clear += there.iter().filter(|there| **there == 0).count();
             void_where_zero(&mut data[from..], &there);
         }
-        notes.push(format!("band {} is transparency: the {clear} samples where it is 0 have no value", alpha + 1));
+        notes.push(format!(
+            "band {} is transparency: the {clear} samples where it is 0 have no value",
+            alpha + 1
+        ));
     }
     void_absent_blocks(&mut data, ifd, &geo, band);
     let mut raster = describe(Raster::new(width, height, data), geo, kind, bits);
     if layout.samples_per_pixel > 1 {
         let count = layout.samples_per_pixel;
-        raster.warnings.insert(0, format!("the file has {count} bands, and heights are read from band {}", band + 1));
+        raster.warnings.insert(
+            0,
+            format!("the file has {count} bands, and heights are read from band {}", band + 1),
+        );
     }
     raster.warnings.extend(notes);
     Ok(raster)
@@ -129,26 +155,34 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
 
 /// Samples have no value where a mask is 0.
 fn void_where_zero(data: &mut [f32], mask: &[u8]) {
-    data.iter_mut().zip(mask).filter(|(_, there)| **there == 0).for_each(|(value, _)| *value = f32::NAN);
+    data.iter_mut()
+        .zip(mask)
+        .filter(|(_, there)| **there == 0)
+        .for_each(|(value, _)| *value = f32::NAN);
 }
 
-/// The bands that say how transparent a sample is, from 0: they are the last ones, and a tag says what these are.
+/// The bands that say how transparent a sample is, from 0: they are the last ones, and a tag says
+/// what these are.
 fn alpha_bands(ifd: &Ifd, count: usize) -> Vec<usize> {
     let extra = ifd.extra_samples().unwrap_or_default();
     let first = count.saturating_sub(extra.len());
-    let is_alpha = |kind: &ExtraSample| matches!(kind, ExtraSample::AssociatedAlpha | ExtraSample::UnassociatedAlpha);
+    let is_alpha = |kind: &ExtraSample| {
+        matches!(kind, ExtraSample::AssociatedAlpha | ExtraSample::UnassociatedAlpha)
+    };
     extra.iter().enumerate().filter(|(_, kind)| is_alpha(kind)).map(|(i, _)| first + i).collect()
 }
 
-/// Which samples have no value by a mask beside the file, as GDAL writes it: `land.tif.msk` for `land.tif`, a TIFF with a band for all bands of the file, or
-/// one for each. True where there is none.
+/// Which samples have no value by a mask beside the file, as GDAL writes it: `land.tif.msk` for
+/// `land.tif`, a TIFF with a band for all bands of the file, or one for each. True where there is
+/// none.
 pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Vec<bool>>> {
     let Bytes::File = source.bytes else { return Ok(None) };
     let mut path = source.path.as_os_str().to_owned();
     path.push(".msk");
     let path = std::path::PathBuf::from(path);
     let Ok(meta) = std::fs::metadata(&path) else { return Ok(None) };
-    let source = &Source { path: &path, len: meta.len(), bytes: Bytes::File, options: source.options };
+    let source =
+        &Source { path: &path, len: meta.len(), bytes: Bytes::File, options: source.options };
     let budget = usize::try_from(meta.len()).unwrap_or(usize::MAX).min(TAGS_MAX);
     let budgets = ParseBudgets {
         max_ifds: PICTURES_MAX,
@@ -156,14 +190,21 @@ pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Ve
         max_metadata_value_bytes: budget,
         ..ParseBudgets::default()
     };
-    let options = OpenOptions { block_cache_bytes: 0, block_cache_slots: 0, parse_budgets: budgets, ..OpenOptions::default() };
+    let options = OpenOptions {
+        block_cache_bytes: 0,
+        block_cache_slots: 0,
+        parse_budgets: budgets,
+        ..OpenOptions::default()
+    };
     let bytes: SharedSource = Arc::new(FileSource::open(&path).map_err(|e| fault(source, e))?);
-    let file = TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
+    let file =
+        TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
     if (ifd.width(), ifd.height()) != size {
         let (width, height) = size;
         return Err(source.error(format!(
-            "this mask has {}x{} samples, and the file beside it {width}x{height}; remove it, or make it anew",
+            "this mask has {}x{} samples, and the file beside it {width}x{height}; remove it, or \
+             make it anew",
             ifd.width(),
             ifd.height()
         )));
@@ -171,11 +212,17 @@ pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Ve
     let (.., cells) = source.cells(size.0.into(), size.1.into())?;
     let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
     let asked = source.options.band.unwrap_or(1) as usize;
-    let Some(band) = geo::mask_band(ifd, asked).filter(|band| *band < layout.samples_per_pixel) else { return Ok(None) };
+    let Some(band) = geo::mask_band(ifd, asked).filter(|band| *band < layout.samples_per_pixel)
+    else {
+        return Ok(None);
+    };
     let decode_output_bytes = cells.saturating_mul(layout.samples_per_pixel).max(1 << 24);
-    let file = TiffFile::from_source_with_options(bytes, OpenOptions { decode_output_bytes, ..options })
+    let file =
+        TiffFile::from_source_with_options(bytes, OpenOptions { decode_output_bytes, ..options })
+            .map_err(|e| fault(source, e))?;
+    let bytes = file
+        .read_band_window_bytes(0, band, 0, 0, size.1 as usize, size.0 as usize)
         .map_err(|e| fault(source, e))?;
-    let bytes = file.read_band_window_bytes(0, band, 0, 0, size.1 as usize, size.0 as usize).map_err(|e| fault(source, e))?;
     if bytes.len() != cells {
         return Err(source.error("this mask does not have samples of a byte or less"));
     }
@@ -189,19 +236,29 @@ struct Patch {
 }
 
 impl Patch {
-    /// Makes the tag of 16-bit floats say that they are integers: the decoder reads those, and floats only with a version of a library that the
-    /// graphics card's does not allow. The bits are the same.
+    /// Makes the tag of 16-bit floats say that they are integers: the decoder reads those, and
+    /// floats only with a version of a library that the graphics card's does not allow. The bits
+    /// are the same.
     fn halves_as_integers(file: &TiffFile, ifd: &Ifd) -> Option<Self> {
         let big = file.is_bigtiff();
-        let word = |at: u64| -> Option<[u8; 2]> { file.source().read_exact_at(at, 2).ok()?.try_into().ok() };
+        let word = |at: u64| -> Option<[u8; 2]> {
+            file.source().read_exact_at(at, 2).ok()?.try_into().ok()
+        };
         let little = file.byte_order() == ByteOrder::LittleEndian;
-        let number = |bytes: [u8; 2]| if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) };
+        let number = |bytes: [u8; 2]| {
+            if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+        };
         // A count of entries, and then entries of a tag, its type, its count and its value.
         let (head, each, value) = if big { (8, 20, 12) } else { (2, 12, 8) };
         let entries = (0..ifd.tags().len() as u64).map(|i| ifd.offset() + head + i * each);
-        let entry = entries.into_iter().find(|at| word(*at).is_some_and(|tag| number(tag) == SAMPLE_FORMAT))?;
+        let entry = entries
+            .into_iter()
+            .find(|at| word(*at).is_some_and(|tag| number(tag) == SAMPLE_FORMAT))?;
         let one: u16 = 1;
-        Some(Self { at: entry + value, bytes: if little { one.to_le_bytes() } else { one.to_be_bytes() } })
+        Some(Self {
+            at: entry + value,
+            bytes: if little { one.to_le_bytes() } else { one.to_be_bytes() },
+        })
     }
 }
 
@@ -219,7 +276,9 @@ impl TiffSource for Patched {
     fn read_exact_at(&self, offset: u64, len: usize) -> std::result::Result<Vec<u8>, TiffError> {
         let mut bytes = self.bytes.read_exact_at(offset, len)?;
         for (at, byte) in (self.patch.at..).zip(self.patch.bytes) {
-            if let Some(own) = at.checked_sub(offset).and_then(|i| bytes.get_mut(usize::try_from(i).ok()?)) {
+            if let Some(own) =
+                at.checked_sub(offset).and_then(|i| bytes.get_mut(usize::try_from(i).ok()?))
+            {
                 *own = byte;
             }
         }
@@ -229,7 +288,9 @@ impl TiffSource for Patched {
 
 /// What a fault of the decoder means for the file.
 fn fault(source: &Source, e: TiffError) -> Error {
-    use TiffError::{DecodeOutputAllocationFailed, Io, UnsupportedBitsPerSample, UnsupportedCompression};
+    use TiffError::{
+        DecodeOutputAllocationFailed, Io, UnsupportedBitsPerSample, UnsupportedCompression,
+    };
     match e {
         UnsupportedCompression(code) => {
             let name = match code {
@@ -237,7 +298,8 @@ fn fault(source: &Source, e: TiffError) -> Error {
                 _ => e.to_string().trim_start_matches("unsupported compression: ").to_owned(),
             };
             source.error(format!(
-                "its compression, {name}, is not read; save it with Deflate, LZW, ZSTD, PackBits, LERC or none (gdal_translate -co COMPRESS=DEFLATE)"
+                "its compression, {name}, is not read; save it with Deflate, LZW, ZSTD, PackBits, \
+                 LERC or none (gdal_translate -co COMPRESS=DEFLATE)"
             ))
         }
         UnsupportedBitsPerSample(bits) => source.error(unread(bits)),
@@ -256,17 +318,19 @@ fn unread(bits: u16) -> String {
 /// The numbers that the samples are, if they can be heights.
 fn kind_of(ifd: &Ifd, source: &Source) -> Result<Kind> {
     if ifd.photometric_interpretation() == Some(PALETTE) {
-        return Err(source.error("this TIFF has a palette, and colours are no heights; save it as 32-bit float"));
+        return Err(source.error(
+            "this TIFF has a palette, and colours are no heights; save it as 32-bit float",
+        ));
     }
     let formats = ifd.sample_format().map_err(|e| fault(source, e))?;
     match formats.first() {
         None | Some(1 | 4) => Ok(Kind::Unsigned),
         Some(2) => Ok(Kind::Signed),
         Some(3) => Ok(Kind::Float),
-        Some(other) => {
-            Err(source
-                .error(format!("the numbers of this TIFF are of kind {other}, which are no heights; save it as 32-bit float")))
-        }
+        Some(other) => Err(source.error(format!(
+            "the numbers of this TIFF are of kind {other}, which are no \
+             heights; save it as 32-bit float"
+        ))),
     }
 }
 
@@ -274,12 +338,18 @@ fn kind_of(ifd: &Ifd, source: &Source) -> Result<Kind> {
 fn choose_band(count: usize, alpha: &[usize], source: &Source) -> Result<usize> {
     match source.options.band {
         Some(band) if (1..=count).contains(&(band as usize)) => Ok(band as usize - 1),
-        Some(band) => Err(source.error(format!("band {band}: this TIFF has {count}, counted from 1"))),
+        Some(band) => Err(source.error(format!(
+            "band {band}: this TIFF has {count}, counted from \
+             1"
+        ))),
         None if count == 1 => Ok(0),
         // One that is not transparency.
-        None if count == alpha.len() + 1 => Ok((0..count).find(|band| !alpha.contains(band)).unwrap_or(0)),
+        None if count == alpha.len() + 1 => {
+            Ok((0..count).find(|band| !alpha.contains(band)).unwrap_or(0))
+        }
         None => Err(source.error(format!(
-            "this TIFF has {count} bands, but a map has one; name it with --band, in a recipe with band, counted from 1"
+            "this TIFF has {count} bands, but a map has one; name it with --band, in a recipe with \
+             band, counted from 1"
         ))),
     }
 }
@@ -305,7 +375,8 @@ fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -
     // An integer is the value for missing ones only if that is one of its type.
     macro_rules! integers {
         ($t:ty) => {{
-            let none = geo.nodata.filter(|none| none.0 as $t as f64 == none.0).map(|none| none.0 as $t);
+            let none =
+                geo.nodata.filter(|none| none.0 as $t as f64 == none.0).map(|none| none.0 as $t);
             numbers!($t, |v: $t| Some(v) == none)
         }};
     }
@@ -323,7 +394,9 @@ fn append(data: &mut Vec<f32>, bytes: &[u8], kind: Kind, bits: u16, geo: &Geo) -
         (Kind::Signed, 32) => integers!(i32),
         (Kind::Signed, 64) => integers!(i64),
         (Kind::Float, 32) => numbers!(f32, single),
-        (Kind::Float, 64) => numbers!(f64, |v: f64| geo.nodata.is_some_and(|none| none.is_double(v))),
+        (Kind::Float, 64) => {
+            numbers!(f64, |v: f64| geo.nodata.is_some_and(|none| none.is_double(v)))
+        }
         (Kind::Float, 16) => data.extend(bytes.as_chunks().0.iter().map(|b| {
             let v = ::exr::prelude::f16::from_ne_bytes(*b).to_f32();
             if single(v) { f32::NAN } else { geo.value(v.into()) as f32 }
@@ -339,7 +412,8 @@ fn is_mask_of(other: &Ifd, first: &Ifd) -> bool {
     subfile & MASK != 0 && (other.width(), other.height()) == (first.width(), first.height())
 }
 
-/// Tiles and strips that a sparse file leaves out have no value where there is a number for that, and are 0 elsewhere.
+/// Tiles and strips that a sparse file leaves out have no value where there is a number for that,
+/// and are 0 elsewhere.
 fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo, band: usize) {
     if geo.nodata.is_none() {
         return;
@@ -347,10 +421,13 @@ fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo, band: usize) {
     let width = ifd.width() as usize;
     let (block_w, block_h, sizes, places) = match ifd.is_tiled() {
         true => {
-            let sides = [ifd.tile_width(), ifd.tile_height()].map(|side| side.unwrap_or(0) as usize);
+            let sides =
+                [ifd.tile_width(), ifd.tile_height()].map(|side| side.unwrap_or(0) as usize);
             (sides[0], sides[1], ifd.tile_byte_counts(), ifd.tile_offsets())
         }
-        false => (width, ifd.rows_per_strip() as usize, ifd.strip_byte_counts(), ifd.strip_offsets()),
+        false => {
+            (width, ifd.rows_per_strip() as usize, ifd.strip_byte_counts(), ifd.strip_offsets())
+        }
     };
     let across = width.div_ceil(block_w.max(1));
     let down = (ifd.height() as usize).div_ceil(block_h.max(1));
@@ -375,7 +452,8 @@ fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16) -> Raster {
         (Kind::Unsigned, 16) => Some(65535.0),
         _ => None,
     };
-    // Integers of a GeoTIFF are metres. Unsigned ones without georeferencing are grey levels, as in a PNG.
+    // Integers of a GeoTIFF are metres. Unsigned ones without georeferencing are grey levels, as in
+    // a PNG.
     if geo.is_geo || !geo.is_plain() {
         raster.may_scale = unsigned.filter(|_| geo.is_plain());
     } else {
@@ -391,7 +469,8 @@ fn describe(mut raster: Raster, geo: Geo, kind: Kind, bits: u16) -> Raster {
     raster
 }
 
-/// How files of a size are written: compressed without loss, and where on Earth they lie, or at a place of no map.
+/// How files of a size are written: compressed without loss, and where on Earth they lie, or at a
+/// place of no map.
 pub(super) fn builder(
     [width, height]: [u32; 2],
     spacing_m: f64,
@@ -416,14 +495,22 @@ pub(super) fn builder(
                     .into_iter()
                     .filter(|key| key.id != GT_RASTER_TYPE)
                     .fold(builder, |builder, key| builder.geokey(key.id, without_bars(key.value))),
-                (None, Some(Ok(code))) if geo::is_geographic(g, code, spacing_m) => builder.geographic_epsg(code),
+                (None, Some(Ok(code))) if geo::is_geographic(g, code, spacing_m) => {
+                    builder.geographic_epsg(code)
+                }
                 (None, Some(Ok(code))) => builder.projected_epsg(code),
                 (None, Some(Err(_))) => {
-                    warnings.push("the code of the coordinate system does not fit into a GeoTIFF and is left out".into());
+                    warnings.push(
+                        "the code of the coordinate system does not fit into a GeoTIFF \
+                         and is left out"
+                            .into(),
+                    );
                     builder
                 }
                 // A place in metres, in a system that nobody knows.
-                (None, None) if (g.cell.1 - spacing_m).abs() <= 1e-6 * spacing_m => in_metres(builder),
+                (None, None) if (g.cell.1 - spacing_m).abs() <= 1e-6 * spacing_m => {
+                    in_metres(builder)
+                }
                 (None, None) => builder,
             };
             builder.pixel_scale(g.cell.0, g.cell.1).origin(g.west, g.north)
@@ -442,12 +529,16 @@ fn in_metres(builder: GeoTiffBuilder) -> GeoTiffBuilder {
 }
 
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
-    let fail = |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as TIFF: {e}"));
-    let mut builder = builder([map.width, map.height], map.spacing_m, map.georef.as_ref(), warnings);
+    let fail = |e: &dyn std::fmt::Display| {
+        Error::Limit(format!("this map cannot be written as TIFF: {e}"))
+    };
+    let mut builder =
+        builder([map.width, map.height], map.spacing_m, map.georef.as_ref(), warnings);
     if map.data.iter().any(|v| v.is_nan()) {
         builder = builder.nodata("nan");
     }
-    let view = ArrayView2::from_shape((map.height as usize, map.width as usize), &map.data).map_err(|e| fail(&e))?;
+    let view = ArrayView2::from_shape((map.height as usize, map.width as usize), &map.data)
+        .map_err(|e| fail(&e))?;
     let mut out = Cursor::new(Vec::new());
     builder.write_2d_to(&mut out, view).map_err(|e| fail(&e))?;
     let mut bytes = out.into_inner();
@@ -457,7 +548,8 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Stands for a bar in texts of keys. GDAL's have bars within them, which the encoder refuses, since a bar also ends a text.
+/// Stands for a bar in texts of keys. GDAL's have bars within them, which the encoder refuses,
+/// since a bar also ends a text.
 const BAR: u8 = 1;
 
 fn without_bars(value: GeoKeyValue) -> GeoKeyValue {
@@ -480,6 +572,9 @@ pub(super) fn restore_bars(bytes: &mut [u8], value: &GeoKeyValue) {
         return;
     }
     if let Some(at) = bytes.windows(written.len()).position(|window| window == written) {
-        bytes[at..at + written.len()].iter_mut().filter(|byte| **byte == BAR).for_each(|byte| *byte = b'|');
+        bytes[at..at + written.len()]
+            .iter_mut()
+            .filter(|byte| **byte == BAR)
+            .for_each(|byte| *byte = b'|');
     }
 }

@@ -1,4 +1,5 @@
-//! Units of lengths and angles: by the codes of EPSG's register, by those of coordinate systems, and by the names that files have for them.
+//! Units of lengths and angles: by the codes of EPSG's register, by those of coordinate systems,
+//! and by the names that files have for them.
 
 use super::epsg::{ANGLES, DEPTHS, GLOBES, GRADS, HEIGHTS, LENGTHS, PLANES};
 
@@ -74,7 +75,8 @@ pub(super) fn is_globe(code: u32) -> bool {
     GLOBES.iter().any(|run| (u32::from(run.0)..=u32::from(run.1)).contains(&code))
 }
 
-/// The unit of a name: as the register, PROJ or ESRI have it, in words of any order, number and spelling.
+/// The unit of a name: as the register, PROJ or ESRI have it, in words of any order, number and
+/// spelling.
 pub(super) fn named(text: &str) -> Option<Unit> {
     let asked = plain(text);
     // These have no code.
@@ -82,12 +84,14 @@ pub(super) fn named(text: &str) -> Option<Unit> {
     if let Some((name, metres)) = others.into_iter().find(|(name, _)| asked == [*name]) {
         return Some(Unit { code: None, metres, name: name.into() });
     }
-    let known =
-        LENGTHS.iter().find(|unit| [unit.2, unit.3, unit.4].iter().any(|name| !name.is_empty() && plain(name) == asked))?;
+    let known = LENGTHS.iter().find(|unit| {
+        [unit.2, unit.3, unit.4].iter().any(|name| !name.is_empty() && plain(name) == asked)
+    })?;
     length(known.0)
 }
 
-/// A name of a unit in words that can be compared: `Foot_US`, `us-ft` and `US survey feet` are the same.
+/// A name of a unit in words that can be compared: `Foot_US`, `us-ft` and `US survey feet` are the
+/// same.
 fn plain(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase();
     let mut words: Vec<String> = text

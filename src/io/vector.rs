@@ -1,7 +1,8 @@
 //! Rivers, lakes, basins and points as GeoJSON and GeoPackage.
 //!
-//! Coordinates are those of the map's coordinate system, where it has one; else metres to the east and to the north of the north-west
-//! sample, as in GeoTIFFs of the same land. Heights are the third coordinate, in metres.
+//! Coordinates are those of the map's coordinate system, where it has one; else metres to the east
+//! and to the north of the north-west sample, as in GeoTIFFs of the same land. Heights are the
+//! third coordinate, in metres.
 
 use super::crs::{self, System};
 use super::gpkg;
@@ -14,8 +15,10 @@ use crate::water::{LAYERS, VectorFormat};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The name that readers based on GDAL take for a plane in metres without a place on Earth. Without one they would take degrees.
-pub const LOCAL: &str = "LOCAL_CS[\"local metres\",UNIT[\"metre\",1],AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]]";
+/// The name that readers based on GDAL take for a plane in metres without a place on Earth. Without
+/// one they would take degrees.
+pub const LOCAL: &str =
+    "LOCAL_CS[\"local metres\",UNIT[\"metre\",1],AXIS[\"Easting\",EAST],AXIS[\"Northing\",NORTH]]";
 
 /// Where half cells lie.
 #[derive(Clone, Debug)]
@@ -42,7 +45,13 @@ impl Frame {
                 system: crs::system(g),
                 name: crs::name(g).unwrap_or_else(|| LOCAL.into()),
             },
-            None => Self { origin: [0.0; 2], cell: [spacing_m, -spacing_m], epsg: None, system: None, name: LOCAL.into() },
+            None => Self {
+                origin: [0.0; 2],
+                cell: [spacing_m, -spacing_m],
+                epsg: None,
+                system: None,
+                name: LOCAL.into(),
+            },
         }
     }
 
@@ -109,8 +118,13 @@ const LAKES: &[(&str, Column)] = &[
     ("volume_m3", Real),
     ("outlet_reach", Integer),
 ];
-const BASINS: &[(&str, Column)] =
-    &[("id", Integer), ("ends", Text), ("area_km2", Real), ("drainage_km2", Real), ("reach", Integer)];
+const BASINS: &[(&str, Column)] = &[
+    ("id", Integer),
+    ("ends", Text),
+    ("area_km2", Real),
+    ("drainage_km2", Real),
+    ("reach", Integer),
+];
 const POINTS: &[(&str, Column)] = &[
     ("id", Integer),
     ("kind", Text),
@@ -128,7 +142,11 @@ fn height(metres: f32) -> f64 {
 
 fn polygons(frame: &Frame, polygons: &[Polygon], z: f64) -> Shape {
     let ring = |ring: &Vec<[i32; 2]>| {
-        ring.iter().chain(ring.first()).map(|&half| frame.at(half)).map(|[x, y]| [x, y, z]).collect::<Vec<_>>()
+        ring.iter()
+            .chain(ring.first())
+            .map(|&half| frame.at(half))
+            .map(|[x, y]| [x, y, z])
+            .collect::<Vec<_>>()
     };
     Shape::Polygons(polygons.iter().map(|rings| rings.iter().map(ring).collect()).collect())
 }
@@ -201,13 +219,33 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             number(p.channel.width_m),
         ],
     });
-    let layer =
-        |n: usize, about, shapes, has_z, columns, features| Layer { name: LAYERS[n], about, shapes, has_z, columns, features };
+    let layer = |n: usize, about, shapes, has_z, columns, features| Layer {
+        name: LAYERS[n],
+        about,
+        shapes,
+        has_z,
+        columns,
+        features,
+    };
     [
-        layer(0, "Rivers, from confluence to confluence", "LineString", true, RIVERS, rivers.collect()),
+        layer(
+            0,
+            "Rivers, from confluence to confluence",
+            "LineString",
+            true,
+            RIVERS,
+            rivers.collect(),
+        ),
         layer(1, "Lakes and the sea", "MultiPolygon", true, LAKES, lakes.collect()),
         layer(2, "What drains to one mouth", "MultiPolygon", false, BASINS, basins.collect()),
-        layer(3, "Springs, mouths, waterfalls and outlets of lakes", "Point", true, POINTS, points.collect()),
+        layer(
+            3,
+            "Springs, mouths, waterfalls and outlets of lakes",
+            "Point",
+            true,
+            POINTS,
+            points.collect(),
+        ),
     ]
 }
 
@@ -215,34 +253,48 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
 ///
 /// # Errors
 /// [`crate::Error::Output`] if the library of the format fails.
-pub fn encode(vectors: &Vectors, map: &Map, format: VectorFormat) -> Result<Vec<(String, Vec<u8>)>> {
+pub fn encode(
+    vectors: &Vectors,
+    map: &Map,
+    format: VectorFormat,
+) -> Result<Vec<(String, Vec<u8>)>> {
     let frame = Frame::of(map.spacing_m, map.georef.as_ref());
     let layers = layers(vectors, &frame);
     Ok(match format {
-        VectorFormat::GeoJson => {
-            layers.iter().map(|layer| (format!("{}.geojson", layer.name), geojson(layer, &frame).into_bytes())).collect()
-        }
+        VectorFormat::GeoJson => layers
+            .iter()
+            .map(|layer| (format!("{}.geojson", layer.name), geojson(layer, &frame).into_bytes()))
+            .collect(),
         VectorFormat::Gpkg => vec![("water.gpkg".into(), gpkg::encode(&layers, &frame)?)],
     })
 }
 
-/// A layer as GeoJSON (RFC 7946), a feature a line. The standard knows degrees of WGS 84 alone. So other coordinate systems are named as its
-/// predecessor of 2008 has it, which readers still take.
+/// A layer as GeoJSON (RFC 7946), a feature a line. The standard knows degrees of WGS 84 alone. So
+/// other coordinate systems are named as its predecessor of 2008 has it, which readers still take.
 fn geojson(layer: &Layer, frame: &Frame) -> String {
     let name = Some(&frame.name).filter(|_| frame.epsg != Some(4326));
     let crs = name.map(|name| json!({ "type": "name", "properties": { "name": name } }));
     let crs = crs.map(|crs| format!("\"crs\":{crs},")).unwrap_or_default();
-    let mut text = format!("{{\"type\":\"FeatureCollection\",\"name\":{},{crs}\"features\":[", json!(layer.name));
+    let mut text = format!(
+        "{{\"type\":\"FeatureCollection\",\"name\":{},{crs}\"features\":[",
+        json!(layer.name)
+    );
     for (n, feature) in layer.features.iter().enumerate() {
         let at = |p: &[f64; 3]| if layer.has_z { json!(p) } else { json!(p[..2]) };
         let line = |line: &Vec<[f64; 3]>| line.iter().map(at).collect::<Value>();
         let coordinates = match &feature.shape {
             Shape::Point(p) => at(p),
             Shape::Line(vertices) => line(vertices),
-            Shape::Polygons(all) => all.iter().map(|rings| rings.iter().map(line).collect::<Value>()).collect(),
+            Shape::Polygons(all) => {
+                all.iter().map(|rings| rings.iter().map(line).collect::<Value>()).collect()
+            }
         };
-        let properties: serde_json::Map<String, Value> =
-            layer.columns.iter().map(|(name, _)| name.to_string()).zip(feature.values.iter().cloned()).collect();
+        let properties: serde_json::Map<String, Value> = layer
+            .columns
+            .iter()
+            .map(|(name, _)| name.to_string())
+            .zip(feature.values.iter().cloned())
+            .collect();
         let feature = json!({
             "type": "Feature", "id": feature.values[0], "properties": properties,
             "geometry": { "type": layer.shapes, "coordinates": coordinates },

@@ -36,12 +36,13 @@ pub struct Encoded {
 
 /// A map as the bytes of a file, and warnings for people. The same map always gives the same bytes.
 ///
-/// 16-bit formats round heights to 65536 steps over [`Map::range_m`]. Without a range, the steps span the heights, and a range
-/// that does not cover the heights is widened. The other formats keep every bit.
+/// 16-bit formats round heights to 65536 steps over [`Map::range_m`]. Without a range, the steps
+/// span the heights, and a range that does not cover the heights is widened. The other formats keep
+/// every bit.
 ///
 /// # Errors
-/// [`Error::Param`] for a map that contradicts itself or has values that are not finite, [`Error::Limit`] for one that the
-/// format cannot hold.
+/// [`Error::Param`] for a map that contradicts itself or has values that are not finite,
+/// [`Error::Limit`] for one that the format cannot hold.
 pub fn encode(map: &Map, format: MapFormat) -> Result<(Vec<u8>, Vec<String>)> {
     encode_all(map, format).map(|e| (e.bytes, e.warnings))
 }
@@ -54,16 +55,24 @@ pub fn encode_all(map: &Map, format: MapFormat) -> Result<Encoded> {
     encode_within(map, format, None, &[])
 }
 
-/// As [`encode_all`], with the values that 0 and 65535 stand for in 16-bit formats, lowest first. Values beyond them are cut off, and a warning
-/// says how many. The samples with the numbers `missing`, from the north-west corner, are written as having no value.
+/// As [`encode_all`], with the values that 0 and 65535 stand for in 16-bit formats, lowest first.
+/// Values beyond them are cut off, and a warning says how many. The samples with the numbers
+/// `missing`, from the north-west corner, are written as having no value.
 ///
 /// # Errors
-/// As [`encode`], and [`Error::Param`] for a range that is empty or not finite, and for missing samples in a format that holds none.
-pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>, missing: &[usize]) -> Result<Encoded> {
+/// As [`encode`], and [`Error::Param`] for a range that is empty or not finite, and for missing
+/// samples in a format that holds none.
+pub fn encode_within(
+    map: &Map,
+    format: MapFormat,
+    range: Option<(f64, f64)>,
+    missing: &[usize],
+) -> Result<Encoded> {
     check(map)?;
     if !missing.is_empty() && format.is_quantised() {
         return Err(Error::param(format!(
-            "a .{} file cannot say that {} samples have no value; use tif, exr, npy, asc, hgt or r32",
+            "a .{} file cannot say that {} samples have no value; use tif, exr, npy, asc, hgt or \
+             r32",
             format.extension(),
             missing.len()
         )));
@@ -84,7 +93,11 @@ pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>, mi
             };
             quantised = Some(range);
             let samples = quantise(map, range);
-            if format == MapFormat::Png { png::encode16(map, range, &samples)? } else { raw::encode16(&samples) }
+            if format == MapFormat::Png {
+                png::encode16(map, range, &samples)?
+            } else {
+                raw::encode16(&samples)
+            }
         }
         MapFormat::Tiff => tiff::encode(map, &mut warnings)?,
         MapFormat::Exr => exr::encode(map)?,
@@ -100,23 +113,31 @@ pub fn encode_within(map: &Map, format: MapFormat, range: Option<(f64, f64)>, mi
 
 /// A warning for a map with a place on Earth, in a format that holds none.
 fn placeless(map: &Map, format: MapFormat) -> Option<String> {
-    let georef = map.georef.as_ref().filter(|_| !matches!(format, MapFormat::Tiff | MapFormat::Asc))?;
+    let georef =
+        map.georef.as_ref().filter(|_| !matches!(format, MapFormat::Tiff | MapFormat::Asc))?;
     let name = georef.name().map_or(String::new(), |name| format!(", {name}"));
-    Some(format!("a .{} file does not hold where on Earth the map lies{name}; a .tif does", format.extension()))
+    Some(format!(
+        "a .{} file does not hold where on Earth the map lies{name}; a .tif does",
+        format.extension()
+    ))
 }
 
 /// A range that was asked for. Counts the values beyond it.
 fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result<(f64, f64)> {
     if !(low.is_finite() && high.is_finite() && low < high && (high - low).is_finite()) {
-        return Err(Error::param(format!("range {low} to {high}: both ends must be finite, the lower one first")));
+        return Err(Error::param(format!(
+            "range {low} to {high}: both ends must be finite, the lower one first"
+        )));
     }
     // What lies less than half a step beyond is rounded to the end as other values are to a step.
     let half = (high - low) / 131_070.0;
-    let outside = map.data.iter().filter(|v| !(low - half..=high + half).contains(&f64::from(**v))).count();
+    let outside =
+        map.data.iter().filter(|v| !(low - half..=high + half).contains(&f64::from(**v))).count();
     if outside > 0 {
         let (min, max) = map.min_max();
         warnings.push(format!(
-            "{outside} of {} values, which reach from {min} to {max}, lie beyond the range of {low} to {high} and were cut off there",
+            "{outside} of {} values, which reach from {min} to {max}, lie beyond the range of \
+             {low} to {high} and were cut off there",
             map.data.len()
         ));
     }
@@ -125,15 +146,22 @@ fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result
 
 /// A warning for raw samples of a map that is not square.
 fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
-    let silent = matches!(format, MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt) && map.width != map.height;
-    silent.then(|| format!("a raw file does not store the size of this map, {}x{}, and readers need it", map.width, map.height))
+    let silent = matches!(format, MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt)
+        && map.width != map.height;
+    silent.then(|| {
+        format!(
+            "a raw file does not store the size of this map, {}x{}, and readers need it",
+            map.width, map.height
+        )
+    })
 }
 
-/// Encodes a map of numbers, such as those of biomes; `palette` has the colour of each. PNG stores them as indices of the
-/// palette, raw 16-bit samples as integers, and the other formats as floats.
+/// Encodes a map of numbers, such as those of biomes; `palette` has the colour of each. PNG stores
+/// them as indices of the palette, raw 16-bit samples as integers, and the other formats as floats.
 ///
 /// # Errors
-/// As [`encode`], and [`Error::Param`] for a value that is not the number of a colour; PNG has at most 256.
+/// As [`encode`], and [`Error::Param`] for a value that is not the number of a colour; PNG has at
+/// most 256.
 pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Result<Encoded> {
     // Numbers are whole, so metres hold them too.
     if !format.is_quantised() {
@@ -141,9 +169,12 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
     }
     check(map)?;
     let count = palette.len().min(256);
-    if let Some(value) = map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v)) {
+    if let Some(value) =
+        map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v))
+    {
         return Err(Error::param(format!(
-            "the map's value {value} is not the number of a colour: allowed whole numbers from 0 to below {count}"
+            "the map's value {value} is not the number of a colour: allowed whole numbers from 0 \
+             to below {count}"
         )));
     }
     let bytes = match format {
@@ -156,26 +187,38 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
     Ok(Encoded { bytes, quantised: None, warnings: raw_size(map, format).into_iter().collect() })
 }
 
-/// Encodes layers of `[width, height]` cells, one after the other in `values`. NPY has an array of layers, rows and columns of 16 bits;
-/// EXR has a channel of whole numbers for each of `names`.
+/// Encodes layers of `[width, height]` cells, one after the other in `values`. NPY has an array of
+/// layers, rows and columns of 16 bits; EXR has a channel of whole numbers for each of `names`.
 ///
 /// # Errors
-/// [`Error::Param`] for values that are not as many as the cells of the layers, and for the other formats; [`Error::Limit`] for a name that
-/// EXR cannot hold.
-pub fn encode_layers(size: [u32; 2], names: &[String], values: &[u16], format: MapFormat) -> Result<Vec<u8>> {
+/// [`Error::Param`] for values that are not as many as the cells of the layers, and for the other
+/// formats; [`Error::Limit`] for a name that EXR cannot hold.
+pub fn encode_layers(
+    size: [u32; 2],
+    names: &[String],
+    values: &[u16],
+    format: MapFormat,
+) -> Result<Vec<u8>> {
     let [width, height] = size;
     if values.len() != width as usize * height as usize * names.len() {
-        return Err(Error::param(format!("{} values for {} layers of {width} x {height} cells", values.len(), names.len())));
+        return Err(Error::param(format!(
+            "{} values for {} layers of {width} x {height} cells",
+            values.len(),
+            names.len()
+        )));
     }
     match format {
         MapFormat::Npy => npy::encode_layers(size, names.len(), values),
         MapFormat::Exr => exr::encode_layers(size, names, values),
-        other => Err(Error::param(format!("a .{} file cannot hold layers; use npy or exr", other.extension()))),
+        other => Err(Error::param(format!(
+            "a .{} file cannot hold layers; use npy or exr",
+            other.extension()
+        ))),
     }
 }
 
-/// Encodes a map of colours, each 65536·red + 256·green + blue. PNG stores them as colours, and the formats of floats as
-/// numbers.
+/// Encodes a map of colours, each 65536·red + 256·green + blue. PNG stores them as colours, and the
+/// formats of floats as numbers.
 ///
 /// # Errors
 /// As [`encode`], and [`Error::Param`] for raw 16-bit samples, which cannot hold them.
@@ -183,13 +226,24 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
     match format {
         MapFormat::Png => {
             check(map)?;
-            let data: Vec<u8> = map.data.iter().flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1)).collect();
-            let bytes = png::encode(map.width, map.height, ::png::ColorType::Rgb, ::png::BitDepth::Eight, &data)?;
+            let data: Vec<u8> = map
+                .data
+                .iter()
+                .flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1))
+                .collect();
+            let bytes = png::encode(
+                map.width,
+                map.height,
+                ::png::ColorType::Rgb,
+                ::png::BitDepth::Eight,
+                &data,
+            )?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
-        MapFormat::R16 | MapFormat::Hgt => {
-            Err(Error::param("colours have 24 bits, which do not fit into raw 16-bit samples; use png, tif, exr, npy or r32"))
-        }
+        MapFormat::R16 | MapFormat::Hgt => Err(Error::param(
+            "colours have 24 bits, which do not fit into raw 16-bit samples; use png, tif, exr, \
+             npy or r32",
+        )),
         _ => encode_all(map, format),
     }
 }
@@ -197,10 +251,18 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
 fn check(map: &Map) -> Result<()> {
     let cells = u64::from(map.width) * u64::from(map.height);
     if cells == 0 || cells != map.data.len() as u64 {
-        return Err(Error::param(format!("the map claims {}x{} samples but holds {}", map.width, map.height, map.data.len())));
+        return Err(Error::param(format!(
+            "the map claims {}x{} samples but holds {}",
+            map.width,
+            map.height,
+            map.data.len()
+        )));
     }
     if !(map.spacing_m.is_finite() && map.spacing_m > 0.0) {
-        return Err(Error::param(format!("the map's samples are {} m apart; that must be finite and over 0", map.spacing_m)));
+        return Err(Error::param(format!(
+            "the map's samples are {} m apart; that must be finite and over 0",
+            map.spacing_m
+        )));
     }
     if let Some(i) = map.data.iter().position(|v| !v.is_finite()) {
         let (row, col) = (i / map.width as usize, i % map.width as usize);
@@ -216,13 +278,16 @@ fn check(map: &Map) -> Result<()> {
 fn steps(map: &Map, warnings: &mut Vec<String>) -> (f64, f64) {
     let (min, max) = map.min_max();
     let (min, max) = (f64::from(min), f64::from(max));
-    let valid = |&(lo, hi): &(f64, f64)| lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite();
+    let valid = |&(lo, hi): &(f64, f64)| {
+        lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()
+    };
     match map.range_m.filter(valid) {
         Some((lo, hi)) if lo <= min && max <= hi => (lo, hi),
         Some((lo, hi)) => {
             let wide = (lo.min(min), hi.max(max));
             warnings.push(format!(
-                "heights of {min} to {max} m exceed the range of {lo} to {hi} m, so 0 and 65535 stand for {} and {} m",
+                "heights of {min} to {max} m exceed the range of {lo} to {hi} m, so 0 and 65535 \
+                 stand for {} and {} m",
                 wide.0, wide.1
             ));
             wide
@@ -241,8 +306,8 @@ fn quantise(map: &Map, (lo, hi): (f64, f64)) -> Vec<u16> {
 /// A picture of 8 bits a channel as the bytes of a PNG. The same picture gives the same bytes.
 ///
 /// # Errors
-/// [`Error::Param`] for a picture without pixels or with more than 8 bits a channel, [`Error::Limit`] for one too large for
-/// PNG.
+/// [`Error::Param`] for a picture without pixels or with more than 8 bits a channel,
+/// [`Error::Limit`] for one too large for PNG.
 pub fn encode_picture(picture: impl Into<DynamicImage>) -> Result<Vec<u8>> {
     let picture = picture.into();
     let color = match picture.color() {
@@ -250,18 +315,26 @@ pub fn encode_picture(picture: impl Into<DynamicImage>) -> Result<Vec<u8>> {
         image::ColorType::La8 => ::png::ColorType::GrayscaleAlpha,
         image::ColorType::Rgb8 => ::png::ColorType::Rgb,
         image::ColorType::Rgba8 => ::png::ColorType::Rgba,
-        other => return Err(Error::param(format!("the picture's pixels are {other:?}; allowed 8 bits a channel"))),
+        other => {
+            return Err(Error::param(format!(
+                "the picture's pixels are {other:?}; allowed 8 bits a channel"
+            )));
+        }
     };
     let (width, height) = (picture.width(), picture.height());
     if width == 0 || height == 0 {
-        return Err(Error::param(format!("the picture is {width}x{height} pixels; both sides must be 1 or more")));
+        return Err(Error::param(format!(
+            "the picture is {width}x{height} pixels; both sides must be 1 or more"
+        )));
     }
     png::encode(width, height, color, ::png::BitDepth::Eight, picture.as_bytes())
 }
 
-/// Writes a file. The path then holds all of `bytes` on disk, or what was there before; the folder must exist.
+/// Writes a file. The path then holds all of `bytes` on disk, or what was there before; the folder
+/// must exist.
 ///
-/// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that is not a regular file.
+/// A symbolic link is followed and kept. A read-only file is not replaced, nor is anything that is
+/// not a regular file.
 ///
 /// # Errors
 /// [`Error::Output`] with the system's reason.
@@ -277,8 +350,8 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     commit(file, &path)
 }
 
-/// An empty file beside a path, which goes again if it is not [committed](commit). It may be used as the file that is there may, and a new one
-/// as any new file.
+/// An empty file beside a path, which goes again if it is not [committed](commit). It may be used
+/// as the file that is there may, and a new one as any new file.
 pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     let mut prefix = OsString::from(".");
@@ -298,16 +371,23 @@ pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Why a file cannot be made in a folder: the system's reason, without the name of the file, which nobody has given.
+/// Why a file cannot be made in a folder: the system's reason, without the name of the file, which
+/// nobody has given.
 pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
     use std::error::Error as _;
     if e.kind() == std::io::ErrorKind::NotFound {
         return std::io::Error::new(
             e.kind(),
-            format!("the folder {} does not exist; make it, or give another path", folder.display()),
+            format!(
+                "the folder {} does not exist; make it, or give another path",
+                folder.display()
+            ),
         );
     }
-    let code = e.source().and_then(|inner| inner.downcast_ref::<std::io::Error>()).and_then(std::io::Error::raw_os_error);
+    let code = e
+        .source()
+        .and_then(|inner| inner.downcast_ref::<std::io::Error>())
+        .and_then(std::io::Error::raw_os_error);
     code.map_or(e, std::io::Error::from_raw_os_error)
 }
 
@@ -316,7 +396,11 @@ pub(super) fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     // Elsewhere folders cannot be opened as files.
-    let synced = if cfg!(unix) { File::open(folder(path)).and_then(|folder| folder.sync_all()) } else { Ok(()) };
+    let synced = if cfg!(unix) {
+        File::open(folder(path)).and_then(|folder| folder.sync_all())
+    } else {
+        Ok(())
+    };
     synced.inspect_err(|_| {
         // A file that may be gone after a loss of power was not stored.
         let _ = std::fs::remove_file(path);
@@ -336,11 +420,16 @@ pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
     use std::io::{Error, ErrorKind};
     // Renaming over the path would replace the link, the device or the protected file itself.
     match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => Err(Error::new(ErrorKind::IsADirectory, "is a folder; give the path of a file")),
-        Ok(meta) if !meta.is_file() => Err(Error::other("is not a regular file; give another path")),
-        Ok(meta) if meta.permissions().readonly() => {
-            Err(Error::new(ErrorKind::PermissionDenied, "is read-only; remove it or give another path"))
+        Ok(meta) if meta.is_dir() => {
+            Err(Error::new(ErrorKind::IsADirectory, "is a folder; give the path of a file"))
         }
+        Ok(meta) if !meta.is_file() => {
+            Err(Error::other("is not a regular file; give another path"))
+        }
+        Ok(meta) if meta.permissions().readonly() => Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "is read-only; remove it or give another path",
+        )),
         Ok(_) => std::fs::canonicalize(path),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(path.to_path_buf()),
         Err(e) => Err(e),
@@ -350,7 +439,8 @@ pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
 /// The longest name of a file, in bytes, on the systems that people use.
 const NAME_MAX: usize = 255;
 
-/// A name as [`pending_of`] has it again: cut off where the dots and the random end would make it too long.
+/// A name as [`pending_of`] has it again: cut off where the dots and the random end would make it
+/// too long.
 pub(crate) fn pending_stem(name: &OsStr) -> OsString {
     let longest = NAME_MAX - PENDING_RANDOM - 2;
     if name.len() <= longest {
@@ -360,10 +450,12 @@ pub(crate) fn pending_stem(name: &OsStr) -> OsString {
     text[..text.floor_char_boundary(longest)].into()
 }
 
-/// The name of the file that is being written under a name, if it is one of ours: `land.tif` for `.land.tif.x7Ah2c`.
+/// The name of the file that is being written under a name, if it is one of ours: `land.tif` for
+/// `.land.tif.x7Ah2c`.
 pub(crate) fn pending_of(name: &str) -> Option<&str> {
     let (whole, random) = name.strip_prefix('.')?.rsplit_once('.')?;
-    (random.len() == PENDING_RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(whole)
+    (random.len() == PENDING_RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        .then_some(whole)
 }
 
 /// A file being written, which its path does not show yet.
@@ -396,7 +488,8 @@ impl Pending {
     }
 }
 
-/// A file that is written piece by piece. Until it is [finished](Pieces::finish), the path keeps what was there before.
+/// A file that is written piece by piece. Until it is [finished](Pieces::finish), the path keeps
+/// what was there before.
 pub struct Pieces {
     path: PathBuf,
     pending: Pending,
@@ -474,6 +567,10 @@ impl Part {
 impl Stored {
     /// The record of bytes that were stored under a name.
     pub fn of(path: impl Into<PathBuf>, bytes: &[u8]) -> Self {
-        Self { path: path.into(), bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
+        Self {
+            path: path.into(),
+            bytes: bytes.len() as u64,
+            blake3: blake3::hash(bytes).to_hex().to_string(),
+        }
     }
 }

@@ -1,9 +1,11 @@
-//! Zarr version 3: a folder with a group for each level of a land, and in it an array in chunks for each map.
+//! Zarr version 3: a folder with a group for each level of a land, and in it an array in chunks for
+//! each map.
 //!
-//! The metadata is that of the *Zarr core specification, version 3* (2024), with what tools look for: the maps as multiscale
-//! pictures (*OME-NGFF 0.5*), and the names, coordinates and coordinate systems of the *CF conventions 1.12*. Levels come
-//! before maps, since all arrays of a group share their sizes: so xarray opens each level as one data set. Chunks are 32-bit
-//! floats, little-endian, in gzip. Each group has the metadata of all that it holds.
+//! The metadata is that of the *Zarr core specification, version 3* (2024), with what tools look
+//! for: the maps as multiscale pictures (*OME-NGFF 0.5*), and the names, coordinates and coordinate
+//! systems of the *CF conventions 1.12*. Levels come before maps, since all arrays of a group share
+//! their sizes: so xarray opens each level as one data set. Chunks are 32-bit floats,
+//! little-endian, in gzip. Each group has the metadata of all that it holds.
 
 use std::collections::BTreeMap;
 use std::io::{Error as IoError, ErrorKind, Write as _};
@@ -17,7 +19,8 @@ use super::{Stored, crs, geo};
 use crate::map::Georef;
 use crate::{Error, Result};
 
-/// A folder of arrays that is written chunk by chunk, in any order. Until it is [finished](Zarr::finish), the path keeps what was there before.
+/// A folder of arrays that is written chunk by chunk, in any order. Until it is
+/// [finished](Zarr::finish), the path keeps what was there before.
 pub struct Zarr {
     path: PathBuf,
     /// Where it is written: beside its place.
@@ -45,14 +48,18 @@ impl Level {
     /// The place of its first sample, and the steps to the next ones, to the east and the north.
     fn axes(&self) -> [[f64; 2]; 2] {
         match &self.georef {
-            Some(at) => [[at.west + 0.5 * at.cell.0, at.cell.0], [at.north - 0.5 * at.cell.1, -at.cell.1]],
+            Some(at) => {
+                [[at.west + 0.5 * at.cell.0, at.cell.0], [at.north - 0.5 * at.cell.1, -at.cell.1]]
+            }
             None => [[0.0, self.spacing_m], [0.0, -self.spacing_m]],
         }
     }
 
     /// Whether its axes are in degrees.
     fn is_geographic(&self) -> bool {
-        self.georef.as_ref().is_some_and(|at| geo::is_geographic(at, at.epsg.map_or(0, |code| code as u16), self.spacing_m))
+        self.georef.as_ref().is_some_and(|at| {
+            geo::is_geographic(at, at.epsg.map_or(0, |code| code as u16), self.spacing_m)
+        })
     }
 
     /// The attributes of its coordinate system, where that is known.
@@ -61,7 +68,8 @@ impl Level {
         if let Some(code) = georef.epsg {
             return Some(json!({ "spatial_ref": format!("EPSG:{code}") }));
         }
-        crs::system(georef).map(|system| json!({ "crs_wkt": system.text, "spatial_ref": system.text }))
+        crs::system(georef)
+            .map(|system| json!({ "crs_wkt": system.text, "spatial_ref": system.text }))
     }
 }
 
@@ -72,20 +80,28 @@ impl Zarr {
     /// Begins a folder. With `replace` it takes the place of another Zarr folder.
     ///
     /// # Errors
-    /// [`Error::Output`] if it cannot be made, for a path where something is that may not be replaced, and for a folder that is no Zarr folder.
+    /// [`Error::Output`] if it cannot be made, for a path where something is that may not be
+    /// replaced, and for a folder that is no Zarr folder.
     pub fn create(path: &Path, replace: bool) -> Result<Self> {
         let refused = |kind, what: &str| Err(Error::output(path, IoError::new(kind, what)));
         if path.symlink_metadata().is_ok() {
             if !path.join(METADATA).is_file() {
-                return refused(ErrorKind::AlreadyExists, "exists and is no Zarr folder; give another path");
+                return refused(
+                    ErrorKind::AlreadyExists,
+                    "exists and is no Zarr folder; give another path",
+                );
             }
             if !replace {
-                return refused(ErrorKind::AlreadyExists, "already exists; replace it with --force, or give another path");
+                return refused(
+                    ErrorKind::AlreadyExists,
+                    "already exists; replace it with --force, or give another path",
+                );
             }
         }
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(path.file_name().unwrap_or_default());
-        let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix);
         #[cfg(unix)]
@@ -105,14 +121,25 @@ impl Zarr {
     pub fn level(&mut self, level: Level) -> Result<()> {
         let of = self.levels.len();
         let degrees = level.is_geographic();
-        let names = if degrees { ["longitude", "latitude"] } else { ["projection_x_coordinate", "projection_y_coordinate"] };
+        let names = if degrees {
+            ["longitude", "latitude"]
+        } else {
+            ["projection_x_coordinate", "projection_y_coordinate"]
+        };
         let units = if degrees { ["degrees_east", "degrees_north"] } else { ["m"; 2] };
         for (axis, [first, step]) in level.axes().into_iter().enumerate() {
             let (name, count) = (AXES[axis], level.size[axis]);
             let attributes = json!({ "axis": name.to_uppercase(), "standard_name": names[axis], "units": units[axis] });
-            self.array(&format!("{of}/{name}"), &[(name, count)], &[count.max(1)], ("float64", json!("NaN")), attributes)?;
+            self.array(
+                &format!("{of}/{name}"),
+                &[(name, count)],
+                &[count.max(1)],
+                ("float64", json!("NaN")),
+                attributes,
+            )?;
             // A product and a sum for each, not a sum of sums.
-            let places: Vec<u8> = (0..count).flat_map(|i| (first + f64::from(i) * step).to_le_bytes()).collect();
+            let places: Vec<u8> =
+                (0..count).flat_map(|i| (first + f64::from(i) * step).to_le_bytes()).collect();
             self.chunk(&format!("{of}/{name}/c/0"), &places)?;
         }
         if let Some(system) = level.system() {
@@ -130,7 +157,8 @@ impl Zarr {
     pub fn map(&mut self, name: &str, unit: &str, about: &str) -> Result<()> {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let ([width, height], of) = (level.size, self.levels.len() - 1);
-        let mut attributes = json!({ "long_name": about, "units": unit, "spacing_m": level.spacing_m });
+        let mut attributes =
+            json!({ "long_name": about, "units": unit, "spacing_m": level.spacing_m });
         if self.arrays.contains_key(&format!("{of}/{SYSTEM}")) {
             // Where readers of the CF conventions look for the coordinate system.
             attributes["grid_mapping"] = json!(SYSTEM);
@@ -139,10 +167,17 @@ impl Zarr {
             self.maps.push(name.into());
         }
         let axes = [(AXES[1], height), (AXES[0], width)];
-        self.array(&format!("{of}/{name}"), &axes, &[Self::CHUNK; 2], ("float32", json!("NaN")), attributes)
+        self.array(
+            &format!("{of}/{name}"),
+            &axes,
+            &[Self::CHUNK; 2],
+            ("float32", json!("NaN")),
+            attributes,
+        )
     }
 
-    /// Adds a chunk of a map of the last level, by its column and row. One at the rim of the land has fewer cells than others.
+    /// Adds a chunk of a map of the last level, by its column and row. One at the rim of the land
+    /// has fewer cells than others.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
@@ -184,8 +219,9 @@ impl Zarr {
         let mut all = Map::new();
         for (i, level) in self.levels.iter().enumerate() {
             let prefix = format!("{i}/");
-            let own =
-                self.arrays.iter().filter_map(|(path, array)| Some((path.strip_prefix(&prefix)?.to_string(), array.clone())));
+            let own = self.arrays.iter().filter_map(|(path, array)| {
+                Some((path.strip_prefix(&prefix)?.to_string(), array.clone()))
+            });
             let attributes = json!({ "Conventions": "CF-1.12", "spacing_m": level.spacing_m });
             all.insert(i.to_string(), group(&attributes, &Map::new()));
             self.metadata(&i.to_string(), &group(&attributes, &own.collect()))?;
@@ -204,7 +240,8 @@ impl Zarr {
         })
     }
 
-    /// Writes the metadata of an array: its axes with their lengths, the shape of a chunk, the type and what stands for nothing.
+    /// Writes the metadata of an array: its axes with their lengths, the shape of a chunk, the type
+    /// and what stands for nothing.
     fn array(
         &mut self,
         path: &str,
@@ -251,7 +288,9 @@ impl Zarr {
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.root.path().join(name);
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder.and_then(|()| std::fs::write(&path, bytes)).map_err(|e| Error::output(self.path.join(name), e))
+        folder
+            .and_then(|()| std::fs::write(&path, bytes))
+            .map_err(|e| Error::output(self.path.join(name), e))
     }
 }
 
@@ -271,6 +310,6 @@ const METADATA: &str = "zarr.json";
 const AXES: [&str; 2] = ["x", "y"];
 /// The array whose attributes are the coordinate system.
 const SYSTEM: &str = "spatial_ref";
-/// The level of gzip: higher ones take several times as long for a few percent of noise. At 1 the library has one fixed
-/// table of codes, with which heights grow.
+/// The level of gzip: higher ones take several times as long for a few percent of noise. At 1 the
+/// library has one fixed table of codes, with which heights grow.
 const GZIP: u32 = 2;

@@ -17,33 +17,62 @@ use serde_json::json;
 
 /// The stages of which there is a published sequential algorithm, and the settings that it has too.
 const COUNTERPARTS: [(&str, &[&str]); 4] = [
-    ("diamond_square", &["world", "feature", "random", "rounds", "roughness", "square", "relief_m", "base_m"]),
+    (
+        "diamond_square",
+        &["world", "feature", "random", "rounds", "roughness", "square", "relief_m", "base_m"],
+    ),
     (
         "droplets",
-        &["rain", "lifetime", "inertia", "capacity", "slope_min", "erosion", "deposition", "evaporation", "gravity", "radius"],
+        &[
+            "rain",
+            "lifetime",
+            "inertia",
+            "capacity",
+            "slope_min",
+            "erosion",
+            "deposition",
+            "evaporation",
+            "gravity",
+            "radius",
+        ],
     ),
-    ("snowballs", &["rain", "lifetime", "speed", "friction", "offset", "erosion", "deposition", "quicken"]),
+    (
+        "snowballs",
+        &["rain", "lifetime", "speed", "friction", "offset", "erosion", "deposition", "quicken"],
+    ),
     ("blur", &["passes"]),
 ];
 
 /// The layers that change what erosion does. The published algorithms know none.
-const LAYERS: [(Layer, &str); 4] =
-    [(Layer::Rain, "rain"), (Layer::Hardness, "hardness"), (Layer::Vegetation, "vegetation"), (Layer::Sediment, "sediment")];
+const LAYERS: [(Layer, &str); 4] = [
+    (Layer::Rain, "rain"),
+    (Layer::Hardness, "hardness"),
+    (Layer::Vegetation, "vegetation"),
+    (Layer::Sediment, "sediment"),
+];
 
 /// What a run by the published algorithms says it is computed by.
-pub(super) const NAME: &str = "classic: the published sequential algorithms, in floats, on one thread; all else on the CPU";
+pub(super) const NAME: &str =
+    "classic: the published sequential algorithms, in floats, on one thread; all else on the CPU";
 
-/// Bytes a cell beside the buffers: heights as doubles and as floats, before and after, and the flow.
+/// Bytes a cell beside the buffers: heights as doubles and as floats, before and after, and the
+/// flow.
 const CELL_BYTES: u64 = 32;
 
-/// What a step has that its published algorithm lacks, as in a recipe; none for a stage without such an algorithm.
+/// What a step has that its published algorithm lacks, as in a recipe; none for a stage without
+/// such an algorithm.
 fn lacking(step: &Step) -> Option<Vec<String>> {
     let (_, shared) = COUNTERPARTS.iter().find(|(known, _)| *known == step.stage.name)?;
     let changed = |name: &str, value: &Value| {
-        step.stage.params.iter().any(|param| param.name == name && param.default() != *value) && !shared.contains(&name)
+        step.stage.params.iter().any(|param| param.name == name && param.default() != *value)
+            && !shared.contains(&name)
     };
-    let mut others: Vec<String> =
-        step.settings.iter().filter(|(name, value)| changed(name, value)).map(|(n, v)| format!("{n} = {v}")).collect();
+    let mut others: Vec<String> = step
+        .settings
+        .iter()
+        .filter(|(name, value)| changed(name, value))
+        .map(|(n, v)| format!("{n} = {v}"))
+        .collect();
     if step.stage.name == "diamond_square" {
         let [world, feature] = ["world", "feature"].map(|name| step.settings.integer(name));
         if feature != 0 && feature != world {
@@ -61,15 +90,20 @@ fn is_published(step: &Step) -> bool {
     lacking(step).is_some_and(|others| others.is_empty() || !step.stage.makes)
 }
 
-/// Makes a recipe one for the published algorithms: without levels, with the settings of the finest, and without what runs between the steps of a stage that has
-/// none then. Returns what they leave out of it. Stages that make layers stay, since their maps may be written and other stages use them.
+/// Makes a recipe one for the published algorithms: without levels, with the settings of the
+/// finest, and without what runs between the steps of a stage that has none then. Returns what they
+/// leave out of it. Stages that make layers stay, since their maps may be written and other stages
+/// use them.
 ///
 /// # Errors
 /// [`Error::Param`] for a recipe without a stage that has one.
 pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
     let mut left = vec![];
     if recipe.levels.take().is_some() {
-        left.push("levels: the published algorithms have none; settings are those of the finest".to_string());
+        left.push(
+            "levels: the published algorithms have none; settings are those of the finest"
+                .to_string(),
+        );
     }
     let (mut painted, mut runs) = (vec![], false);
     for (i, step) in recipe.stages.iter_mut().enumerate() {
@@ -86,21 +120,34 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
                 runs = true;
                 for nested in step.with.drain(..) {
                     let nested = nested.step.stage.name;
-                    leave(format!("{nested} between its steps is left out: the published algorithm has no steps"));
+                    leave(format!(
+                        "{nested} between its steps is left out: the published algorithm has no \
+                         steps"
+                    ));
                 }
                 if !painted.is_empty() && ["droplets", "snowballs"].contains(&name) {
-                    let layers = LAYERS.iter().map(|(_, layer)| *layer).filter(|layer| painted.contains(layer));
+                    let layers = LAYERS
+                        .iter()
+                        .map(|(_, layer)| *layer)
+                        .filter(|layer| painted.contains(layer));
                     let layers = layers.collect::<Vec<_>>().join(", ");
-                    leave(format!("layers of earlier stages are left out ({layers}): the published algorithm knows none"));
+                    leave(format!(
+                        "layers of earlier stages are left out ({layers}): the published algorithm \
+                         knows none"
+                    ));
                 }
             }
         }
         let made = (step.stage.layers)(&step.settings);
-        painted.extend(LAYERS.iter().filter(|(layer, _)| made.has(*layer)).map(|(_, layer)| *layer));
+        painted
+            .extend(LAYERS.iter().filter(|(layer, _)| made.has(*layer)).map(|(_, layer)| *layer));
     }
     if !runs {
         let names = COUNTERPARTS.map(|(name, _)| name).join(", ");
-        let mut message = format!("no stage of this recipe has a published sequential algorithm, which there is for {names}");
+        let mut message = format!(
+            "no stage of this recipe has a published sequential algorithm, which there is for \
+             {names}"
+        );
         left.iter().for_each(|why| message += &format!("; {why}"));
         return Err(Invalid::from(message).about("stage").inside("", "/stage").into());
     }
@@ -118,8 +165,14 @@ pub(super) fn plan(step: &Step, site: &Site) -> Option<Plan> {
         true => Buffer::cells("height", window, 1).kept().unset(),
         false => Buffer::height(window),
     };
-    let flow = step.stage.maps.contains(&"flow").then(|| Buffer::cells("flow", window, 1).kept().unset());
-    let plan = Plan::new(step.stage.shader, *window, std::iter::once(height).chain(flow).collect(), vec![]);
+    let flow =
+        step.stage.maps.contains(&"flow").then(|| Buffer::cells("flow", window, 1).kept().unset());
+    let plan = Plan::new(
+        step.stage.shader,
+        *window,
+        std::iter::once(height).chain(flow).collect(),
+        vec![],
+    );
     // One step, after which the ledger is entered.
     Some(Plan { steps: vec![0], beside: CELL_BYTES * window.cells() as u64, ..plan })
 }
@@ -137,7 +190,9 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
     let (width, depth) = (site.window.width as usize, site.window.height as usize);
     // Their grids have two vertices a side or more.
     if step.stage.name != "diamond_square" && (width < 2 || depth < 2) {
-        return Err(Error::param(format!("{width} x {depth} cells: the published algorithms need 2 x 2 or more")));
+        return Err(Error::param(format!(
+            "{width} x {depth} cells: the published algorithms need 2 x 2 or more"
+        )));
     }
     let count = |s: &Settings| (s.number("rain") * ground.len() as f64).round() as u64;
     match step.stage.name {
@@ -148,7 +203,11 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
             let mut flow = vec![0; heights.len()];
             erode_inside(&mut heights, width, depth, &drops, Some(&mut flow), go_on)?;
             let derived = json!({ "drops": drops.count, "border_put_back_every": HELD });
-            Ok(Made { heights: heights.into_iter().map(f64::from).collect(), flow: Some(flow), derived })
+            Ok(Made {
+                heights: heights.into_iter().map(f64::from).collect(),
+                flow: Some(flow),
+                derived,
+            })
         }
         "snowballs" => {
             let rim = (0..ground.len()).filter(|i| {
@@ -177,7 +236,11 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
                 let some = Snowballs { count, seed: seed.wrapping_add(piece), ..balls.clone() };
                 snowballs::erode(&mut heights, width, depth, &some, Some(&mut flow));
             }
-            Ok(Made { heights, flow: Some(flow), derived: json!({ "snowballs": balls.count, "outside_cells": outside }) })
+            Ok(Made {
+                heights,
+                flow: Some(flow),
+                derived: json!({ "snowballs": balls.count, "outside_cells": outside }),
+            })
         }
         _ => {
             let mut heights = ground;
@@ -206,7 +269,9 @@ fn land(s: &Settings, site: &Site, seed: u64, go_on: &dyn Fn() -> Result<()>) ->
     };
     let mut values = Lazy::new(world)?;
     let [x, y] = site.window.origin;
-    let metres = |v: f64| s.number("base_m") + s.number("relief_m") * if s.switch("square") { v * v } else { v };
+    let metres = |v: f64| {
+        s.number("base_m") + s.number("relief_m") * if s.switch("square") { v * v } else { v }
+    };
     let mut heights = Vec::with_capacity(site.window.cells());
     for row in 0..i64::from(site.window.height) {
         go_on()?;
@@ -217,8 +282,9 @@ fn land(s: &Settings, site: &Site, seed: u64, go_on: &dyn Fn() -> Result<()>) ->
 }
 
 impl Job {
-    /// The same run with the published sequential algorithms where there are some: in floats, on one thread, without a promise of equal bytes. Its recipe
-    /// is to be [`prepare`]d. The CPU runs all other stages, exactly as ever.
+    /// The same run with the published sequential algorithms where there are some: in floats, on
+    /// one thread, without a promise of equal bytes. Its recipe is to be [`prepare`]d. The CPU runs
+    /// all other stages, exactly as ever.
     pub fn classic(mut self) -> Self {
         self.classic = true;
         self.device(Device::Cpu)
@@ -229,23 +295,39 @@ impl Job {
         self.classic
     }
 
-    /// Runs stage `i` so, with the ledger's passes before and after it. Returns what is to be said of it; none if it runs as ever.
-    pub(super) fn run_classic(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<serde_json::Value>> {
+    /// Runs stage `i` so, with the ledger's passes before and after it. Returns what is to be said
+    /// of it; none if it runs as ever.
+    pub(super) fn run_classic(
+        &self,
+        i: usize,
+        plan: &Plan,
+        executor: &mut dyn Executor,
+    ) -> Result<Option<serde_json::Value>> {
         let (step, site) = (&self.units[i].step, self.site(i));
         if !is_published(step) {
             return Ok(None);
         }
         let stop = self.cancel.flag();
         let opens = plan.passes.first().is_some_and(|pass| pass.kernel.entry == "open");
-        executor.run(plan, 0..usize::from(opens), &mut Control { stop, progress: &mut |_| Ok(()) })?;
+        executor.run(
+            plan,
+            0..usize::from(opens),
+            &mut Control { stop, progress: &mut |_| Ok(()) },
+        )?;
         let ground = match step.stage.makes {
             true => vec![],
-            false => executor.read("height")?.into_iter().map(|word| f64::from(word) / f64::from(CELL)).collect(),
+            false => executor
+                .read("height")?
+                .into_iter()
+                .map(|word| f64::from(word) / f64::from(CELL))
+                .collect(),
         };
         let made = run(step, &site, ground, &|| self.cancel.check())?;
         if let Some(at) = made.heights.iter().position(|height| !height.is_finite()) {
             let [x, y] = [at % site.window.width as usize, at / site.window.width as usize];
-            let message = format!("the published algorithm diverged at column {x}, row {y}: lower erosion or capacity");
+            let message = format!(
+                "the published algorithm diverged at column {x}, row {y}: lower erosion or capacity"
+            );
             let (stage, name) = (self.units[i].stage, step.stage.name);
             return Err(Invalid::from(message)
                 .inside(&format!("stage {}, {name}", stage + 1), &format!("/stage/{stage}"))
@@ -257,7 +339,11 @@ impl Job {
         if let Some(flow) = made.flow {
             executor.write("flow", &flow.into_iter().map(|n| n as i32).collect::<Vec<_>>())?;
         }
-        executor.run(plan, usize::from(opens)..plan.passes.len(), &mut Control { stop, progress: &mut |_| Ok(()) })?;
+        executor.run(
+            plan,
+            usize::from(opens)..plan.passes.len(),
+            &mut Control { stop, progress: &mut |_| Ok(()) },
+        )?;
         let mut derived = made.derived;
         derived["sequential"] = true.into();
         Ok(Some(derived))

@@ -1,4 +1,5 @@
-//! What a run takes, counted before it is planned: by drafts of its plans, which the planner makes with the same arithmetic.
+//! What a run takes, counted before it is planned: by drafts of its plans, which the planner makes
+//! with the same arithmetic.
 
 use super::Job;
 use crate::error::{Error, Result};
@@ -8,7 +9,8 @@ use crate::site::{Site, Window};
 use std::collections::BTreeMap;
 
 impl Job {
-    /// A draft of the plan of stage `i`: its buffers have their sizes and long tables no words, and its passes are counted.
+    /// A draft of the plan of stage `i`: its buffers have their sizes and long tables no words, and
+    /// its passes are counted.
     pub(crate) fn draft(&self, i: usize) -> Plan {
         self.plan_at(i, &Site { draft: true, ..self.site(i) })
     }
@@ -25,7 +27,12 @@ impl Job {
         let unit = &self.units[i];
         match self.levels() {
             1 => format!("stage {}, {}", unit.stage + 1, unit.step.stage.name),
-            _ => format!("stage {}, {}, on level {}", unit.stage + 1, unit.step.stage.name, unit.level),
+            _ => format!(
+                "stage {}, {}, on level {}",
+                unit.stage + 1,
+                unit.step.stage.name,
+                unit.level
+            ),
         }
     }
 
@@ -42,14 +49,15 @@ impl Job {
         }
         let (own, i) = most;
         Err(Error::Limit(format!(
-            "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its steps, or what runs between them, \
+            "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its \
+             steps, or what runs between them, \
              or make several runs of it, each with the last one's land as its input",
             self.place(i)
         )))
     }
 
-    /// Refuses a run whose plans do not fit into the host's memory, or whose windows its stages do not allow, before any is made.
-    /// Returns the bytes that the largest takes beside its buffers.
+    /// Refuses a run whose plans do not fit into the host's memory, or whose windows its stages do
+    /// not allow, before any is made. Returns the bytes that the largest takes beside its buffers.
     pub(crate) fn admit_plans(&self) -> Result<u64> {
         let mut most = (0, 0);
         for i in self.done()..self.units.len() {
@@ -57,10 +65,12 @@ impl Job {
             let unit = &self.units[i];
             if self.lands.is_part && unit.named {
                 // What a part depends on may be larger than what the recipe was checked on.
-                self.recipe.check_step(unit.stage, &unit.step, &self.site(i)).map_err(|e| match e {
-                    Error::Param(invalid) => Error::Limit(invalid.message),
-                    other => other,
-                })?;
+                self.recipe.check_step(unit.stage, &unit.step, &self.site(i)).map_err(
+                    |e| match e {
+                        Error::Param(invalid) => Error::Limit(invalid.message),
+                        other => other,
+                    },
+                )?;
             }
             most = most.max((self.draft(i).own_bytes(), i));
         }
@@ -71,7 +81,8 @@ impl Job {
         Ok(bytes)
     }
 
-    /// Bytes of memory that each stage needs, with what the stages before it have left and it does not touch, and its invocations: its work.
+    /// Bytes of memory that each stage needs, with what the stages before it have left and it does
+    /// not touch, and its invocations: its work.
     pub fn costs(&self) -> Vec<(u64, f64)> {
         let mut kept = BTreeMap::new();
         let cost = |i: usize| {
@@ -89,7 +100,8 @@ impl Job {
         })
     }
 
-    /// Bytes of main memory that finding the water needs when the stages are done, with what these have left; none if the recipe asks for no water.
+    /// Bytes of main memory that finding the water needs when the stages are done, with what these
+    /// have left; none if the recipe asks for no water.
     pub fn water_bytes(&self) -> Option<u64> {
         let settings = self.recipe.water.as_ref()?;
         let mut kept = BTreeMap::new();
@@ -102,6 +114,9 @@ impl Job {
 
     /// Bytes of the largest buffer that the run needs, for `Gpu::required_limits`.
     pub fn largest_buffer_bytes(&self) -> u64 {
-        (self.done()..self.units.len()).map(|i| self.draft(i).largest().words as u64 * 4).max().unwrap_or(0)
+        (self.done()..self.units.len())
+            .map(|i| self.draft(i).largest().words as u64 * 4)
+            .max()
+            .unwrap_or(0)
     }
 }

@@ -30,7 +30,8 @@ struct Header {
     output_range_m: Option<(f64, f64)>,
     sea_level_m: Option<f64>,
     georef: Option<Georef>,
-    /// What tells the sizes of cells of each row, where rows differ; which row of the input is the first, and how many of its rows one is.
+    /// What tells the sizes of cells of each row, where rows differ; which row of the input is the
+    /// first, and how many of its rows one is.
     #[serde(default)]
     globe: Option<(Globe, f64, f64)>,
     /// The runs of cells without a value: the first, and how many there are.
@@ -61,7 +62,8 @@ impl Outcome {
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn store_maps(&self, folder: &Path) -> Result<()> {
-        let biomes = self.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
+        let biomes =
+            self.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let (range_m, georef) = self.place();
         let header = Header {
             origin: self.window.origin,
@@ -83,7 +85,9 @@ impl Outcome {
             let store = || -> std::io::Result<()> {
                 let mut file = std::fs::File::create(&path)?;
                 for piece in self.words(name).unwrap_or_default().chunks(1 << 16) {
-                    file.write_all(&piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
+                    file.write_all(
+                        &piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>(),
+                    )?;
                 }
                 file.sync_all()
             };
@@ -104,7 +108,9 @@ impl Maps {
         let path = folder.join(HEADER);
         let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
         let header: Header = serde_json::from_slice(&text).map_err(|e| Error::input(&path, e))?;
-        if u64::from(header.width) * u64::from(header.height) == 0 || header.width.max(header.height) > Window::SIDE_MAX {
+        if u64::from(header.width) * u64::from(header.height) == 0
+            || header.width.max(header.height) > Window::SIDE_MAX
+        {
             return Err(Error::input(&path, "damaged: its size is impossible"));
         }
         Ok(Self { folder: folder.into(), header })
@@ -135,7 +141,8 @@ impl Maps {
         &self.header.palette
     }
 
-    /// The maps that can be had: those that the run has read, and those that follow from the height.
+    /// The maps that can be had: those that the run has read, and those that follow from the
+    /// height.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> {
         FIELDS.iter().filter(|field| self.has(field))
     }
@@ -151,7 +158,10 @@ impl Maps {
     /// [`Error::Param`] that lists those that can.
     pub fn field(&self, name: &str) -> Result<&'static Field> {
         let found = field::find(name).filter(|field| self.has(field));
-        found.ok_or_else(|| crate::params::unknown("map of this run", name, self.fields().map(|field| field.name)).into())
+        found.ok_or_else(|| {
+            crate::params::unknown("map of this run", name, self.fields().map(|field| field.name))
+                .into()
+        })
     }
 
     fn words(&self, name: &str) -> Result<Vec<i32>> {
@@ -173,7 +183,8 @@ impl Maps {
     /// A map in the unit of its field.
     ///
     /// # Errors
-    /// [`Error::Param`] for a map that the run has not left, [`Error::Input`] for a file that is damaged.
+    /// [`Error::Param`] for a map that the run has not left, [`Error::Input`] for a file that is
+    /// damaged.
     pub fn map(&self, name: &str) -> Result<Map> {
         let field = self.field(name)?;
         let Header { origin, width, height, spacing_m, datum_m, range_m, .. } = self.header;
@@ -186,7 +197,8 @@ impl Maps {
                 let first = self.header.globe.map_or(0.0, |(_, first, _)| first);
                 let rows = (0..height).map(|row| first + f64::from(row) * cell.unwrap_or(1.0));
                 let metric = self.header.globe.map(|(globe, ..)| globe.metric(rows));
-                let values = of(&HeightGrid::new(&heights, width as usize, spacing_m).on(metric.as_ref()));
+                let values =
+                    of(&HeightGrid::new(&heights, width as usize, spacing_m).on(metric.as_ref()));
                 values.into_iter().map(|v| v.to_bits() as i32).collect()
             }
             _ => self.words(name)?,

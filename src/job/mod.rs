@@ -32,7 +32,8 @@ use part::Lands;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A run of a recipe: what to make, from what, and where to compute. It owns all that it needs and may go to another thread.
+/// A run of a recipe: what to make, from what, and where to compute. It owns all that it needs and
+/// may go to another thread.
 ///
 /// ```
 /// use thalweg::{Device, Job, Recipe};
@@ -48,7 +49,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug)]
 pub struct Job {
     recipe: Recipe,
-    /// What is made, without its margin, on the recipe's lattice: the land or a part of it. And that lattice's scale.
+    /// What is made, without its margin, on the recipe's lattice: the land or a part of it. And
+    /// that lattice's scale.
     window: Window,
     scale: Scale,
     lands: Lands,
@@ -117,17 +119,19 @@ impl Job {
     /// A run of a recipe that makes its own heights.
     ///
     /// # Errors
-    /// [`Error::Param`] for a recipe that starts from an input (use [`Job::with_heights`], or `Job::read` with the feature
-    /// `io`); [`Error::Limit`] for a land that is too large.
+    /// [`Error::Param`] for a recipe that starts from an input (use [`Job::with_heights`], or
+    /// `Job::read` with the feature `io`); [`Error::Limit`] for a land that is too large.
     pub fn new(recipe: Recipe) -> Result<Self> {
         match &recipe.input {
             None => {}
             Some(Input::File { path, .. }) => {
-                let message = format!("input = {:?}: the recipe's input was not read", path.display());
+                let message =
+                    format!("input = {:?}: the recipe's input was not read", path.display());
                 return Err(Invalid::from(message).about("input").into());
             }
             Some(Input::Memory) => {
-                let message = "width and height are missing (in cells), or an input, or heights in memory";
+                let message =
+                    "width and height are missing (in cells), or an input, or heights in memory";
                 return Err(Invalid::from(message).about("width").into());
             }
         }
@@ -138,11 +142,13 @@ impl Job {
     /// A run of a recipe that starts from these heights. They take the place of the recipe's input.
     ///
     /// # Errors
-    /// [`Error::Param`] for a recipe that makes its own heights, for heights that are not finite or contradict their size, and
-    /// for settings that do not suit their spacing; [`Error::Limit`] for a map that is too large or too high.
+    /// [`Error::Param`] for a recipe that makes its own heights, for heights that are not finite or
+    /// contradict their size, and for settings that do not suit their spacing; [`Error::Limit`] for
+    /// a map that is too large or too high.
     pub fn with_heights<'a>(recipe: Recipe, heights: impl Into<Heights<'a>>) -> Result<Self> {
         if recipe.input.is_none() {
-            let message = "the recipe makes its own heights: leave out width, height and the stage that makes them";
+            let message = "the recipe makes its own heights: leave out width, height and the stage \
+                           that makes them";
             return Err(Invalid::from(message).about("width").into());
         }
         let heights = heights.into();
@@ -154,26 +160,32 @@ impl Job {
         Ok(Self { range_m: heights.range_m, georef: heights.georef, missing, ..job })
     }
 
-    /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not interrupted. The recipe's
-    /// stages after the snapshot may be others than they were, and so may what it writes, unless that needs a ledger (`wear`,
-    /// `deposit`, `change`, `sediment`, colours of the ground) and the snapshot has none.
+    /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not
+    /// interrupted. The recipe's stages after the snapshot may be others than they were, and so may
+    /// what it writes, unless that needs a ledger (`wear`, `deposit`, `change`, `sediment`, colours
+    /// of the ground) and the snapshot has none.
     ///
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe.
     pub fn resume(recipe: Recipe, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(&recipe)?;
         if snapshot.has_missing() {
-            let message = "the snapshot is of a land with cells without a height, which it does not name: resume from the job with its input";
+            let message = "the snapshot is of a land with cells without a height, which it does \
+                           not name: resume from the job with its input";
             return Err(Invalid::from(message).about("snapshot").into());
         }
         let (window, scale) = (snapshot.window(), snapshot.scale());
         recipe.check_on(window, scale)?;
         let (range_m, georef) = (snapshot.range_m(), snapshot.georef());
-        Ok(Self { range_m, georef, ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)? })
+        Ok(Self {
+            range_m,
+            georef,
+            ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)?
+        })
     }
 
-    /// The same run, with the inputs and samples that it has, from a snapshot of itself on: with the bytes of a run that was not
-    /// interrupted.
+    /// The same run, with the inputs and samples that it has, from a snapshot of itself on: with
+    /// the bytes of a run that was not interrupted.
     ///
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe or of other inputs.
@@ -216,7 +228,8 @@ impl Job {
         Ok(job)
     }
 
-    /// Reads the files that a recipe names, its input and those of its stages, and makes a run of it.
+    /// Reads the files that a recipe names, its input and those of its stages, and makes a run of
+    /// it.
     ///
     /// # Errors
     /// As [`Job::with_heights`], [`Job::supply`] and [`crate::io::read`].
@@ -230,9 +243,14 @@ impl Job {
     /// # Errors
     /// As [`Job::read`], and those of `place`.
     #[cfg(feature = "io")]
-    pub(crate) fn read_by(recipe: Recipe, place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>) -> Result<Self> {
+    pub(crate) fn read_by(
+        recipe: Recipe,
+        place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>,
+    ) -> Result<Self> {
         let mut warnings: Vec<(Option<std::path::PathBuf>, String)> = vec![];
-        let mut read_all = |path: &std::path::Path, options: &crate::io::ReadOptions| -> Result<crate::io::Reading> {
+        let mut read_all = |path: &std::path::Path,
+                            options: &crate::io::ReadOptions|
+         -> Result<crate::io::Reading> {
             let mut reading = crate::io::read(&place(path)?, options)?;
             let said = std::mem::take(&mut reading.warnings);
             warnings.extend(said.into_iter().map(|warning| (Some(path.to_path_buf()), warning)));
@@ -254,18 +272,23 @@ impl Job {
             }
             _ => Self::new(recipe)?,
         };
-        let mut read =
-            |path: &std::path::Path, options: &crate::io::ReadOptions| read_all(path, options).map(|reading| reading.map);
+        let mut read = |path: &std::path::Path, options: &crate::io::ReadOptions| {
+            read_all(path, options).map(|reading| reading.map)
+        };
         for (i, path) in job.files().collect::<Vec<_>>() {
             let samples = job.recipe.stages[i].samples().unwrap_or_default();
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
             job.supply(i, &map)?;
         }
-        let files: std::collections::BTreeSet<String> = job.pictures().map(|(_, _, file)| file).collect();
+        let files: std::collections::BTreeSet<String> =
+            job.pictures().map(|(_, _, file)| file).collect();
         for file in files {
             let path = job.recipe.folder.join(&file);
-            let options =
-                crate::io::ReadOptions { samples: Samples::Shares, max_cells: Picture::SAMPLES_MAX as u64, ..Default::default() };
+            let options = crate::io::ReadOptions {
+                samples: Samples::Shares,
+                max_cells: Picture::SAMPLES_MAX as u64,
+                ..Default::default()
+            };
             let map = read(&path, &options).map_err(|e| match e {
                 Error::Limit(what) => job.wrong_picture(&file, &what),
                 other => other,
@@ -276,66 +299,90 @@ impl Job {
         Ok(job)
     }
 
-    /// Warnings about the recipe, and about the files that were read: the file, if it is about one, and a sentence.
+    /// Warnings about the recipe, and about the files that were read: the file, if it is about one,
+    /// and a sentence.
     pub fn warnings(&self) -> &[(Option<std::path::PathBuf>, String)] {
         &self.warnings
     }
 
     /// The files that its stages read: the stage's number from 0, and the path.
     pub fn files(&self) -> impl Iterator<Item = (usize, std::path::PathBuf)> {
-        self.recipe.stages.iter().enumerate().filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
+        self.recipe
+            .stages
+            .iter()
+            .enumerate()
+            .filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
     }
 
     /// The files that its stages and strokes read.
     #[cfg(feature = "io")]
     pub(crate) fn read_files(&self) -> impl Iterator<Item = std::path::PathBuf> {
-        self.files().map(|(_, path)| path).chain(self.pictures().map(|(_, _, file)| self.recipe.folder.join(file)))
+        self.files()
+            .map(|(_, path)| path)
+            .chain(self.pictures().map(|(_, _, file)| self.recipe.folder.join(file)))
     }
 
-    /// The pictures that its strokes stamp and its `ranges` rise by: the numbers of the stage and of the stroke, from 0, and the file,
-    /// relative to the recipe.
+    /// The pictures that its strokes stamp and its `ranges` rise by: the numbers of the stage and
+    /// of the stroke, from 0, and the file, relative to the recipe.
     pub fn pictures(&self) -> impl Iterator<Item = (usize, usize, String)> {
         self.recipe.stages.iter().enumerate().flat_map(|(i, step)| {
             let strokes = match step.stage.name == strokes::STAGE.name {
                 true => strokes::strokes(&step.settings).unwrap_or_default(),
                 false => vec![],
             };
-            let stamped = strokes.into_iter().enumerate().filter_map(move |(j, stroke)| Some((i, j, stroke.file?)));
+            let stamped = strokes
+                .into_iter()
+                .enumerate()
+                .filter_map(move |(j, stroke)| Some((i, j, stroke.file?)));
             stamped.chain(step.picture().map(|file| (i, 0, file.to_string())))
         })
     }
 
-    /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes stroke `j`.
+    /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes
+    /// stroke `j`.
     pub(crate) fn picture_place(&self, i: usize, j: usize) -> (String, String) {
         let name = self.recipe.stages[i].stage.name;
         match name == strokes::STAGE.name {
-            true => (format!("stage {}, {name}: stroke {}", i + 1, j + 1), format!("/stage/{i}/stroke/{j}")),
+            true => (
+                format!("stage {}, {name}: stroke {}", i + 1, j + 1),
+                format!("/stage/{i}/stroke/{j}"),
+            ),
             false => (format!("stage {}, {name}", i + 1), format!("/stage/{i}")),
         }
     }
 
-    /// Gives all strokes that stamp `file` their picture, of any size and unit: its lowest sample becomes 0 and its highest what the
-    /// stroke's amount says. It takes the place of the file.
+    /// Gives all strokes that stamp `file` their picture, of any size and unit: its lowest sample
+    /// becomes 0 and its highest what the stroke's amount says. It takes the place of the file.
     ///
     /// # Errors
-    /// [`Error::Param`] for a file that no stroke names, and for a picture without relief, of more than 4096 samples a side, or of too many
-    /// together with the others of its stage.
+    /// [`Error::Param`] for a file that no stroke names, and for a picture without relief, of more
+    /// than 4096 samples a side, or of too many together with the others of its stage.
     pub fn supply_picture(&mut self, file: &str, map: &Map) -> Result<()> {
         let places: Vec<_> = self.pictures().filter(|(_, _, known)| known == file).collect();
         if places.is_empty() {
-            return Err(Error::param(format!("{file:?}: no stage of the recipe has it as a picture")));
+            return Err(Error::param(format!(
+                "{file:?}: no stage of the recipe has it as a picture"
+            )));
         }
         let picture = Arc::new(Picture::of(map).map_err(|what| self.wrong_picture(file, &what))?);
         for (stage, ..) in &places {
-            let mut others: Vec<String> = self.pictures().filter(|(i, ..)| i == stage).map(|(_, _, file)| file).collect();
+            let mut others: Vec<String> =
+                self.pictures().filter(|(i, ..)| i == stage).map(|(_, _, file)| file).collect();
             others.sort();
             others.dedup();
             others.retain(|other| other != file);
             let settings = &self.recipe.stages[*stage].settings;
-            let there: usize = others.iter().filter_map(|other| settings.picture(other)).map(|p| p.words.len()).sum();
+            let there: usize = others
+                .iter()
+                .filter_map(|other| settings.picture(other))
+                .map(|p| p.words.len())
+                .sum();
             if there + picture.words.len() > Picture::SAMPLES_MAX {
                 let (all, most) = (there + picture.words.len(), Picture::SAMPLES_MAX);
-                let what = format!("with it the pictures of the stage have {all} samples: allowed {most}; give smaller ones");
+                let what = format!(
+                    "with it the pictures of the stage have {all} samples: allowed {most}; give \
+                     smaller ones"
+                );
                 return Err(self.wrong_picture(file, &what));
             }
         }
@@ -345,37 +392,58 @@ impl Job {
 
     /// The error of a picture that cannot be stamped, at the first stroke that names it.
     fn wrong_picture(&self, file: &str, what: &str) -> Error {
-        let (i, j) = self.pictures().find(|(_, _, known)| known == file).map_or((0, 0), |(i, j, _)| (i, j));
+        let (i, j) =
+            self.pictures().find(|(_, _, known)| known == file).map_or((0, 0), |(i, j, _)| (i, j));
         let (place, pointer) = self.picture_place(i, j);
-        Invalid::from(format!("file = {file:?}: {what}")).about("file").inside(&place, &pointer).into()
+        Invalid::from(format!("file = {file:?}: {what}"))
+            .about("file")
+            .inside(&place, &pointer)
+            .into()
     }
 
     /// Puts a picture into the settings of all strokes that stamp it.
     fn show(&mut self, file: &str, picture: &Arc<Picture>) {
-        let shown = |step: &&mut crate::recipe::Step| step.stage.name == strokes::STAGE.name || step.picture().is_some();
+        let shown = |step: &&mut crate::recipe::Step| {
+            step.stage.name == strokes::STAGE.name || step.picture().is_some()
+        };
         let units = self.units.iter_mut().map(|unit| &mut unit.step);
         for step in self.recipe.stages.iter_mut().chain(units).filter(shown) {
             step.settings.show(file, picture.clone());
         }
     }
 
-    /// Gives stage `i`, from 0, the samples that it reads: a map of the size of the land, with shares from 0 to 1 for a `layer`
-    /// or with numbers of biomes. It takes the place of a file.
+    /// Gives stage `i`, from 0, the samples that it reads: a map of the size of the land, with
+    /// shares from 0 to 1 for a `layer` or with numbers of biomes. It takes the place of a file.
     ///
     /// # Errors
-    /// [`Error::Param`] for a stage that does not exist, and for a map of another size or with other values.
+    /// [`Error::Param`] for a stage that does not exist, and for a map of another size or with
+    /// other values.
     pub fn supply(&mut self, i: usize, map: &Map) -> Result<()> {
         let Some(step) = self.recipe.stages.get(i) else {
             let count = self.recipe.stages.len();
-            return Err(Error::param(format!("stage {}: the recipe has stages 1 to {count}", i + 1)));
+            return Err(Error::param(format!(
+                "stage {}: the recipe has stages 1 to {count}",
+                i + 1
+            )));
         };
         if step.samples().is_none() {
-            let message = format!("stage {}, {}, reads no samples: set its from", i + 1, step.stage.name);
-            return Err(Invalid::from(message).about("from").inside("", &format!("/stage/{i}")).into());
+            let message =
+                format!("stage {}, {}, reads no samples: set its from", i + 1, step.stage.name);
+            return Err(Invalid::from(message)
+                .about("from")
+                .inside("", &format!("/stage/{i}"))
+                .into());
         }
-        let file = step.file().map(|file| format!("file = {file:?}")).unwrap_or_else(|| "the map in memory".into());
+        let file = step
+            .file()
+            .map(|file| format!("file = {file:?}"))
+            .unwrap_or_else(|| "the map in memory".into());
         let place = format!("stage {}, {}", i + 1, step.stage.name);
-        let wrong = |what: String| Invalid::from(format!("{file}: {what}")).about("file").inside(&place, &format!("/stage/{i}"));
+        let wrong = |what: String| {
+            Invalid::from(format!("{file}: {what}"))
+                .about("file")
+                .inside(&place, &format!("/stage/{i}"))
+        };
         let land = self.lands.land;
         if [map.width, map.height] != [land.width, land.height] || map.data.len() != land.cells() {
             let Window { width, height, .. } = land;
@@ -390,7 +458,11 @@ impl Job {
         } else {
             if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
                 let (x, y) = (at % map.width as usize, at / map.width as usize);
-                return Err(wrong(format!("{} in column {x}, row {y}: allowed 0 to 1", map.data[at])).into());
+                return Err(wrong(format!(
+                    "{} in column {x}, row {y}: allowed 0 to 1",
+                    map.data[at]
+                ))
+                .into());
             }
             map.data.iter().map(|v| (v * 65536.0).round() as i32).collect()
         };
@@ -398,8 +470,8 @@ impl Job {
         Ok(())
     }
 
-    /// The same run, with its inputs and its device, of a changed recipe for the same land. The recipe's stages may be fewer, but
-    /// samples belong to the stage of their number.
+    /// The same run, with its inputs and its device, of a changed recipe for the same land. The
+    /// recipe's stages may be fewer, but samples belong to the stage of their number.
     ///
     /// # Errors
     /// As [`Job::new`].
@@ -438,10 +510,14 @@ impl Job {
     #[doc(hidden)]
     pub fn site(&self, i: usize) -> Site {
         let unit = &self.units[i];
-        Site { window: self.window_of(unit), ..self.recipe.unit_site(unit, self.whole(), self.scale) }
+        Site {
+            window: self.window_of(unit),
+            ..self.recipe.unit_site(unit, self.whole(), self.scale)
+        }
     }
 
-    /// The names of what it does, in order: the recipe's stages, on each level, and what goes between levels.
+    /// The names of what it does, in order: the recipe's stages, on each level, and what goes
+    /// between levels.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         self.units.iter().map(|unit| unit.step.stage.name)
     }
@@ -451,7 +527,8 @@ impl Job {
         (self.coarsest() - self.down_to + 1).max(1) as u32
     }
 
-    /// The levels that it makes, the coarsest first, each with its land and its scale; one for a recipe without levels.
+    /// The levels that it makes, the coarsest first, each with its land and its scale; one for a
+    /// recipe without levels.
     pub fn lands(&self) -> impl Iterator<Item = (i32, Window, Scale)> {
         (self.down_to..=self.coarsest().max(self.down_to)).rev().map(|level| {
             let (window, scale) = self.land_at(level);
@@ -481,16 +558,24 @@ impl Job {
         let (finest, coarsest) = (self.recipe.finest(), self.coarsest());
         if !(finest..=coarsest).contains(&level) {
             let message = match self.levels() {
-                1 => format!("level = {level}: the recipe has no levels; put levels = \"auto\" in it"),
-                _ => format!("level = {level}: the land has levels {finest} to {coarsest}, of which {finest} is the finest"),
+                1 => format!(
+                    "level = {level}: the recipe has no levels; put levels = \"auto\" in it"
+                ),
+                _ => format!(
+                    "level = {level}: the land has levels {finest} to {coarsest}, of which \
+                     {finest} is the finest"
+                ),
             };
-            return Err(Invalid::of("level", level, format!("{finest} to {coarsest}")).saying(message).into());
+            return Err(Invalid::of("level", level, format!("{finest} to {coarsest}"))
+                .saying(message)
+                .into());
         }
         Ok(())
     }
 
-    /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is half as fine, and with a scale there are
-    /// finer ones below 0. The words are those that the whole run has on that level.
+    /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is
+    /// half as fine, and with a scale there are finer ones below 0. The words are those that the
+    /// whole run has on that level.
     ///
     /// # Errors
     /// [`Error::Param`] for a level that the land has not, and for maps of the output that only a
@@ -515,8 +600,8 @@ impl Job {
         Ok(self)
     }
 
-    /// The land that is left, without its margin: a coarser one than the recipe's where the run ends before the finest level, a finer one
-    /// where the recipe has a scale.
+    /// The land that is left, without its margin: a coarser one than the recipe's where the run
+    /// ends before the finest level, a finer one where the recipe has a scale.
     pub fn land(&self) -> (Window, Scale) {
         self.land_at(self.down_to)
     }
@@ -539,7 +624,8 @@ impl Job {
         self
     }
 
-    /// Invocations of a workgroup on a graphics adapter, 1 to 1024 and within its limit. 0, as if not said: 256, or its limit if that is lower.
+    /// Invocations of a workgroup on a graphics adapter, 1 to 1024 and within its limit. 0, as if
+    /// not said: 256, or its limit if that is lower.
     pub fn workgroup_size(mut self, invocations: u32) -> Self {
         self.options.workgroup_size = invocations;
         self
@@ -551,8 +637,8 @@ impl Job {
         self
     }
 
-    /// How many [`Event::Frame`]s the run shows, from 2 on: the first before any heights change, the last at the end, the others
-    /// evenly between. None if not said.
+    /// How many [`Event::Frame`]s the run shows, from 2 on: the first before any heights change,
+    /// the last at the end, the others evenly between. None if not said.
     ///
     /// # Errors
     /// [`Error::Param`] for a number of frames that the run cannot have.
@@ -580,8 +666,10 @@ impl Job {
     /// Where on Earth a window of a level lies, where its input says where that lies.
     pub(crate) fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
         // In cells of the recipe's lattice, exactly: origins have up to 62 bits.
-        let cells = |at: i64| if level < 0 { i128::from(at) >> -level } else { i128::from(at) << level };
-        let from = [0, 1].map(|axis| (cells(window.origin[axis]) - i128::from(self.window.origin[axis])) as f64);
+        let cells =
+            |at: i64| if level < 0 { i128::from(at) >> -level } else { i128::from(at) << level };
+        let from = [0, 1]
+            .map(|axis| (cells(window.origin[axis]) - i128::from(self.window.origin[axis])) as f64);
         self.georef.clone().map(|georef| georef.on_lattice(spacing_m(1.0, level), from[0], from[1]))
     }
 
@@ -595,7 +683,8 @@ impl Job {
         self.land().0
     }
 
-    /// Metres of a cell of the land that is left, and of the word 0: the second part of [`Job::land`].
+    /// Metres of a cell of the land that is left, and of the word 0: the second part of
+    /// [`Job::land`].
     pub fn scale(&self) -> Scale {
         self.land().1
     }
@@ -611,7 +700,8 @@ impl Job {
         self.samples[unit.stage].as_ref().filter(|_| unit.named).map(|samples| digest(samples))
     }
 
-    /// The digest of the heights that the run began with, if it has an input. A resumed run has it from the snapshot.
+    /// The digest of the heights that the run began with, if it has an input. A resumed run has it
+    /// from the snapshot.
     pub(crate) fn start_digest(&self) -> Option<String> {
         match &self.start {
             Start::Nothing => None,

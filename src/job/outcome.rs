@@ -56,7 +56,8 @@ pub struct Outcome {
     words: BTreeMap<&'static str, Vec<i32>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
-    /// What tells the sizes of cells of each row, the row of the input that is the first, and how many of its rows one is.
+    /// What tells the sizes of cells of each row, the row of the input that is the first, and how
+    /// many of its rows one is.
     pub(super) globe: Option<(Globe, f64, f64)>,
     missing: Vec<usize>,
 }
@@ -89,7 +90,8 @@ pub struct Texture {
     pub biomes: Vec<String>,
 }
 
-/// The weights of all biomes in every cell. 65535 is 1, and the weights of a cell add up to exactly that.
+/// The weights of all biomes in every cell. 65535 is 1, and the weights of a cell add up to exactly
+/// that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BiomeWeights {
     /// Cells in a row.
@@ -103,13 +105,14 @@ pub struct BiomeWeights {
 }
 
 impl BiomeWeights {
-    /// The weight of one biome, by its number, in all cells, row by row from the north. None if there is no such biome.
+    /// The weight of one biome, by its number, in all cells, row by row from the north. None if
+    /// there is no such biome.
     pub fn of(&self, biome: usize) -> Option<&[u16]> {
         self.values.chunks((self.width as usize * self.height as usize).max(1)).nth(biome)
     }
 
-    /// The numbers of the biomes that have weight in the cell of a column and a row, in their order, and their weights. Empty for a cell
-    /// beyond the land.
+    /// The numbers of the biomes that have weight in the cell of a column and a row, in their
+    /// order, and their weights. Empty for a cell beyond the land.
     pub fn at(&self, x: u32, y: u32) -> impl Iterator<Item = (usize, u16)> {
         let cells = self.width as usize * self.height as usize;
         let first = y as usize * self.width as usize + x as usize;
@@ -118,21 +121,26 @@ impl BiomeWeights {
         planes.iter().copied().step_by(cells.max(1)).enumerate().filter(|(_, weight)| *weight > 0)
     }
 
-    /// The weights of a part of the land, such as a chunk of a game: `width` x `height` cells, from a column and a row on. Biomes without
-    /// weight there are kept, so that numbers stay.
+    /// The weights of a part of the land, such as a chunk of a game: `width` x `height` cells, from
+    /// a column and a row on. Biomes without weight there are kept, so that numbers stay.
     ///
     /// # Errors
     /// [`Error::Param`] for a part that reaches beyond the land.
     pub fn part(&self, [x, y]: [u32; 2], [width, height]: [u32; 2]) -> Result<Self> {
-        let ends = |from: u32, side: u32, all: u32| side > 0 && from.checked_add(side).is_some_and(|end| end <= all);
+        let ends = |from: u32, side: u32, all: u32| {
+            side > 0 && from.checked_add(side).is_some_and(|end| end <= all)
+        };
         if !ends(x, width, self.width) || !ends(y, height, self.height) {
             return Err(Error::param(format!(
-                "{width} x {height} cells from column {x}, row {y} on: allowed parts of the {} x {} cells of the land",
+                "{width} x {height} cells from column {x}, row {y} on: allowed parts of the {} x \
+                 {} cells of the land",
                 self.width, self.height
             )));
         }
         let planes = self.values.chunks(self.width as usize * self.height as usize);
-        let rows = planes.flat_map(|plane| plane.chunks(self.width as usize).skip(y as usize).take(height as usize));
+        let rows = planes.flat_map(|plane| {
+            plane.chunks(self.width as usize).skip(y as usize).take(height as usize)
+        });
         let values = rows.flat_map(|row| &row[x as usize..][..width as usize]).copied().collect();
         Ok(Self { width, height, biomes: self.biomes.clone(), values })
     }
@@ -156,7 +164,8 @@ impl Level {
     /// How far it is from the land of the finest level that was made, in metres (RMS).
     fn distance_m(&self, land: &Map, origin: [i64; 2], level: i32) -> f64 {
         let own = self.scale.to_metres(&self.words);
-        let near = Enlarged::of(&own, &self.window, origin, land.width, (self.level - level) as u32);
+        let near =
+            Enlarged::of(&own, &self.window, origin, land.width, (self.level - level) as u32);
         let width = land.width as usize;
         let distance = |(y, row): (usize, &[f32])| -> f64 {
             let near = near.row(y as i64);
@@ -183,7 +192,8 @@ struct Enlarged<'a> {
 impl<'a> Enlarged<'a> {
     /// `values` lie in a window of the level; the level is `levels` coarser than the finer lattice.
     fn of(values: &'a [f32], window: &Window, origin: [i64; 2], width: u32, levels: u32) -> Self {
-        let mut enlarged = Self { values, window: *window, origin, cells: 1 << levels, columns: vec![] };
+        let mut enlarged =
+            Self { values, window: *window, origin, cells: 1 << levels, columns: vec![] };
         enlarged.columns = (0..i64::from(width)).map(|x| enlarged.between(x, 0)).collect();
         enlarged
     }
@@ -201,7 +211,9 @@ impl<'a> Enlarged<'a> {
         let (north, south, v) = self.between(y, 1);
         let line = |row: usize| &self.values[row * self.window.width as usize..];
         let (north, south) = (line(north), line(south));
-        let on = |row: &[f32], (west, east, u): (usize, usize, f32)| row[west] + (row[east] - row[west]) * u;
+        let on = |row: &[f32], (west, east, u): (usize, usize, f32)| {
+            row[west] + (row[east] - row[west]) * u
+        };
         self.columns.iter().map(move |place| {
             let (top, low) = (on(north, *place), on(south, *place));
             top + (low - top) * v
@@ -228,10 +240,15 @@ pub fn digest(words: &[i32]) -> String {
 }
 
 impl Outcome {
-    /// For each level, the coarsest first: its number, how far its land is from the last one's in metres (RMS), and BLAKE3 of its words.
+    /// For each level, the coarsest first: its number, how far its land is from the last one's in
+    /// metres (RMS), and BLAKE3 of its words.
     pub fn level_distances(&self) -> Vec<(i32, f64, String)> {
-        let (Some(last), Ok(land)) = (self.levels.last(), self.map("height")) else { return vec![] };
-        let distance = |l: &Level| (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words));
+        let (Some(last), Ok(land)) = (self.levels.last(), self.map("height")) else {
+            return vec![];
+        };
+        let distance = |l: &Level| {
+            (l.level, l.distance_m(&land, self.window.origin, last.level), digest(&l.words))
+        };
         self.levels.iter().map(distance).collect()
     }
 
@@ -240,7 +257,8 @@ impl Outcome {
         (self.range_m, self.georef.clone())
     }
 
-    /// The names of the maps that were read: the height, those of the recipe's output, and those that colour its picture.
+    /// The names of the maps that were read: the height, those of the recipe's output, and those
+    /// that colour its picture.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.words.keys().copied()
     }
@@ -250,11 +268,15 @@ impl Outcome {
     /// # Errors
     /// [`Error::Param`] for a map that was not read.
     pub fn words(&self, name: &str) -> Result<&[i32]> {
-        self.words.get(name).map(Vec::as_slice).ok_or_else(|| unknown("map of this run", name, self.names()).into())
+        self.words
+            .get(name)
+            .map(Vec::as_slice)
+            .ok_or_else(|| unknown("map of this run", name, self.names()).into())
     }
 
-    /// How many cells of a map are at the end of what its words hold, so that their true values may lie beyond: 8191 cells of height for
-    /// `height`, 4000 for `sediment`, 8192 for `wear`, `deposit` and `change`. Other maps have no such end.
+    /// How many cells of a map are at the end of what its words hold, so that their true values may
+    /// lie beyond: 8191 cells of height for `height`, 4000 for `sediment`, 8192 for `wear`,
+    /// `deposit` and `change`. Other maps have no such end.
     ///
     /// # Errors
     /// [`Error::Param`] for a map that was not read.
@@ -263,8 +285,9 @@ impl Outcome {
         Ok(self.words(name)?.iter().filter(|word| i64::from(**word).abs() >= end).count())
     }
 
-    /// The cells that have no value in any map, from the north-west corner, in ascending order: those without a height in the input. They lie outside
-    /// the land, and the words that maps have there say nothing.
+    /// The cells that have no value in any map, from the north-west corner, in ascending order:
+    /// those without a height in the input. They lie outside the land, and the words that maps have
+    /// there say nothing.
     pub fn missing(&self) -> &[usize] {
         &self.missing
     }
@@ -275,7 +298,8 @@ impl Outcome {
     /// [`Error::Param`] for a map that was not read.
     pub fn map(&self, name: &str) -> Result<Map> {
         let words = self.words(name)?;
-        let field = field::find(name).ok_or_else(|| Error::param(unknown("map", name, self.names())))?;
+        let field =
+            field::find(name).ok_or_else(|| Error::param(unknown("map", name, self.names())))?;
         Ok(map_of(field, words, self.window, &self.scale, self.range_m, self.georef.clone()))
     }
 
@@ -308,8 +332,13 @@ pub(super) fn map_of(
 }
 
 impl Job {
-    /// What the stages leave, with the dungeons' entrances found and the ground round them levelled.
-    pub(super) fn finish(&self, executor: &mut dyn Executor, stages: Vec<StageReport>) -> Result<Leaves> {
+    /// What the stages leave, with the dungeons' entrances found and the ground round them
+    /// levelled.
+    pub(super) fn finish(
+        &self,
+        executor: &mut dyn Executor,
+        stages: Vec<StageReport>,
+    ) -> Result<Leaves> {
         #[cfg(feature = "dungeon")]
         return Ok(Leaves { stages, levels: vec![], entrances: self.entrances(executor)? });
         #[cfg(not(feature = "dungeon"))]
@@ -333,16 +362,22 @@ impl Job {
         Ok(entrances)
     }
 
-    /// The entrances of dungeons in a window of the finest level, and the ground round them levelled. `kinds` are the numbers of its biomes, where
-    /// entrances lie in some alone.
+    /// The entrances of dungeons in a window of the finest level, and the ground round them
+    /// levelled. `kinds` are the numbers of its biomes, where entrances lie in some alone.
     #[cfg(feature = "dungeon")]
-    pub(crate) fn level_entrances(&self, window: Window, words: &mut [i32], kinds: &[i32]) -> Result<Vec<Entrance>> {
+    pub(crate) fn level_entrances(
+        &self,
+        window: Window,
+        words: &mut [i32],
+        kinds: &[i32],
+    ) -> Result<Vec<Entrance>> {
         let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
         let units = crate::spec::CELL as f64 / self.scale.spacing_m;
         let suited = self.recipe.suited()?;
         let outside = self.missing_at(0, &window);
         let suits = |cell: usize| {
-            outside.binary_search(&cell).is_err() && suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize])
+            outside.binary_search(&cell).is_err()
+                && suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize])
         };
         Ok(placing.entrances(self.recipe.seed, window, words, units, self.scale.datum_m, &suits))
     }
@@ -351,8 +386,12 @@ impl Job {
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
         let level = self.down_to;
-        let known: Vec<&Field> =
-            self.recipe.fields().into_iter().filter(|field| self.recipe.lacks(field, level).is_none()).collect();
+        let known: Vec<&Field> = self
+            .recipe
+            .fields()
+            .into_iter()
+            .filter(|field| self.recipe.lacks(field, level).is_none())
+            .collect();
         let has_biomes = known.iter().any(|field| field.name == "biome");
         if let Some((_, settings)) = self.recipe.biomes().filter(|_| has_biomes) {
             shares = self.shares(settings, executor)?;
@@ -361,17 +400,22 @@ impl Job {
         }
         let mut words = BTreeMap::new();
         let (mut water, beds) = self.carve(executor)?;
-        // The heights of the last level have been read, if nothing has changed them since: no stage after the levels, for one.
+        // The heights of the last level have been read, if nothing has changed them since: no stage
+        // after the levels, for one.
         let stages_follow = self.units.last().is_none_or(|unit| !unit.ends_level);
         let changed = stages_follow || beds.is_some();
         #[cfg(feature = "dungeon")]
         let changed = changed || self.recipe.dungeons.is_some();
-        if let Some(last) = leaves.levels.last().filter(|last| last.level == self.down_to && !changed) {
+        if let Some(last) =
+            leaves.levels.last().filter(|last| last.level == self.down_to && !changed)
+        {
             words.insert("height", last.words.clone());
         }
         for name in self.recipe.wanted() {
             self.cancel.check()?;
-            if let Some(field) = known.iter().find(|field| field.name == name && !words.contains_key(field.name)) {
+            if let Some(field) =
+                known.iter().find(|field| field.name == name && !words.contains_key(field.name))
+            {
                 if matches!(field.source, Source::Water(_)) && water.is_none() {
                     water = self.water(self.down_to, self.recipe.has_rain(), executor)?;
                 }
@@ -380,7 +424,9 @@ impl Job {
                     match (field.source, &water, words.get("height")) {
                         (Source::Water(of), Some(water), _) => of(water),
                         // It has been read.
-                        (Source::Grid(of), _, Some(heights)) if self.with_surroundings(self.down_to) == self.land().0 => {
+                        (Source::Grid(of), _, Some(heights))
+                            if self.with_surroundings(self.down_to) == self.land().0 =>
+                        {
                             self.on_grid(self.down_to, of, heights, &self.land().0)
                         }
                         _ => self.field_words(field, executor)?,
@@ -414,7 +460,11 @@ impl Job {
             georef: self.place_of(self.down_to, &self.land().0),
             globe: self.globe().map(|globe| {
                 let cell = libm::exp2(f64::from(self.down_to));
-                (globe, self.land().0.origin[1] as f64 * cell - self.lands.land.origin[1] as f64, cell)
+                (
+                    globe,
+                    self.land().0.origin[1] as f64 * cell - self.lands.land.origin[1] as f64,
+                    cell,
+                )
             }),
             missing: self.missing_at(self.down_to, &self.land().0),
         })
@@ -430,42 +480,73 @@ impl Job {
     }
 
     /// The words of a field that the run has left, without the margin.
-    pub(super) fn field_words(&self, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+    pub(super) fn field_words(
+        &self,
+        field: &Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<i32>> {
         self.field_words_at(self.down_to, field, executor)
     }
 
     /// The same on the level that the run has come to.
-    pub(super) fn field_words_at(&self, level: i32, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+    pub(super) fn field_words_at(
+        &self,
+        level: i32,
+        field: &Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<i32>> {
         Ok(match field.source {
-            Source::Word { buffer, each, word } => self.read_at(level, buffer, each, word, executor)?,
+            Source::Word { buffer, each, word } => {
+                self.read_at(level, buffer, each, word, executor)?
+            }
             Source::Difference { buffer, each, word, less } => {
-                let [more, less] = [word, less].map(|word| self.read_at(level, buffer, each, word, executor));
+                let [more, less] =
+                    [word, less].map(|word| self.read_at(level, buffer, each, word, executor));
                 more?.into_iter().zip(less?).map(|(more, less)| more.saturating_sub(less)).collect()
             }
             Source::Water(of) => match self.water(level, self.recipe.has_rain(), executor)? {
                 Some(water) => of(&water),
-                None => return Err(Error::param(format!("{}: the recipe has no table [water]", field.name))),
+                None => {
+                    return Err(Error::param(format!(
+                        "{}: the recipe has no table [water]",
+                        field.name
+                    )));
+                }
             },
             Source::Grid(of) => {
                 // Of a part, what lies round it counts.
                 let wide = self.with_surroundings(level);
-                let heights = executor.read_part("height", &within(&self.lands.window(level), &wide, 1, 0..1))?;
+                let heights = executor
+                    .read_part("height", &within(&self.lands.window(level), &wide, 1, 0..1))?;
                 self.on_grid(level, of, &heights, &wide)
             }
         })
     }
 
     /// A map that follows from the heights of a level's land, out of those of a window round it.
-    fn on_grid(&self, level: i32, of: fn(&HeightGrid) -> Vec<f32>, heights: &[i32], wide: &Window) -> Vec<i32> {
+    fn on_grid(
+        &self,
+        level: i32,
+        of: fn(&HeightGrid) -> Vec<f32>,
+        heights: &[i32],
+        wide: &Window,
+    ) -> Vec<i32> {
         let (land, scale) = self.land_at(level);
         let metric = self.metric(level, wide);
-        let grid = HeightGrid::new(heights, wide.width as usize, scale.spacing_m).on(metric.as_ref());
+        let grid =
+            HeightGrid::new(heights, wide.width as usize, scale.spacing_m).on(metric.as_ref());
         let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
         cut(&words, wide, &land, 1, 0..1)
     }
 
-    /// The water of the land that a run has come to on a level, with the layer of rain if that is there; none if the recipe does not ask for it.
-    pub(super) fn water(&self, level: i32, has_rain: bool, executor: &mut dyn Executor) -> Result<Option<Water>> {
+    /// The water of the land that a run has come to on a level, with the layer of rain if that is
+    /// there; none if the recipe does not ask for it.
+    pub(super) fn water(
+        &self,
+        level: i32,
+        has_rain: bool,
+        executor: &mut dyn Executor,
+    ) -> Result<Option<Water>> {
         let Some(settings) = &self.recipe.water else { return Ok(None) };
         if self.recipe.lacks_water(level) {
             return Ok(None);
@@ -482,7 +563,11 @@ impl Job {
 
     /// What finding the water of a window of a level must know of its cells.
     pub(crate) fn place_of_water(&self, level: i32, window: &Window) -> water::Place {
-        water::Place { metric: self.metric(level, window), missing: self.missing_at(level, window), flow: None }
+        water::Place {
+            metric: self.metric(level, window),
+            missing: self.missing_at(level, window),
+            flow: None,
+        }
     }
 
     /// What tells the sizes of cells of each row, where rows differ.
@@ -502,7 +587,8 @@ impl Job {
         Some(self.globe()?.metric((0..window.height).map(row)))
     }
 
-    /// Cuts the beds of rivers into the height that a whole run has left, where the recipe asks for it: the water, and what was cut.
+    /// Cuts the beds of rivers into the height that a whole run has left, where the recipe asks for
+    /// it: the water, and what was cut.
     fn carve(&self, executor: &mut dyn Executor) -> Result<(Option<Water>, Option<Beds>)> {
         let asks = self.recipe.water.as_ref().is_some_and(|water| water.carve);
         // Coarser levels are previews, whose heights are those that the whole run has there.
@@ -510,7 +596,9 @@ impl Job {
             return Ok((None, None));
         }
         self.cancel.check()?;
-        let Some(mut water) = self.water(self.down_to, self.recipe.has_rain(), executor)? else { return Ok((None, None)) };
+        let Some(mut water) = self.water(self.down_to, self.recipe.has_rain(), executor)? else {
+            return Ok((None, None));
+        };
         let beds = water.carve();
         let mut words = executor.read("height")?;
         let (from, to) = (self.lands.window(self.down_to), self.land().0);
@@ -535,7 +623,8 @@ impl Job {
 
     /// A map of a level as large as the land that is left.
     pub(super) fn enlarged(&self, map: Map, level: i32) -> Map {
-        let ((from, _), (Window { origin, width, height }, scale)) = (self.land_at(level), self.land());
+        let ((from, _), (Window { origin, width, height }, scale)) =
+            (self.land_at(level), self.land());
         if level == self.down_to {
             return map;
         }
@@ -546,7 +635,11 @@ impl Job {
     }
 
     /// How much of the land each biome has.
-    fn shares(&self, settings: &crate::params::Settings, executor: &mut dyn Executor) -> Result<Vec<BiomeShare>> {
+    fn shares(
+        &self,
+        settings: &crate::params::Settings,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<BiomeShare>> {
         let kinds = self.read_at(self.down_to, "biome", 1, 0, executor)?;
         let heights = self.read_at(self.down_to, "height", 1, 0, executor)?;
         let all = biomes::biomes(settings)?;
@@ -568,7 +661,10 @@ impl Job {
 
     /// Where the n-th map is in a buffer of several, one after another, without the margin.
     fn stacked(&self, n: usize) -> Part {
-        Part { first: n * self.lands.window(self.down_to).cells(), ..self.part_at(self.down_to, 1, 0) }
+        Part {
+            first: n * self.lands.window(self.down_to).cells(),
+            ..self.part_at(self.down_to, 1, 0)
+        }
     }
 
     /// The textures of the weights, without the margin.
@@ -578,7 +674,11 @@ impl Job {
             Ok(Texture {
                 width,
                 height,
-                rgba: executor.read_part("splat", &self.stacked(n))?.into_iter().flat_map(i32::to_le_bytes).collect(),
+                rgba: executor
+                    .read_part("splat", &self.stacked(n))?
+                    .into_iter()
+                    .flat_map(i32::to_le_bytes)
+                    .collect(),
                 biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
             })
         };
@@ -586,7 +686,11 @@ impl Job {
     }
 
     /// The weights of all biomes, without the margin.
-    fn weights(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Option<BiomeWeights>> {
+    fn weights(
+        &self,
+        shares: &[BiomeShare],
+        executor: &mut dyn Executor,
+    ) -> Result<Option<BiomeWeights>> {
         if self.recipe.weights().is_none() {
             return Ok(None);
         }
@@ -601,7 +705,8 @@ impl Job {
         }
         // An odd number of biomes leaves a place empty.
         values.truncate(cells * shares.len());
-        // The kernels' weights add up to 65536, so the heaviest biome (of equal ones, that of lowest number) gives up one.
+        // The kernels' weights add up to 65536, so the heaviest biome (of equal ones, that of
+        // lowest number) gives up one.
         let mut heaviest = vec![(0u16, 0usize); cells];
         let mut totals = vec![0u32; cells];
         for (biome, plane) in values.chunks(cells).enumerate() {

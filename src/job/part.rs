@@ -1,4 +1,5 @@
-//! Parts of a land: which window each level needs so that a part has the words of the whole, and what passes between the windows.
+//! Parts of a land: which window each level needs so that a part has the words of the whole, and
+//! what passes between the windows.
 
 use super::{Job, Start};
 use crate::device::with;
@@ -31,18 +32,27 @@ pub(super) struct Lands {
 impl Lands {
     /// Those of a run of the land. Where it is endless, that is a part of it.
     pub fn of(recipe: &Recipe, land: Window, units: &[Unit], scale: Scale) -> Self {
-        let part = recipe.endless.then(|| Self::part(recipe, land, units, scale, recipe.finest(), land));
+        let part =
+            recipe.endless.then(|| Self::part(recipe, land, units, scale, recipe.finest(), land));
         // A part that is too large is refused when it is to be made.
         part.and_then(Result::ok).unwrap_or_else(|| {
             let whole = recipe.grown(land);
             let levels = units.iter().map(|unit| unit.level).chain([recipe.finest()]);
-            let windows = levels.map(|level| (level, lattice(&whole, level, recipe.is_torus()))).collect();
+            let windows =
+                levels.map(|level| (level, lattice(&whole, level, recipe.is_torus()))).collect();
             Self { land, is_part: false, windows }
         })
     }
 
     /// Those of a run of a part of the land, down to a level.
-    pub fn part(recipe: &Recipe, land: Window, units: &[Unit], scale: Scale, down_to: i32, part: Window) -> Result<Self> {
+    pub fn part(
+        recipe: &Recipe,
+        land: Window,
+        units: &[Unit],
+        scale: Scale,
+        down_to: i32,
+        part: Window,
+    ) -> Result<Self> {
         let whole = recipe.grown(land);
         let coarsest = units.iter().map(|unit| unit.level).max().unwrap_or(down_to);
         let bounds = |level: i32| (!recipe.endless).then(|| lattice(&whole, level, false));
@@ -54,7 +64,9 @@ impl Lands {
             let window = grown(&needed, reach, bounds(level).as_ref())?;
             if window.width.max(window.height) > Window::SIDE_MAX {
                 return Err(Error::Limit(format!(
-                    "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages reach {reach} cells: a window has at most {} a side; lower lifetime or rain on that level, or give it fewer levels",
+                    "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
+                     reach {reach} cells: a window has at most {} a side; lower lifetime or rain \
+                     on that level, or give it fewer levels",
                     part.width,
                     part.height,
                     window.width,
@@ -70,7 +82,11 @@ impl Lands {
 
     /// Cells of the largest window.
     pub fn cells(&self) -> u64 {
-        self.windows.values().map(|window| u64::from(window.width) * u64::from(window.height)).max().unwrap_or(0)
+        self.windows
+            .values()
+            .map(|window| u64::from(window.width) * u64::from(window.height))
+            .max()
+            .unwrap_or(0)
     }
 
     /// What kernels work on, on a level.
@@ -84,7 +100,8 @@ impl Lands {
 pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
     let by = by.min(1 << 40) as i64;
     let sides = [window.width, window.height];
-    let mut ends = [0, 1].map(|a| (window.origin[a] - by, window.origin[a] + i64::from(sides[a]) + by));
+    let mut ends =
+        [0, 1].map(|a| (window.origin[a] - by, window.origin[a] + i64::from(sides[a]) + by));
     if let Some(land) = land {
         let most = [land.width, land.height];
         ends = [0, 1].map(|a| {
@@ -93,8 +110,12 @@ pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<W
         });
     }
     let side = |a: usize| {
-        u32::try_from(ends[a].1 - ends[a].0)
-            .map_err(|_| Error::Limit(format!("a part reaches {by} cells: a window has at most {} a side", Window::SIDE_MAX)))
+        u32::try_from(ends[a].1 - ends[a].0).map_err(|_| {
+            Error::Limit(format!(
+                "a part reaches {by} cells: a window has at most {} a side",
+                Window::SIDE_MAX
+            ))
+        })
     };
     Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })
 }
@@ -102,7 +123,8 @@ pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<W
 /// How many cells a stage of so many steps reaches, those of nested stages included.
 pub(super) fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
     let of = |step: &Step| (step.stage.reach)(&step.settings, site);
-    let nested = step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
+    let nested =
+        step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
     of(step) + nested.sum::<u64>()
 }
 
@@ -110,9 +132,14 @@ pub(super) fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
 fn reach_on(recipe: &Recipe, units: &[Unit], level: i32, whole: Window, scale: Scale) -> u64 {
     let of = |unit: &Unit| {
         let site = recipe.unit_site(unit, whole, scale);
-        // How many steps a stage has does not depend on its window, which only has to be large enough to have any.
+        // How many steps a stage has does not depend on its window, which only has to be large
+        // enough to have any.
         let window = Window { width: 2, height: 2, ..site.window };
-        let steps = || (unit.step.stage.plan)(&unit.step.settings, &Site { window, draft: true, ..site }).count().steps as usize;
+        let steps = || {
+            (unit.step.stage.plan)(&unit.step.settings, &Site { window, draft: true, ..site })
+                .count()
+                .steps as usize
+        };
         reach(&unit.step, &site, if unit.step.with.is_empty() { 0 } else { steps() })
     };
     units.iter().filter(|unit| unit.level == level).map(of).sum()
@@ -158,8 +185,11 @@ impl Slab {
     /// The passes of a part of the run that it has.
     pub(crate) fn passes_of(&self, i: usize, plan: &Plan) -> Range<usize> {
         // A map of one row has no steps.
-        let pass = |moment: Option<Moment>| moment.map(|moment| plan.steps.get(moment.done as usize - 1).copied().unwrap_or(0));
-        let [from, to] = [self.from, self.to].map(|moment| pass(moment.filter(|moment| moment.part == i)));
+        let pass = |moment: Option<Moment>| {
+            moment.map(|moment| plan.steps.get(moment.done as usize - 1).copied().unwrap_or(0))
+        };
+        let [from, to] =
+            [self.from, self.to].map(|moment| pass(moment.filter(|moment| moment.part == i)));
         from.unwrap_or(0)..to.unwrap_or(plan.passes.len())
     }
 
@@ -169,7 +199,8 @@ impl Slab {
     }
 }
 
-/// In a map of `each` words for each cell of a window, the words `of` each cell of another window within it.
+/// In a map of `each` words for each cell of a window, the words `of` each cell of another window
+/// within it.
 pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) -> exec::Part {
     let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
     let (columns, rows) = (left..left + to.width as usize, top..top + to.height as usize);
@@ -178,23 +209,33 @@ pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) 
 
 /// The words of all cells of a window in maps of another window, one map after the other.
 fn cut_all(words: &[i32], from: &Window, to: &Window, each: usize) -> Vec<i32> {
-    words.chunks((from.cells() * each).max(1)).flat_map(|map| cut(map, from, to, each, 0..each)).collect()
+    words
+        .chunks((from.cells() * each).max(1))
+        .flat_map(|map| cut(map, from, to, each, 0..each))
+        .collect()
 }
 
 /// These words of a map.
-pub(crate) fn cut(words: &[i32], from: &Window, to: &Window, each: usize, of: Range<usize>) -> Vec<i32> {
+pub(crate) fn cut(
+    words: &[i32],
+    from: &Window,
+    to: &Window,
+    each: usize,
+    of: Range<usize>,
+) -> Vec<i32> {
     within(from, to, each, of).of(words)
 }
 
 impl Job {
-    /// The same run, but of a part of its land: with the words that the run of the whole land has there. Of each level it makes what the
-    /// part can depend on, so the part of a large land costs as much as its own cells and their surroundings.
+    /// The same run, but of a part of its land: with the words that the run of the whole land has
+    /// there. Of each level it makes what the part can depend on, so the part of a large land costs
+    /// as much as its own cells and their surroundings.
     ///
     /// The part lies in the land, or, where the recipe is endless, anywhere.
     ///
     /// # Errors
-    /// [`Error::Param`] for a part that reaches beyond the land, for a torus, and for a land whose water is asked for; [`Error::Limit`] for one that
-    /// depends on more than a window can hold.
+    /// [`Error::Param`] for a part that reaches beyond the land, for a torus, and for a land whose
+    /// water is asked for; [`Error::Limit`] for one that depends on more than a window can hold.
     pub fn part(self, part: Window) -> Result<Self> {
         let wrong = |what: &str| Err(Invalid::of("part", shown(&part), "").saying(what).into());
         self.check_part(&part)?;
@@ -202,17 +243,22 @@ impl Job {
         if !matches!(self.start, Start::Nothing | Start::Heights(_)) {
             return wrong("part: a run that resumes from a snapshot makes its whole land");
         }
-        let is_water = |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)));
+        let is_water =
+            |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)));
         if !self.recipe.endless && self.recipe.wanted().any(is_water) {
             return wrong(
-                "part: drainage depends on all of the land, so a part has no rivers of its own; leave the table [water] and its maps out, or take the maps from `thalweg tiles`",
+                "part: drainage depends on all of the land, so a part has no rivers of its own; \
+                 leave the table [water] and its maps out, or take the maps from `thalweg tiles`",
             );
         }
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
         let before = self.window.origin;
-        let georef = self.georef.clone().map(|georef| georef.from(part.origin[0] - before[0], part.origin[1] - before[1]));
+        let georef = self
+            .georef
+            .clone()
+            .map(|georef| georef.from(part.origin[0] - before[0], part.origin[1] - before[1]));
         let job = Self { window: part, georef, ..self };
         let job = Self { lands: job.part_of_land(job.down_to)?, ..job };
         for (i, unit) in job.units.iter().enumerate().filter(|(_, unit)| unit.named) {
@@ -226,20 +272,37 @@ impl Job {
     /// # Errors
     /// [`Error::Param`] with the land.
     pub fn check_part(&self, part: &Window) -> Result<()> {
-        let wrong = |what: String, allowed: &str| Err(Invalid::of("part", shown(part), allowed).saying(what).into());
+        let wrong = |what: String, allowed: &str| {
+            Err(Invalid::of("part", shown(part), allowed).saying(what).into())
+        };
         let land = self.lands.land;
-        let end = |window: &Window| [0, 1].map(|a| window.origin[a].saturating_add(i64::from([window.width, window.height][a])));
-        let inside = (0..2).all(|a| part.origin[a] >= land.origin[a] && end(part)[a] <= end(&land)[a]);
+        let end = |window: &Window| {
+            [0, 1].map(|a| {
+                window.origin[a].saturating_add(i64::from([window.width, window.height][a]))
+            })
+        };
+        let inside =
+            (0..2).all(|a| part.origin[a] >= land.origin[a] && end(part)[a] <= end(&land)[a]);
         if !self.recipe.endless && !inside {
             let allowed = format!("within {}", shown(&land));
-            return wrong(format!("part = {}: the land is {}; allowed is a part of it", shown(part), shown(&land)), &allowed);
+            return wrong(
+                format!(
+                    "part = {}: the land is {}; allowed is a part of it",
+                    shown(part),
+                    shown(&land)
+                ),
+                &allowed,
+            );
         }
         if ![part.width, part.height].iter().all(|side| (1..=LAND_MAX).contains(side)) {
             let allowed = format!("1 to {LAND_MAX} cells a side");
             return wrong(format!("part = {}: allowed {allowed}", shown(part)), &allowed);
         }
         if part.origin.iter().any(|o| o.unsigned_abs() > 1 << 60) {
-            return wrong(format!("part = {}: allowed are places up to 2^60 cells either way", shown(part)), "up to 2^60");
+            return wrong(
+                format!("part = {}: allowed are places up to 2^60 cells either way", shown(part)),
+                "up to 2^60",
+            );
         }
         Ok(())
     }
@@ -254,11 +317,17 @@ impl Job {
         lattice(window, level, false)
     }
 
-    /// Opens the device that was asked for and works on it. Where the CPU may take over from a card that fails, the work is done anew there.
+    /// Opens the device that was asked for and works on it. Where the CPU may take over from a card
+    /// that fails, the work is done anew there.
     ///
     /// # Errors
-    /// [`Error::Device`] for a device that is missing or fails and that was asked for by name, and what the work returns.
-    pub fn with_device<T>(&self, warn: &mut dyn FnMut(&str), work: &mut dyn FnMut(&mut dyn Executor) -> Result<T>) -> Result<T> {
+    /// [`Error::Device`] for a device that is missing or fails and that was asked for by name, and
+    /// what the work returns.
+    pub fn with_device<T>(
+        &self,
+        warn: &mut dyn FnMut(&str),
+        work: &mut dyn FnMut(&mut dyn Executor) -> Result<T>,
+    ) -> Result<T> {
         let opened = self.options.open(&|_| Ok(()), &mut |warning| warn(&warning))?;
         let replaceable = opened.replaceable;
         match with(opened.executor, |executor| work(executor)) {
@@ -280,7 +349,8 @@ impl Job {
         Ok(())
     }
 
-    /// What maps that follow from the height of a level look at: the land that is left and what lies round it, as far as there is land.
+    /// What maps that follow from the height of a level look at: the land that is left and what
+    /// lies round it, as far as there is land.
     pub(super) fn with_surroundings(&self, level: i32) -> Window {
         let own = self.land_at(level).0;
         if !self.lands.is_part {
@@ -309,23 +379,35 @@ impl Job {
         let (margin, scale) = (self.recipe.margin, self.recipe.scale);
         let finer = if scale > 1 { format!(" and scale = {scale}") } else { String::new() };
         Err(Error::Limit(format!(
-            "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} cells a side at once, with its margins; make a part of the land, or tiles of it",
+            "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} \
+             cells a side at once, with its margins; make a part of the land, or tiles of it",
             Window::SIDE_MAX
         )))
     }
 
     /// What kernels of part `i` of the run work on.
     pub(super) fn window_of(&self, unit: &Unit) -> Window {
-        if self.lands.is_part && !self.recipe.makes_each_level() && self.has_levels() && self.recipe.is_before_levels(unit) {
+        if self.lands.is_part
+            && !self.recipe.makes_each_level()
+            && self.has_levels()
+            && self.recipe.is_before_levels(unit)
+        {
             // Coarser lattices of a land that is given come from all of it.
             return lattice(&self.whole(), unit.level, false);
         }
         self.lands.window(unit.level)
     }
 
-    /// Before stage `i` of the run of a part: what it takes from the coarser level, whose window is larger, is cut to what it needs, and it is
-    /// given the land of its own level, where that is given.
-    pub(crate) fn narrow(&self, i: usize, plan: &Plan, bases: &mut Bases, executor: &mut dyn Executor) -> Result<()> {
+    /// Before stage `i` of the run of a part: what it takes from the coarser level, whose window is
+    /// larger, is cut to what it needs, and it is given the land of its own level, where that is
+    /// given.
+    pub(crate) fn narrow(
+        &self,
+        i: usize,
+        plan: &Plan,
+        bases: &mut Bases,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
         let unit = &self.units[i];
         if !self.lands.is_part || unit.step.stage.name != REFINE.name {
             return Ok(());
@@ -339,7 +421,9 @@ impl Job {
         self.give_base(unit.level, &own, plan, bases, executor)?;
         let (from, to) = (self.lands.window(unit.level + 1), coarser(&own, false));
         for buffer in plan.buffers.iter().filter(|buffer| is_coarse(buffer) && from != to) {
-            let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) else { continue };
+            let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) else {
+                continue;
+            };
             let words = executor.read_part(name, &within(&from, &to, each, 0..each))?;
             executor.write(name, &words)?;
         }
@@ -347,7 +431,8 @@ impl Job {
     }
 }
 
-/// Brings the list of what is kept for each cell, names and how many words, to what it is after a plan.
+/// Brings the list of what is kept for each cell, names and how many words, to what it is after a
+/// plan.
 fn keep_on(kept: &mut BTreeMap<&'static str, usize>, plan: &Plan) {
     kept.retain(|name, _| !plan.has(name));
     kept.extend(plan.kept().filter_map(|buffer| match (buffer.keep, buffer.shape) {
@@ -371,10 +456,14 @@ fn is_coarse(buffer: &Buffer) -> bool {
 
 /// A window, for people.
 pub(crate) fn shown(window: &Window) -> String {
-    format!("{} x {} cells from {}, {} on", window.width, window.height, window.origin[0], window.origin[1])
+    format!(
+        "{} x {} cells from {}, {} on",
+        window.width, window.height, window.origin[0], window.origin[1]
+    )
 }
 
-/// What a level leaves in a window of it, in exact words: all that the next finer level starts from, and the maps that are asked for.
+/// What a level leaves in a window of it, in exact words: all that the next finer level starts
+/// from, and the maps that are asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
     /// The level.
@@ -411,7 +500,13 @@ impl std::fmt::Display for After {
 impl Piece {
     /// A piece of a window into which others are put.
     pub(crate) fn empty(level: i32, window: Window) -> Self {
-        Self { level, window, words: BTreeMap::new(), particles: Travellers::default(), after: None }
+        Self {
+            level,
+            window,
+            words: BTreeMap::new(),
+            particles: Travellers::default(),
+            after: None,
+        }
     }
 
     /// Puts what another piece has in the window into it, of the maps that are `wanted`.
@@ -425,11 +520,17 @@ impl Piece {
             return;
         }
         for (name, (each, words)) in piece.words.iter().filter(|(name, _)| wanted(name)) {
-            let (_, all) = self.words.entry(name.clone()).or_insert_with(|| (*each, vec![0; window.cells() * each]));
+            let (_, all) = self
+                .words
+                .entry(name.clone())
+                .or_insert_with(|| (*each, vec![0; window.cells() * each]));
             let count = (last[0] - first[0]) as usize * each;
             for y in first[1]..last[1] {
-                let at =
-                    |of: &Window| ((y - of.origin[1]) as usize * of.width as usize + (first[0] - of.origin[0]) as usize) * each;
+                let at = |of: &Window| {
+                    ((y - of.origin[1]) as usize * of.width as usize
+                        + (first[0] - of.origin[0]) as usize)
+                        * each
+                };
                 all[at(&window)..][..count].copy_from_slice(&words[at(&piece.window)..][..count]);
             }
         }
@@ -443,7 +544,8 @@ impl Piece {
             hasher.update(format!("{name} {each} {}\n", super::digest(words)).as_bytes());
         }
         if !self.particles.words.is_empty() {
-            hasher.update(format!("particles {}\n", super::digest(&self.particles.words)).as_bytes());
+            hasher
+                .update(format!("particles {}\n", super::digest(&self.particles.words)).as_bytes());
         }
         hasher.finalize().to_hex().to_string()
     }
@@ -455,7 +557,8 @@ impl Piece {
     }
 }
 
-/// The lands of all levels of an input, before any stage changes them: what coarser lattices are restricted from is all of it.
+/// The lands of all levels of an input, before any stage changes them: what coarser lattices are
+/// restricted from is all of it.
 pub(crate) type Bases = BTreeMap<i32, Piece>;
 
 impl Job {
@@ -479,9 +582,15 @@ impl Job {
             let (step, site) = (&unit.step, self.recipe.unit_site(unit, self.whole(), self.scale));
             let moment = [slab.from, slab.to].into_iter().flatten().find(|moment| moment.part == i);
             let Some((Moment { of, .. }, spread)) = moment.zip(step.stage.spread) else {
-                return reach(step, &site, if step.with.is_empty() { 0 } else { self.steps_of(i) as usize });
+                return reach(
+                    step,
+                    &site,
+                    if step.with.is_empty() { 0 } else { self.steps_of(i) as usize },
+                );
             };
-            let at = |moment: Option<Moment>, otherwise| moment.filter(|at| at.part == i).map_or(otherwise, |at| at.done);
+            let at = |moment: Option<Moment>, otherwise| {
+                moment.filter(|at| at.part == i).map_or(otherwise, |at| at.done)
+            };
             let steps = at(slab.from, 0)..at(slab.to, of);
             let nested = step.with.iter().map(|nested| {
                 let times = steps.end / nested.every - steps.start / nested.every;
@@ -502,7 +611,8 @@ impl Job {
         self.draft_on_little(i).count().steps as u32
     }
 
-    /// The slabs that a level's time is cut into, so that none has more than so many steps of a stage: the last first.
+    /// The slabs that a level's time is cut into, so that none has more than so many steps of a
+    /// stage: the last first.
     pub(crate) fn slabs(&self, level: i32, most: u32) -> Vec<Slab> {
         let mut slabs = vec![Slab::WHOLE];
         for i in self.parts_of(level).filter(|i| self.units[*i].step.stage.hosts()) {
@@ -518,7 +628,8 @@ impl Job {
         slabs
     }
 
-    /// The numbers of the parts of the run that make a level, from what the next coarser one leaves.
+    /// The numbers of the parts of the run that make a level, from what the next coarser one
+    /// leaves.
     pub(crate) fn parts_of(&self, level: i32) -> impl Iterator<Item = usize> {
         let made = self.recipe.makes_each_level();
         let by_level = self.has_levels();
@@ -554,12 +665,14 @@ impl Job {
         self.has_levels() && !self.recipe.makes_each_level()
     }
 
-    /// The numbers of the parts of the run that make or restrict the lands of levels, before the coarsest one's turn.
+    /// The numbers of the parts of the run that make or restrict the lands of levels, before the
+    /// coarsest one's turn.
     pub(crate) fn before_levels(&self) -> impl Iterator<Item = usize> {
         (0..self.units.len()).take_while(|i| self.recipe.is_before_levels(&self.units[*i]))
     }
 
-    /// What these leave on the level of the land that is given beside the lands of levels, and words of each for a cell: `biome`, for one.
+    /// What these leave on the level of the land that is given beside the lands of levels, and
+    /// words of each for a cell: `biome`, for one.
     fn rest(&self) -> BTreeMap<&'static str, usize> {
         let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.before_levels() {
@@ -575,10 +688,13 @@ impl Job {
         rest
     }
 
-    /// The lands of levels that the parts of the run before them have left in an executor, and what else these have left. It has nothing then.
+    /// The lands of levels that the parts of the run before them have left in an executor, and what
+    /// else these have left. It has nothing then.
     pub(super) fn take_bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
         let mut bases = Bases::new();
-        for (i, unit) in self.units.iter().enumerate().filter(|(_, unit)| unit.step.stage.name == REFINE.name) {
+        for (i, unit) in
+            self.units.iter().enumerate().filter(|(_, unit)| unit.step.stage.name == REFINE.name)
+        {
             let window = lattice(&self.whole(), unit.level, false);
             let mut words = BTreeMap::new();
             for buffer in self.plan(i).buffers.iter().filter(|buffer| !is_coarse(buffer)) {
@@ -597,8 +713,16 @@ impl Job {
         Ok(bases)
     }
 
-    /// Writes what the first stage of a level takes of a land that is given, in a window of the level.
-    fn give_base(&self, level: i32, window: &Window, plan: &Plan, bases: &Bases, executor: &mut dyn Executor) -> Result<()> {
+    /// Writes what the first stage of a level takes of a land that is given, in a window of the
+    /// level.
+    fn give_base(
+        &self,
+        level: i32,
+        window: &Window,
+        plan: &Plan,
+        bases: &Bases,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
         let Some(base) = bases.get(&level) else { return Ok(()) };
         for buffer in plan.buffers.iter().filter(|buffer| !is_coarse(buffer)) {
             let Fill::Taken(name) = buffer.fill else { continue };
@@ -609,24 +733,43 @@ impl Job {
         Ok(())
     }
 
-    /// Writes what stages before the levels have left beside the lands of levels, in a window of a level.
-    pub(super) fn give_rest(&self, level: i32, window: &Window, bases: &Bases, executor: &mut dyn Executor) -> Result<()> {
+    /// Writes what stages before the levels have left beside the lands of levels, in a window of a
+    /// level.
+    pub(super) fn give_rest(
+        &self,
+        level: i32,
+        window: &Window,
+        bases: &Bases,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
         let Some(base) = bases.get(&level) else { return Ok(()) };
-        for (name, (each, words)) in base.words.iter().filter(|(name, _)| stored_name(name).is_none()) {
+        for (name, (each, words)) in
+            base.words.iter().filter(|(name, _)| stored_name(name).is_none())
+        {
             executor.write(self.kept_name(name)?, &cut_all(words, &base.window, window, *each))?;
         }
         Ok(())
     }
 
-    fn run_plan(&self, plan: &Plan, passes: Range<usize>, executor: &mut dyn Executor, stop: &AtomicBool) -> Result<()> {
+    fn run_plan(
+        &self,
+        plan: &Plan,
+        passes: Range<usize>,
+        executor: &mut dyn Executor,
+        stop: &AtomicBool,
+    ) -> Result<()> {
         executor.admits(plan)?;
         executor.begin(plan)?;
         executor.run(plan, passes, &mut Control { stop, progress: &mut |_| Ok(()) })
     }
 
-    /// What a slab of a level's time leaves in a window of it, made on the window with its halo: a pure function of the recipe, the window and what
-    /// the slab before leaves there, or for the first what the next coarser level does. That is none for the coarsest.
-    #[expect(clippy::too_many_arguments, reason = "a window of a slab of a level, and what it is made from")]
+    /// What a slab of a level's time leaves in a window of it, made on the window with its halo: a
+    /// pure function of the recipe, the window and what the slab before leaves there, or for the
+    /// first what the next coarser level does. That is none for the coarsest.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a window of a slab of a level, and what it is made from"
+    )]
     pub(crate) fn piece(
         &self,
         level: i32,
@@ -640,7 +783,9 @@ impl Job {
         let window = *halo;
         if window.width.max(window.height) > Window::SIDE_MAX {
             return Err(Error::Limit(format!(
-                "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} cells: a window has at most {} a side; take smaller tiles, or lower lifetime or rain on that level",
+                "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} \
+                 cells: a window has at most {} a side; take smaller tiles, or lower lifetime or \
+                 rain on that level",
                 target.width,
                 target.height,
                 window.width,
@@ -649,8 +794,14 @@ impl Job {
                 Window::SIDE_MAX
             )));
         }
-        let job =
-            Self { lands: Lands { land: self.lands.land, is_part: true, windows: [(level, window)].into() }, ..self.clone() };
+        let job = Self {
+            lands: Lands {
+                land: self.lands.land,
+                is_part: true,
+                windows: [(level, window)].into(),
+            },
+            ..self.clone()
+        };
         // What the tile before took is not there for this one's buffers.
         executor.clear();
         executor.release();
@@ -688,7 +839,9 @@ impl Job {
                 let to = coarser(&window, false);
                 for buffer in plan.buffers.iter().filter(|buffer| is_coarse(buffer)) {
                     let Fill::Taken(name) = buffer.fill else { continue };
-                    if let Some((from, (each, words))) = before.as_ref().and_then(|from| Some((from, from.words.get(name)?))) {
+                    if let Some((from, (each, words))) =
+                        before.as_ref().and_then(|from| Some((from, from.words.get(name)?)))
+                    {
                         executor.write(name, &cut(words, &from.window, &to, *each, 0..*each))?;
                     }
                 }
@@ -699,7 +852,10 @@ impl Job {
             job.gone_m3(i, &plan, executor)?;
             if let Some(Moment { part, done, of }) = slab.to.filter(|to| to.part == i) {
                 let after = Some(After { part, stage: unit.step.stage.name.into(), done, of });
-                return Ok(Piece { after, ..job.state(level, target, &plan, passes.end, &kept, executor)? });
+                return Ok(Piece {
+                    after,
+                    ..job.state(level, target, &plan, passes.end, &kept, executor)?
+                });
             }
             executor.end(&plan);
             keep_on(&mut kept, &plan);
@@ -708,7 +864,10 @@ impl Job {
         executor.release();
         let mut words = BTreeMap::new();
         for (name, each) in kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)) {
-            words.insert(name.to_string(), (each, executor.read_part(name, &within(&window, &target, each, 0..each))?));
+            words.insert(
+                name.to_string(),
+                (each, executor.read_part(name, &within(&window, &target, each, 0..each))?),
+            );
         }
         executor.clear();
         Ok(Piece { words, ..Piece::empty(level, target) })
@@ -724,7 +883,8 @@ impl Job {
         kept: &BTreeMap<&'static str, usize>,
         executor: &mut dyn Executor,
     ) -> Result<Piece> {
-        let others = kept.iter().map(|(name, each)| (*name, *each)).filter(|(name, _)| !plan.has(name));
+        let others =
+            kept.iter().map(|(name, each)| (*name, *each)).filter(|(name, _)| !plan.has(name));
         let mut state = Piece::empty(level, target);
         for (name, each) in needed_by(plan, after).chain(others) {
             let words = executor.read_part(name, &within(&plan.window, &target, each, 0..each))?;
@@ -737,7 +897,8 @@ impl Job {
         Ok(state)
     }
 
-    /// The plan of part `i` of the run as it goes on from a state of its window, whose words it writes.
+    /// The plan of part `i` of the run as it goes on from a state of its window, whose words it
+    /// writes.
     fn go_on(
         &self,
         i: usize,
@@ -746,11 +907,13 @@ impl Job {
         executor: &mut dyn Executor,
     ) -> Result<Plan> {
         let site = self.site(i);
-        let mut plan = self.plan_at(i, &Site { homes: Some(state.particles.homes(&site.window)), ..site });
+        let mut plan =
+            self.plan_at(i, &Site { homes: Some(state.particles.homes(&site.window)), ..site });
         // What the plan took when it began is there under the plan's own names.
         kept.retain(|name, _| !plan.has(name));
         let bounds = self.bounds(self.units[i].level);
-        let end = |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
+        let end =
+            |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
         let is_cut = [0, 1, 2, 3].map(|side| {
             let at = |of: &Window| if side < 2 { of.origin[side] } else { end(of, side - 2) };
             bounds.as_ref().is_none_or(|bounds| at(bounds) != at(&site.window))
@@ -759,11 +922,19 @@ impl Job {
             executor.write(name, &state.particles.to_words(&plan, is_cut))?;
         }
         for (name, (_, words)) in state.words {
-            let known = plan.buffers.iter().map(|buffer| buffer.name).chain(kept.keys().copied()).find(|known| *known == name);
+            let known = plan
+                .buffers
+                .iter()
+                .map(|buffer| buffer.name)
+                .chain(kept.keys().copied())
+                .find(|known| *known == name);
             if let Some(known) = known {
                 executor.write(known, &words)?;
             }
-            plan.buffers.iter_mut().filter(|buffer| buffer.name == name).for_each(|buffer| buffer.fill = Fill::Keep);
+            plan.buffers
+                .iter_mut()
+                .filter(|buffer| buffer.name == name)
+                .for_each(|buffer| buffer.fill = Fill::Keep);
         }
         plan.buffers
             .iter_mut()
@@ -772,11 +943,13 @@ impl Job {
         Ok(plan)
     }
 
-    /// What the next coarser level would leave in a window of it if it were level: what the first stage of a level takes, all 0.
+    /// What the next coarser level would leave in a window of it if it were level: what the first
+    /// stage of a level takes, all 0.
     pub(crate) fn level_land(&self, level: i32, window: Window) -> Piece {
         let mut land = Piece::empty(level + 1, window);
         for i in self.parts_of(level).filter(|i| self.units[*i].step.stage.name == REFINE.name) {
-            for buffer in self.draft_on_little(i).buffers.iter().filter(|buffer| is_coarse(buffer)) {
+            for buffer in self.draft_on_little(i).buffers.iter().filter(|buffer| is_coarse(buffer))
+            {
                 if let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) {
                     land.words.insert(name.to_string(), (each, vec![0; window.cells() * each]));
                 }
@@ -785,15 +958,23 @@ impl Job {
         land
     }
 
-    /// Whether what is kept under a name is needed when a level is done: by the next finer one, or for a map.
+    /// Whether what is kept under a name is needed when a level is done: by the next finer one, or
+    /// for a map.
     fn is_wanted(&self, name: &str, level: i32) -> bool {
-        let finer = self.units.iter().position(|unit| unit.step.stage.name == REFINE.name && unit.level == level - 1);
+        let finer = self
+            .units
+            .iter()
+            .position(|unit| unit.step.stage.name == REFINE.name && unit.level == level - 1);
         let by_finer = finer.is_some_and(|i| {
-            let taken = |buffer: &&Buffer| is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name);
+            let taken = |buffer: &&Buffer| {
+                is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name)
+            };
             self.draft_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
         });
         #[cfg(feature = "dungeon")]
-        let for_entrances = name == "biome" && level == 0 && self.recipe.suited().is_ok_and(|suited| suited.is_some());
+        let for_entrances = name == "biome"
+            && level == 0
+            && self.recipe.suited().is_ok_and(|suited| suited.is_some());
         #[cfg(not(feature = "dungeon"))]
         let for_entrances = false;
         by_finer
@@ -805,7 +986,8 @@ impl Job {
             })
     }
 
-    /// What a level is given beside its land, and words for a cell: what stages before the levels have left.
+    /// What a level is given beside its land, and words for a cell: what stages before the levels
+    /// have left.
     fn given(&self, level: i32) -> BTreeMap<&'static str, usize> {
         if !self.restricts() || level != self.recipe.finest() {
             return BTreeMap::new();
@@ -822,6 +1004,9 @@ impl Job {
         for i in self.parts_of(level) {
             keep_on(&mut kept, &self.draft_on_little(i));
         }
-        kept.into_iter().filter(|(name, _)| self.is_wanted(name, level)).map(|(_, each)| each as u64 * 4).sum()
+        kept.into_iter()
+            .filter(|(name, _)| self.is_wanted(name, level))
+            .map(|(_, each)| each as u64 * 4)
+            .sum()
     }
 }

@@ -31,7 +31,8 @@ pub enum Event<'a> {
     Started(&'a str),
     /// A warning for the user.
     Warning(&'a str),
-    /// The device failed and the CPU starts the run over, for the same bytes. Frames seen so far come again.
+    /// The device failed and the CPU starts the run over, for the same bytes. Frames seen so far
+    /// come again.
     Restarted,
     /// Passes are done. It comes several times a second.
     Progress(Progress),
@@ -99,7 +100,8 @@ impl AfterStage<'_> {
     pub fn is_bare(&self) -> bool {
         let changes = |unit: &Unit| unit.step.stage.changes;
         let unit = &self.job.units[self.stage()];
-        let first = self.job.units.iter().find(|unit| unit.named && changes(unit)).map(|unit| unit.stage);
+        let first =
+            self.job.units.iter().find(|unit| unit.named && changes(unit)).map(|unit| unit.stage);
         unit.named && first.is_some_and(|first| unit.stage + 1 == first)
     }
 
@@ -108,14 +110,17 @@ impl AfterStage<'_> {
         self.job.units[self.stage()].level
     }
 
-    /// A map as it is now, in the unit of its field: one that a stage has left, or that follows from the height.
+    /// A map as it is now, in the unit of its field: one that a stage has left, or that follows
+    /// from the height.
     ///
     /// # Errors
     /// [`Error::Param`] for a map that is not there.
     pub fn map(&mut self, name: &str) -> Result<Map> {
         let known = self.job.recipe.fields();
         let field = known.iter().find(|field| field.name == name);
-        let field = field.ok_or_else(|| Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name))))?;
+        let field = field.ok_or_else(|| {
+            Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name)))
+        })?;
         let level = self.job.units[self.stage()].level;
         if let Some(why) = self.job.recipe.lacks_on_the_way(field, level, self.job.down_to) {
             return Err(Error::param(format!("{name:?}: {why}")));
@@ -123,7 +128,8 @@ impl AfterStage<'_> {
         Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
     }
 
-    /// All that the stages so far leave to those that follow, in exact words. Reading it takes time on a graphics card.
+    /// All that the stages so far leave to those that follow, in exact words. Reading it takes time
+    /// on a graphics card.
     ///
     /// # Errors
     /// [`Error::Device`] if the device fails; [`Error::Param`] for the run of a part of a land.
@@ -149,12 +155,13 @@ fn sum_over(name: &str, cells: &[usize], executor: &mut dyn Executor) -> Result<
 pub(crate) type Watch<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
 
 impl Job {
-    /// Runs every stage and reads what the recipe asks for. `watch` receives the events; its error ends the run.
+    /// Runs every stage and reads what the recipe asks for. `watch` receives the events; its error
+    /// ends the run.
     ///
     /// # Errors
-    /// What `watch` returns; [`Error::Cancelled`] if the run was cancelled; [`Error::Limit`] for a land that the device cannot
-    /// hold; [`Error::Device`] for a device that is missing or fails and that was asked for by name; [`Error::Param`] for a
-    /// stage whose samples were not given.
+    /// What `watch` returns; [`Error::Cancelled`] if the run was cancelled; [`Error::Limit`] for a
+    /// land that the device cannot hold; [`Error::Device`] for a device that is missing or fails
+    /// and that was asked for by name; [`Error::Param`] for a stage whose samples were not given.
     pub fn run(&self, watch: &mut Watch) -> Result<Outcome> {
         self.check_ready()?;
         let opened = self.open(&mut |warning| watch(Event::Warning(&warning)))?;
@@ -165,7 +172,8 @@ impl Job {
     fn open(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let admits = |executor: &dyn Executor| {
             // The largest first, so that what is said to fit does so on all levels.
-            let drafts = (self.done()..self.units.len()).map(|i| self.cancel.check().map(|()| self.draft(i)));
+            let drafts = (self.done()..self.units.len())
+                .map(|i| self.cancel.check().map(|()| self.draft(i)));
             let mut drafts = drafts.collect::<Result<Vec<Plan>>>()?;
             drafts.sort_by_key(|draft| std::cmp::Reverse(draft.bytes()));
             drafts.iter().try_for_each(|draft| executor.admits(draft))
@@ -192,7 +200,9 @@ impl Job {
         let Opened { executor, replaceable } = opened;
         // An error that the caller returns is the caller's, whatever its kind.
         let mut ended = false;
-        let done = with(executor, |executor| self.run_planned(executor, &mut |event| watch(event).inspect_err(|_| ended = true)));
+        let done = with(executor, |executor| {
+            self.run_planned(executor, &mut |event| watch(event).inspect_err(|_| ended = true))
+        });
         match done {
             Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {
                 watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
@@ -217,12 +227,16 @@ impl Job {
         self.collect(executor, leaves)
     }
 
-    /// Runs every stage on the caller's executor and leaves the results there: nothing is read back. With
-    /// `Gpu::take_buffer` they are buffers on the caller's device.
+    /// Runs every stage on the caller's executor and leaves the results there: nothing is read
+    /// back. With `Gpu::take_buffer` they are buffers on the caller's device.
     ///
     /// # Errors
     /// As [`Job::run_on`].
-    pub fn compute_on(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Vec<StageReport>> {
+    pub fn compute_on(
+        &self,
+        executor: &mut dyn Executor,
+        watch: &mut Watch,
+    ) -> Result<Vec<StageReport>> {
         self.check_ready()?;
         Ok(self.compute(executor, watch)?.stages)
     }
@@ -244,15 +258,26 @@ impl Job {
                 let what = match step.file() {
                     Some(file) => format!("its file, {file}, was not read"),
                     None => {
-                        let from = step.settings.get("from").map(|from| format!("from = {from}, ")).unwrap_or_default();
-                        format!("{from}file = \"\": name the file of its samples, or give them in memory")
+                        let from = step
+                            .settings
+                            .get("from")
+                            .map(|from| format!("from = {from}, "))
+                            .unwrap_or_default();
+                        format!(
+                            "{from}file = \"\": name the file of its samples, or give them in \
+                             memory"
+                        )
                     }
                 };
                 let place = format!("stage {}, {}", i + 1, step.stage.name);
-                return Err(Invalid::from(what).about("file").inside(&place, &format!("/stage/{i}")).into());
+                return Err(Invalid::from(what)
+                    .about("file")
+                    .inside(&place, &format!("/stage/{i}"))
+                    .into());
             }
         }
-        let left = |i: usize| self.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named);
+        let left =
+            |i: usize| self.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named);
         for (i, j, file) in self.pictures() {
             if left(i) && self.recipe.stages[i].settings.picture(&file).is_none() {
                 let (place, pointer) = self.picture_place(i, j);
@@ -298,7 +323,12 @@ impl Job {
         let step = &unit.step;
         let mut plan = self.bare_plan(step, site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
-            plan.interleave(*every, |n| (nested.stage.plan)(&nested.settings, &self.recipe.nested_site(unit.stage, j, n, site)));
+            plan.interleave(*every, |n| {
+                (nested.stage.plan)(
+                    &nested.settings,
+                    &self.recipe.nested_site(unit.stage, j, n, site),
+                )
+            });
         }
         if let Some(opens) = unit.ledger.filter(|_| site.layers.has(Layer::Ledger)) {
             layer::keep_ledger(&mut plan, site, opens);
@@ -315,8 +345,14 @@ impl Job {
         (step.stage.plan)(&step.settings, site)
     }
 
-    /// Runs stage `i` by the published algorithm, if the job does so and there is one: what is to be said of it.
-    fn run_sequential(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<serde_json::Value>> {
+    /// Runs stage `i` by the published algorithm, if the job does so and there is one: what is to
+    /// be said of it.
+    fn run_sequential(
+        &self,
+        i: usize,
+        plan: &Plan,
+        executor: &mut dyn Executor,
+    ) -> Result<Option<serde_json::Value>> {
         #[cfg(all(feature = "internals", feature = "classic"))]
         if self.classic {
             return self.run_classic(i, plan, executor);
@@ -329,15 +365,22 @@ impl Job {
     pub(crate) fn upload_start(&self, executor: &mut dyn Executor) -> Result<()> {
         match &self.start {
             Start::Nothing => Ok(()),
-            Start::Heights(words) => executor.write("height", &self.grow(words, &self.lands.land, &self.units[0])),
-            Start::Snapshot(snapshot) => {
-                snapshot.buffers().try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words))
+            Start::Heights(words) => {
+                executor.write("height", &self.grow(words, &self.lands.land, &self.units[0]))
             }
+            Start::Snapshot(snapshot) => snapshot
+                .buffers()
+                .try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words)),
         }
     }
 
     /// Writes the samples that stage `i` reads.
-    pub(crate) fn upload_samples(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<()> {
+    pub(crate) fn upload_samples(
+        &self,
+        i: usize,
+        plan: &Plan,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
         let unit = &self.units[i];
         if !unit.named || !plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) {
             return Ok(());
@@ -347,10 +390,14 @@ impl Job {
             // The plan asks where there is water.
             None => {
                 let has_rain = self.site(i).layers.has(Layer::Rain);
-                let Some(water) = self.water(unit.level, has_rain, executor)? else { return Ok(()) };
+                let Some(water) = self.water(unit.level, has_rain, executor)? else {
+                    return Ok(());
+                };
                 let land = self.land_at(unit.level).0;
-                let wet: Vec<i32> =
-                    (0..land.cells()).into_par_iter().map(|cell| i32::from(water.has_water(cell)) << 16).collect();
+                let wet: Vec<i32> = (0..land.cells())
+                    .into_par_iter()
+                    .map(|cell| i32::from(water.has_water(cell)) << 16)
+                    .collect();
                 executor.write("mask", &self.grow(&wet, &land, unit))
             }
         }
@@ -362,10 +409,16 @@ impl Job {
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => Some(buffer),
             Source::Grid(_) | Source::Water(_) => None,
         });
-        let all = buffers.chain(field::FIELDS.iter().map(|field| field.name)).chain(["splat", "weights"]);
-        all.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(|| {
-            Error::param(format!("snapshot: {name:?}: this version of thalweg has no such buffer; make the snapshot anew"))
-        })
+        let all =
+            buffers.chain(field::FIELDS.iter().map(|field| field.name)).chain(["splat", "weights"]);
+        all.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(
+            || {
+                Error::param(format!(
+                    "snapshot: {name:?}: this version of thalweg has no such buffer; \
+                     make the snapshot anew"
+                ))
+            },
+        )
     }
 
     /// The words of a map of a land where a part of the run works on it: mirrored outwards.
@@ -373,7 +426,8 @@ impl Job {
         let window = self.window_of(unit);
         let [left, top] = [0, 1].map(|a| (window.origin[a] - land.origin[a]) as i32);
         let (w, h) = (land.width as i32, land.height as i32);
-        let columns: Vec<usize> = (left..left + window.width as i32).map(|x| fold(x, w, false) as usize).collect();
+        let columns: Vec<usize> =
+            (left..left + window.width as i32).map(|x| fold(x, w, false) as usize).collect();
         (top..top + window.height as i32)
             .flat_map(|y| {
                 let row = fold(y, h, false) as usize * w as usize;
@@ -387,7 +441,8 @@ impl Job {
         self.read_at(self.down_to, "height", 1, 0, executor)
     }
 
-    /// Of a map of a level with its margin, `each` words a cell, the word at `word` of each cell of the land without it. No others are read.
+    /// Of a map of a level with its margin, `each` words a cell, the word at `word` of each cell of
+    /// the land without it. No others are read.
     pub(super) fn read_at(
         &self,
         level: i32,
@@ -404,8 +459,8 @@ impl Job {
         part::within(&self.lands.window(level), &self.land_at(level).0, each, word..word + 1)
     }
 
-    /// After how many passes of stage `i`'s plan each of the steps that change heights is done; none for stages that make heights
-    /// from nothing or leave them alone.
+    /// After how many passes of stage `i`'s plan each of the steps that change heights is done;
+    /// none for stages that make heights from nothing or leave them alone.
     fn steps(&self, i: usize, plan: &Plan) -> Vec<usize> {
         if self.is_watched(i, plan) { plan.steps.clone() } else { vec![] }
     }
@@ -419,22 +474,30 @@ impl Job {
     /// How many steps change heights, if a run can have as many frames as were asked for.
     pub(super) fn check_frames(&self) -> Result<usize> {
         let drafts = (self.done()..self.units.len()).map(|i| (i, self.draft(i)));
-        let steps = drafts.filter(|(i, draft)| self.is_watched(*i, draft)).map(|(_, draft)| draft.count().steps);
+        let steps = drafts
+            .filter(|(i, draft)| self.is_watched(*i, draft))
+            .map(|(_, draft)| draft.count().steps);
         let steps = steps.sum::<u64>() as usize;
         let (frames, most) = (self.frames, FRAMES_MAX.min(steps + 1));
         if steps == 0 {
             let message = format!(
-                "frames = {frames}: no stage of this recipe changes heights that are there already, so there is nothing to watch"
+                "frames = {frames}: no stage of this recipe changes heights that are there \
+                 already, so there is nothing to watch"
             );
             return Err(Invalid::of("frames", frames, "0").saying(message).into());
         }
         if !(2..=most).contains(&frames) {
             let why = match most {
                 FRAMES_MAX => "their files are numbered with four digits, 0000 to 9999".into(),
-                _ => format!("one before any step and one after each that changes heights, of which there are {steps}"),
+                _ => format!(
+                    "one before any step and one after each that changes heights, of which there \
+                     are {steps}"
+                ),
             };
             let message = format!("frames = {frames}: allowed 2 to {most}: {why}");
-            return Err(Invalid::of("frames", frames, format!("2 to {most}")).saying(message).into());
+            return Err(Invalid::of("frames", frames, format!("2 to {most}"))
+                .saying(message)
+                .into());
         }
         Ok(steps)
     }
@@ -452,11 +515,15 @@ impl Job {
             Start::Nothing | Start::Heights(_) => vec![],
         };
         let mut kept: Vec<&'static str> = match &self.start {
-            Start::Snapshot(snapshot) => snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?,
+            Start::Snapshot(snapshot) => {
+                snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?
+            }
             Start::Nothing | Start::Heights(_) => vec![],
         };
         let mut levels: Vec<Level> = match &self.start {
-            Start::Snapshot(snapshot) => snapshot.levels().map(|(level, words)| self.level(level, words.to_vec())).collect(),
+            Start::Snapshot(snapshot) => {
+                snapshot.levels().map(|(level, words)| self.level(level, words.to_vec())).collect()
+            }
             Start::Nothing | Start::Heights(_) => vec![],
         };
         watch(Event::Started(&executor.name()))?;
@@ -482,14 +549,20 @@ impl Job {
             let outside_before = sum_over("height", &outside, executor)?;
             executor.begin(&plan)?;
             let passes = plan.passes.len();
-            let at = |done: usize| Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes });
+            let at = |done: usize| {
+                Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes })
+            };
             watch(at(0))?;
             let ends = if index < frames { self.steps(i, &plan) } else { vec![] };
             let mut done = 0;
             while index < frames && !ends.is_empty() && due(index) <= before + ends.len() {
                 let step = due(index);
                 let end = (step - before).checked_sub(1).map_or(0, |last| ends[last]);
-                executor.run(&plan, done..end, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+                executor.run(
+                    &plan,
+                    done..end,
+                    &mut Control { stop, progress: &mut |done| watch(at(done)) },
+                )?;
                 done = end;
                 let looked = Instant::now();
                 let maps = self.interim_maps(i, &plan, step, &kept, executor)?;
@@ -500,17 +573,27 @@ impl Job {
             before += ends.len();
             let sequential = self.run_sequential(i, &plan, executor)?;
             if sequential.is_none() {
-                executor.run(&plan, done..passes, &mut Control { stop, progress: &mut |done| watch(at(done)) })?;
+                executor.run(
+                    &plan,
+                    done..passes,
+                    &mut Control { stop, progress: &mut |done| watch(at(done)) },
+                )?;
             }
-            let books = before_cut.map(|before| self.river_books(i, before, &outside, executor)).transpose()?;
+            let books = before_cut
+                .map(|before| self.river_books(i, before, &outside, executor))
+                .transpose()?;
             let mut gone_m3 = self.gone_m3(i, &plan, executor)?;
             if !outside.is_empty() && books.is_none() {
-                let left = self.volume_m3(i, sum_over("height", &outside, executor)? - outside_before);
+                let left =
+                    self.volume_m3(i, sum_over("height", &outside, executor)? - outside_before);
                 gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
             }
             executor.end(&plan);
-            // What a plan takes, or gives its name to something else, is there no longer, unless the plan leaves it.
-            kept.retain(|name| !plan.has(name) || plan.kept().any(|buffer| buffer.keep == Some(*name)));
+            // What a plan takes, or gives its name to something else, is there no longer, unless
+            // the plan leaves it.
+            kept.retain(|name| {
+                !plan.has(name) || plan.kept().any(|buffer| buffer.keep == Some(*name))
+            });
             for name in plan.kept().filter_map(|buffer| buffer.keep) {
                 kept.extend((!kept.contains(&name)).then_some(name));
             }
@@ -540,10 +623,19 @@ impl Job {
                 level: if self.levels() > 1 { Some(unit.level) } else { None },
             });
             if unit.ends_level {
-                levels.push(self.level(unit.level, self.read_at(unit.level, "height", 1, 0, executor)?));
+                levels.push(
+                    self.level(unit.level, self.read_at(unit.level, "height", 1, 0, executor)?),
+                );
             }
             let ends_level = unit.ends_level;
-            let mut after = AfterStage { job: self, executor, reports: &reports, kept: &kept, levels: &levels, ends_level };
+            let mut after = AfterStage {
+                job: self,
+                executor,
+                reports: &reports,
+                kept: &kept,
+                levels: &levels,
+                ends_level,
+            };
             watch(Event::Stage(&mut after))?;
         }
         let mut leaves = self.finish(executor, reports)?;
@@ -557,21 +649,31 @@ impl Job {
         Level { level, window, scale, words }
     }
 
-    /// What particles of stage `i` took from the land for good, if it has particles, and how much of that did not leave over a border. Fails if a
-    /// sum could have wrapped.
-    pub(super) fn gone_m3(&self, i: usize, plan: &Plan, executor: &mut dyn Executor) -> Result<Option<[f64; 2]>> {
+    /// What particles of stage `i` took from the land for good, if it has particles, and how much
+    /// of that did not leave over a border. Fails if a sum could have wrapped.
+    pub(super) fn gone_m3(
+        &self,
+        i: usize,
+        plan: &Plan,
+        executor: &mut dyn Executor,
+    ) -> Result<Option<[f64; 2]>> {
         if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
             return Ok(None);
         }
-        let [exported, spilled, banked] = ["exported", "spilled", "banked"].map(|name| executor.read(name));
-        let gone = stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
-            let message = format!(
-                "{overruns} times more was to be moved at a vertex than fits in a step and its carry, 4096 cells; lower capacity, rain or radius, or raise limit"
-            );
-            let stage = self.units[i].stage;
-            Invalid::from(message)
-                .inside(&format!("stage {}, {}", stage + 1, self.units[i].step.stage.name), &format!("/stage/{stage}"))
-        })?;
+        let [exported, spilled, banked] =
+            ["exported", "spilled", "banked"].map(|name| executor.read(name));
+        let gone =
+            stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
+                let message = format!(
+                    "{overruns} times more was to be moved at a vertex than fits in a step and its \
+                     carry, 4096 cells; lower capacity, rain or radius, or raise limit"
+                );
+                let stage = self.units[i].stage;
+                Invalid::from(message).inside(
+                    &format!("stage {}, {}", stage + 1, self.units[i].step.stage.name),
+                    &format!("/stage/{stage}"),
+                )
+            })?;
         Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| self.volume_m3(i, units))))
     }
 
@@ -580,9 +682,15 @@ impl Job {
         units as f64 / f64::from(CELL) * self.site(i).spacing_m().powi(3)
     }
 
-    /// What rivers did in stage `i`, from the sum of the land's heights before. What its rough ground added counts with what
-    /// was cut. The cells `outside` are no land.
-    fn river_books(&self, i: usize, before: i64, outside: &[usize], executor: &mut dyn Executor) -> Result<RiverBooks> {
+    /// What rivers did in stage `i`, from the sum of the land's heights before. What its rough
+    /// ground added counts with what was cut. The cells `outside` are no land.
+    fn river_books(
+        &self,
+        i: usize,
+        before: i64,
+        outside: &[usize],
+        executor: &mut dyn Executor,
+    ) -> Result<RiverBooks> {
         let (step, site) = (&self.units[i].step, self.site(i));
         let is_lifted = site.layers.has(Layer::Uplift) && incision::rise(&step.settings, &site) > 0;
         let uplift = is_lifted.then(|| executor.read("uplift")).transpose()?;
@@ -597,7 +705,8 @@ impl Job {
         })
     }
 
-    /// The height and what else the picture is drawn from, after `step` steps, in the middle of stage `i`.
+    /// The height and what else the picture is drawn from, after `step` steps, in the middle of
+    /// stage `i`.
     fn interim_maps(
         &self,
         i: usize,
@@ -624,9 +733,11 @@ impl Job {
             "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
             _ => true,
         };
-        let wanted = std::iter::once("height").chain(self.recipe.output.colour.maps().iter().copied());
+        let wanted =
+            std::iter::once("height").chain(self.recipe.output.colour.maps().iter().copied());
         let draw = |name: &'static str| {
-            let field = field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
+            let field =
+                field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
             let words = match interim(name) {
                 Some(&Interim { buffer, word, shift, .. }) => {
                     let each = match plan.buffer(buffer).shape {
@@ -654,8 +765,16 @@ struct RiverBooks {
 }
 
 /// The sum of the land's heights before a plan of rivers that cut; none for others.
-fn sum_before_cut(plan: &Plan, outside: &[usize], executor: &mut dyn Executor) -> Result<Option<i64>> {
-    plan.buffers.iter().any(|buffer| buffer.name == "silted").then(|| sum_of_land(outside, executor)).transpose()
+fn sum_before_cut(
+    plan: &Plan,
+    outside: &[usize],
+    executor: &mut dyn Executor,
+) -> Result<Option<i64>> {
+    plan.buffers
+        .iter()
+        .any(|buffer| buffer.name == "silted")
+        .then(|| sum_of_land(outside, executor))
+        .transpose()
 }
 
 /// The sum of all heights but those of some cells, in height units.

@@ -14,11 +14,12 @@ use crate::stage::levels::{LEVELS_MAX, lattice};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
-/// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on from it with the bytes of a
-/// run that was not interrupted.
+/// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on
+/// from it with the bytes of a run that was not interrupted.
 ///
-/// Written, it is the text `thalweg snapshot 3`, a line end, the length of a JSON header as 8 bytes, the header, the words of
-/// each buffer and each level in the header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
+/// Written, it is the text `thalweg snapshot 3`, a line end, the length of a JSON header as 8
+/// bytes, the header, the words of each buffer and each level in the header's order, and the BLAKE3
+/// digest of all before it; numbers are little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     header: Header,
@@ -97,7 +98,10 @@ impl Snapshot {
             georef: job.georef.clone(),
             missing: job.missing.is_some(),
             stages,
-            buffers: buffers.iter().map(|(name, words)| (name.clone(), words.len() as u64)).collect(),
+            buffers: buffers
+                .iter()
+                .map(|(name, words)| (name.clone(), words.len() as u64))
+                .collect(),
             levels: levels.iter().map(|(level, words)| (*level, words.len() as u64)).collect(),
         };
         let words = |(_, words)| words;
@@ -145,39 +149,54 @@ impl Snapshot {
     }
 
     pub(super) fn buffers(&self) -> impl Iterator<Item = (&str, &[i32])> {
-        self.header.buffers.iter().zip(&self.buffers).map(|((name, _), words)| (name.as_str(), words.as_slice()))
+        self.header
+            .buffers
+            .iter()
+            .zip(&self.buffers)
+            .map(|((name, _), words)| (name.as_str(), words.as_slice()))
     }
 
     /// The levels that are done, and their heights.
     pub(super) fn levels(&self) -> impl Iterator<Item = (i32, &[i32])> {
-        self.header.levels.iter().zip(&self.levels).map(|((level, _), words)| (*level, words.as_slice()))
+        self.header
+            .levels
+            .iter()
+            .zip(&self.levels)
+            .map(|((level, _), words)| (*level, words.as_slice()))
     }
 
     /// Refuses a recipe that would not have made it.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<()> {
         let (made, own) = (&self.header.engine, identity::engine());
         if made != own {
-            let message =
-                format!("the snapshot was made by thalweg {made}, and this is {own}, whose bytes may be others: make it anew");
+            let message = format!(
+                "the snapshot was made by thalweg {made}, and this is {own}, whose bytes may be \
+                 others: make it anew"
+            );
             return Err(Invalid::from(message).about("snapshot").into());
         }
         // A recipe that suits no such land made no such snapshot.
         let units = recipe.units(recipe.grown(self.window())).unwrap_or_default();
         let done = self.stages();
-        if done <= units.len() && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe {
+        if done <= units.len()
+            && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe
+        {
             let level = done.checked_sub(1).map_or(0, |last| units[last].level);
             return self.check_buffers(recipe, level);
         }
-        let names: Vec<&str> = self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
+        let names: Vec<&str> =
+            self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
         let message = format!(
-            "the snapshot is of another recipe: it was taken after {}; resume with a recipe that begins with the same stages and \
+            "the snapshot is of another recipe: it was taken after {}; resume with a recipe that \
+             begins with the same stages and \
              settings, seed, size, margin and layers",
             names.join(", ")
         );
         Err(Invalid::from(message).about("snapshot").into())
     }
 
-    /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was damaged, not who made it.
+    /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was
+    /// damaged, not who made it.
     fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
         let units = recipe.units(recipe.grown(self.window()))?;
@@ -190,7 +209,11 @@ impl Snapshot {
         if self.buffers().all(|(name, _)| name.split(' ').next() != Some("height")) {
             return Err(wrong("it has no heights".into()));
         }
-        let kinds = recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?.unwrap_or_default();
+        let kinds = recipe
+            .biomes()
+            .map(|(_, settings)| biomes::biomes(settings))
+            .transpose()?
+            .unwrap_or_default();
         for (level, words) in self.levels() {
             let there = (recipe.finest()..=LEVELS_MAX as i32).contains(&level);
             if !there || words.len() != lattice(&self.window(), level, recipe.is_torus()).cells() {
@@ -207,14 +230,23 @@ impl Snapshot {
                 "weights" => kinds.len().div_ceil(2),
                 _ => 1,
             });
-            // A map that waits for its level has the level in its name. Biomes and coasts are those of the level on which they were made
-            // last: where each level's land is made on its own lattice, that is a coarse one until the finest has its turn.
+            // A map that waits for its level has the level in its name. Biomes and coasts are those
+            // of the level on which they were made last: where each level's land is made on its own
+            // lattice, that is a coarse one until the finest has its turn.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
             let of_biomes = name.starts_with("biome") || ["splat", "weights"].contains(&name);
             let makes = |unit: &&Unit| {
-                unit.named && (unit.step.stage.maps.contains(&name) || of_biomes && unit.step.stage.name == biomes::STAGE.name)
+                unit.named
+                    && (unit.step.stage.maps.contains(&name)
+                        || of_biomes && unit.step.stage.name == biomes::STAGE.name)
             };
-            let made = || units[..self.header.stages.len().min(units.len())].iter().rev().find(makes).map(|unit| unit.level);
+            let made = || {
+                units[..self.header.stages.len().min(units.len())]
+                    .iter()
+                    .rev()
+                    .find(makes)
+                    .map(|unit| unit.level)
+            };
             let stays = of_biomes || ["coast", "beach"].contains(&name);
             let most = LEVELS_MAX as i32;
             let cells = cells_at(match stays {
@@ -224,7 +256,9 @@ impl Snapshot {
             if words.len() < cells * each {
                 return Err(wrong(format!("{name} has {} words for {cells} cells", words.len())));
             }
-            if name == "biome" && words.iter().any(|word| !(0..kinds.len().max(1) as i32).contains(word)) {
+            if name == "biome"
+                && words.iter().any(|word| !(0..kinds.len().max(1) as i32).contains(word))
+            {
                 return Err(wrong("biome has numbers of no biome".into()));
             }
         }
@@ -241,15 +275,19 @@ impl Snapshot {
             hasher.update(bytes);
             to.write_all(bytes).map_err(|e| Error::output("snapshot", e))
         };
-        let header = serde_json::to_vec(&self.header).map_err(|e| Error::output("snapshot", e.into()))?;
+        let header =
+            serde_json::to_vec(&self.header).map_err(|e| Error::output("snapshot", e.into()))?;
         put(MAGIC)?;
         put(&(header.len() as u64).to_le_bytes())?;
         put(&header)?;
-        for piece in self.buffers.iter().chain(&self.levels).flat_map(|words| words.chunks(1 << 16)) {
+        for piece in self.buffers.iter().chain(&self.levels).flat_map(|words| words.chunks(1 << 16))
+        {
             put(&piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
         }
         let digest = hasher.finalize();
-        to.write_all(digest.as_bytes()).and_then(|()| to.flush()).map_err(|e| Error::output("snapshot", e))
+        to.write_all(digest.as_bytes())
+            .and_then(|()| to.flush())
+            .map_err(|e| Error::output("snapshot", e))
     }
 
     /// Reads what [`Snapshot::write`] has written.
@@ -277,16 +315,23 @@ impl Snapshot {
         }
         let mut header = vec![0; length as usize];
         take(&mut header)?;
-        let header: Header = serde_json::from_slice(&header).map_err(|e| damaged(&format!("damaged: {e}")))?;
+        let header: Header =
+            serde_json::from_slice(&header).map_err(|e| damaged(&format!("damaged: {e}")))?;
         let sides = [header.width, header.height];
-        let sane = sides.iter().all(|side| (1..=Window::SIDE_MAX).contains(side)) && header.spacing_m > 0.0;
-        let lengths = header.buffers.iter().map(|(_, words)| *words).chain(header.levels.iter().map(|(_, words)| *words));
+        let sane = sides.iter().all(|side| (1..=Window::SIDE_MAX).contains(side))
+            && header.spacing_m > 0.0;
+        let lengths = header
+            .buffers
+            .iter()
+            .map(|(_, words)| *words)
+            .chain(header.levels.iter().map(|(_, words)| *words));
         if !sane || lengths.clone().any(|words| words > WORDS_MAX) {
             return Err(damaged("damaged: its sizes are impossible"));
         }
         let mut buffers = vec![];
         for words in lengths {
-            // Grown piece by piece: a length that lies does not take memory that the file does not fill.
+            // Grown piece by piece: a length that lies does not take memory that the file does not
+            // fill.
             let mut buffer: Vec<i32> = vec![];
             let mut piece = vec![0; 1 << 18];
             let mut left = words as usize * 4;

@@ -8,10 +8,12 @@ use std::f64::consts::SQRT_2;
 /// Where the water of each cell flows when all depressions are full.
 #[derive(Clone, Debug)]
 pub struct Drainage {
-    /// Heights with depressions filled to the level of their outlets, in cells; NaN in missing cells.
+    /// Heights with depressions filled to the level of their outlets, in cells; NaN in missing
+    /// cells.
     pub filled: Vec<f64>,
-    /// The neighbour that each cell drains to: that of steepest descent on the filled surface (D8), and on a filled floor the one
-    /// from which the flood came. Where water leaves the land, and in missing cells, the cell itself.
+    /// The neighbour that each cell drains to: that of steepest descent on the filled surface (D8),
+    /// and on a filled floor the one from which the flood came. Where water leaves the land, and in
+    /// missing cells, the cell itself.
     pub receiver: Vec<u32>,
     /// The number of cells that drain through each cell, including itself; 0 in missing cells.
     pub area: Vec<u32>,
@@ -52,8 +54,8 @@ impl PartialOrd for Front {
 
 /// Drains a land over its edge: the border of the map, and the cells beside missing ones.
 ///
-/// The land is flooded from there (priority-flood), and each cell's water flows to the neighbour of steepest descent, of equal
-/// ones the first, from the north-west row by row.
+/// The land is flooded from there (priority-flood), and each cell's water flows to the neighbour of
+/// steepest descent, of equal ones the first, from the north-west row by row.
 pub fn drainage(grid: Grid) -> Drainage {
     let cells = grid.height.len();
     let mut filled = grid.height.to_vec();
@@ -83,7 +85,9 @@ pub fn drainage(grid: Grid) -> Drainage {
     }
     for i in grid.inside() {
         let falls = grid.around(i).map(|(n, length)| (n as u32, (filled[i] - filled[n]) / length));
-        receiver[i] = falls.fold((receiver[i], 0.0), |best, fall| if fall.1 > best.1 { fall } else { best }).0;
+        receiver[i] = falls
+            .fold((receiver[i], 0.0), |best, fall| if fall.1 > best.1 { fall } else { best })
+            .0;
     }
     let mut area: Vec<u32> = grid.height.iter().map(|h| u32::from(!h.is_nan())).collect();
     for &i in upstream.iter().rev() {

@@ -39,8 +39,8 @@ const TABLE: [[u8; 9]; 9] = [
     [PEAK, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE],
 ];
 
-/// The ten commonest forms of J. Jasiewicz and T. F. Stepinski, 2013, as shares of the cells that can look [`SIGHT`] cells in all
-/// eight directions without leaving the land.
+/// The ten commonest forms of J. Jasiewicz and T. F. Stepinski, 2013, as shares of the cells that
+/// can look [`SIGHT`] cells in all eight directions without leaving the land.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Forms {
     /// Level ground.
@@ -67,8 +67,9 @@ pub struct Forms {
 
 /// The form of each cell, row by row.
 ///
-/// From a cell one looks [`SIGHT`] cells in eight directions. A direction is higher if the steepest angle up
-/// outweighs the steepest angle down by more than [`LEVEL_DEG`], lower if it is the other way round, and level else.
+/// From a cell one looks [`SIGHT`] cells in eight directions. A direction is higher if the steepest
+/// angle up outweighs the steepest angle down by more than [`LEVEL_DEG`], lower if it is the other
+/// way round, and level else.
 fn cells(grid: Grid) -> Vec<u8> {
     let (width, depth) = (grid.width, grid.depth);
     let limit = LEVEL_DEG.to_radians().tan();
@@ -77,42 +78,58 @@ fn cells(grid: Grid) -> Vec<u8> {
         return forms;
     }
     let inner = SIGHT..width - SIGHT;
-    forms.par_chunks_mut(width).enumerate().filter(|(y, _)| (SIGHT..depth - SIGHT).contains(y)).for_each(|(y, forms)| {
-        let n = inner.len();
-        let here = &grid.height[y * width..][inner.clone()];
-        let (mut higher, mut lower) = (vec![0u8; n], vec![0u8; n]);
-        let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
-        for (dx, dy) in [(-1isize, -1isize), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
-            up.fill(f64::NEG_INFINITY);
-            down.fill(f64::INFINITY);
-            for k in 1..=SIGHT {
-                let length = k as f64 * if dx != 0 && dy != 0 { SQRT_2 } else { 1.0 };
-                let row = y.wrapping_add_signed(dy * k as isize);
-                let there = &grid.height[row * width + SIGHT.wrapping_add_signed(dx * k as isize)..][..n];
+    forms
+        .par_chunks_mut(width)
+        .enumerate()
+        .filter(|(y, _)| (SIGHT..depth - SIGHT).contains(y))
+        .for_each(|(y, forms)| {
+            let n = inner.len();
+            let here = &grid.height[y * width..][inner.clone()];
+            let (mut higher, mut lower) = (vec![0u8; n], vec![0u8; n]);
+            let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
+            for (dx, dy) in
+                [(-1isize, -1isize), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)]
+            {
+                up.fill(f64::NEG_INFINITY);
+                down.fill(f64::INFINITY);
+                for k in 1..=SIGHT {
+                    let length = k as f64 * if dx != 0 && dy != 0 { SQRT_2 } else { 1.0 };
+                    let row = y.wrapping_add_signed(dy * k as isize);
+                    let there = &grid.height
+                        [row * width + SIGHT.wrapping_add_signed(dx * k as isize)..][..n];
+                    for i in 0..n {
+                        let slope = (there[i] - here[i]) / length;
+                        up[i] = if slope > up[i] { slope } else { up[i] };
+                        down[i] = if slope < down[i] { slope } else { down[i] };
+                    }
+                    // Lines that leave the land say nothing.
+                    if grid.has_missing {
+                        there
+                            .iter()
+                            .zip(&mut higher)
+                            .for_each(|(h, higher)| *higher |= if h.is_nan() { 0x80 } else { 0 });
+                    }
+                }
                 for i in 0..n {
-                    let slope = (there[i] - here[i]) / length;
-                    up[i] = if slope > up[i] { slope } else { up[i] };
-                    down[i] = if slope < down[i] { slope } else { down[i] };
+                    // The sum of two angles is over a third: by their tangents, without arcs.
+                    let (a, b) = (up[i], down[i]);
+                    let over = |sign: f64| {
+                        if a * b < 1.0 {
+                            sign * (a + b) > limit * (1.0 - a * b)
+                        } else {
+                            sign * a > 0.0
+                        }
+                    };
+                    higher[i] += u8::from(over(1.0));
+                    lower[i] += u8::from(over(-1.0));
                 }
-                // Lines that leave the land say nothing.
-                if grid.has_missing {
-                    there.iter().zip(&mut higher).for_each(|(h, higher)| *higher |= if h.is_nan() { 0x80 } else { 0 });
+            }
+            for (i, form) in forms[inner.clone()].iter_mut().enumerate() {
+                if higher[i] <= 8 && !here[i].is_nan() {
+                    *form = TABLE[usize::from(lower[i])][usize::from(higher[i])];
                 }
             }
-            for i in 0..n {
-                // The sum of two angles is over a third: by their tangents, without arcs.
-                let (a, b) = (up[i], down[i]);
-                let over = |sign: f64| if a * b < 1.0 { sign * (a + b) > limit * (1.0 - a * b) } else { sign * a > 0.0 };
-                higher[i] += u8::from(over(1.0));
-                lower[i] += u8::from(over(-1.0));
-            }
-        }
-        for (i, form) in forms[inner.clone()].iter_mut().enumerate() {
-            if higher[i] <= 8 && !here[i].is_nan() {
-                *form = TABLE[usize::from(lower[i])][usize::from(higher[i])];
-            }
-        }
-    });
+        });
     forms
 }
 

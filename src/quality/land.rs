@@ -9,9 +9,11 @@ pub struct Figure {
     pub name: &'static str,
     /// Its name for people.
     pub label: &'static str,
-    /// By how much it is multiplied for people, such as 100 for per cent, and the sign that follows.
+    /// By how much it is multiplied for people, such as 100 for per cent, and the sign that
+    /// follows.
     pub shown: (f64, &'static str),
-    /// The lowest and the highest of ten squares of real land, in the unit of the field. Of depressions less is no fault.
+    /// The lowest and the highest of ten squares of real land, in the unit of the field. Of
+    /// depressions less is no fault.
     pub real: (f64, f64),
     /// What others have published, and where.
     pub published: &'static str,
@@ -44,17 +46,18 @@ const SHARE: (f64, &str) = (100.0, " %");
 
 /// The figures of real land, in the order in which they are shown.
 ///
-/// Ranges are those of ten squares of three surveys, by this program: Jacksboro, Tennessee (NED, 84 m), Big Tujunga, California,
-/// and the Shillong Plateau, Meghalaya (SRTM, 30 m and 50 m), all of the U.S. Geological Survey or NASA and in the public
-/// domain. `docs/quality.md` has the value of each. `axis_share` is without the last, which has been resampled: that shows in its
-/// short waves.
+/// Ranges are those of ten squares of three surveys, by this program: Jacksboro, Tennessee (NED, 84
+/// m), Big Tujunga, California, and the Shillong Plateau, Meghalaya (SRTM, 30 m and 50 m), all of
+/// the U.S. Geological Survey or NASA and in the public domain. `docs/quality.md` has the value of
+/// each. `axis_share` is without the last, which has been resampled: that shows in its short waves.
 pub const FIGURES: [Figure; 18] = [
     Figure {
         name: "junction_angle",
         label: "angle at which rivers meet, median",
         shown: (1.0, "°"),
         real: (65.8, 85.5),
-        published: "45° where it is dry to 72° where it is wet (Seybold, Rothman and Kirchner 2017)",
+        published: "45° where it is dry to 72° where it is wet (Seybold, Rothman and Kirchner \
+                    2017)",
         of: |s| s.network.junction_angle,
     },
     Figure {

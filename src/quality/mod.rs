@@ -1,10 +1,13 @@
-//! Statistics of a height map: figures that show whether it looks like land shaped by water, and what real land has.
+//! Statistics of a height map: figures that show whether it looks like land shaped by water, and
+//! what real land has.
 //!
-//! Lengths, areas and heights are in cells, slopes in rise per cell where no unit is named. Every figure depends on the heights alone.
-//! Missing cells (NaN) lie outside the land: water leaves the land beside them, and a figure that needs a neighbourhood is that
-//! of the cells whose neighbourhood is there. Logarithms and angles come from the system's library, so the last digits may
-//! differ between systems. A figure that has no meaning, because there are no rivers or no plains, is `None`; no figure is
-//! NaN or infinite. [`FIGURES`] lists those that have been measured on real land.
+//! Lengths, areas and heights are in cells, slopes in rise per cell where no unit is named. Every
+//! figure depends on the heights alone. Missing cells (NaN) lie outside the land: water leaves the
+//! land beside them, and a figure that needs a neighbourhood is that of the cells whose
+//! neighbourhood is there. Logarithms and angles come from the system's library, so the last digits
+//! may differ between systems. A figure that has no meaning, because there are no rivers or no
+//! plains, is `None`; no figure is NaN or infinite. [`FIGURES`] lists those that have been measured
+//! on real land.
 //!
 //! ```
 //! use thalweg::quality::{FIGURES, Grid, statistics};
@@ -19,12 +22,14 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!
-//! Sources: R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014 (depressions); J. F. O'Callaghan, D. M. Mark, *The extraction
-//! of drainage networks from digital elevation data*, 1984 (D8); R. E. Horton, *Erosional development of streams and their
-//! drainage basins*, 1945, and A. N. Strahler, *Quantitative analysis of watershed geomorphology*, 1957 (orders and their
-//! ratios); J. T. Hack, *Studies of longitudinal stream profiles in Virginia and Maryland*, 1957 (length and area);
-//! J.-J. Flint, *Stream gradient as a function of order, magnitude, and discharge*, 1974 (concavity); J. T. Perron, L. Royden, *An
-//! integral approach to bedrock river profile analysis*, 2013 (χ); J. Jasiewicz, T. F. Stepinski, *Geomorphons*, 2013 (forms).
+//! Sources: R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014 (depressions); J. F.
+//! O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital elevation data*, 1984
+//! (D8); R. E. Horton, *Erosional development of streams and their drainage basins*, 1945, and A.
+//! N. Strahler, *Quantitative analysis of watershed geomorphology*, 1957 (orders and their ratios);
+//! J. T. Hack, *Studies of longitudinal stream profiles in Virginia and Maryland*, 1957 (length and
+//! area); J.-J. Flint, *Stream gradient as a function of order, magnitude, and discharge*, 1974
+//! (concavity); J. T. Perron, L. Royden, *An integral approach to bedrock river profile analysis*,
+//! 2013 (χ); J. Jasiewicz, T. F. Stepinski, *Geomorphons*, 2013 (forms).
 
 mod drainage;
 mod forms;
@@ -47,7 +52,8 @@ use std::f64::consts::SQRT_2;
 
 /// The smallest side of a map for [`statistics`], in cells: two waves of 16 cells.
 pub const SIDE_MIN: usize = 32;
-/// Streams of [`Statistics::drainage_density`], `valley_speckle` and `bed_roughness` are cells with at least this drainage area.
+/// Streams of [`Statistics::drainage_density`], `valley_speckle` and `bed_roughness` are cells with
+/// at least this drainage area.
 pub const STREAM_CELLS: u32 = 256;
 /// A cell counts as plain up to this mean slope over 17 × 17 cells.
 pub const PLAIN_SLOPE: f64 = 0.05;
@@ -66,9 +72,11 @@ pub struct Grid<'a> {
     has_missing: bool,
 }
 
-/// The heights of a map in cells, for [`Grid::new`]: NaN in the samples that are missing, which count from the north-west corner.
+/// The heights of a map in cells, for [`Grid::new`]: NaN in the samples that are missing, which
+/// count from the north-west corner.
 pub fn in_cells(map: &Map, missing: &[usize]) -> Vec<f64> {
-    let mut cells: Vec<f64> = map.data.iter().map(|&metres| f64::from(metres) / map.spacing_m).collect();
+    let mut cells: Vec<f64> =
+        map.data.iter().map(|&metres| f64::from(metres) / map.spacing_m).collect();
     missing.iter().for_each(|&at| cells[at] = f64::NAN);
     cells
 }
@@ -77,19 +85,31 @@ impl<'a> Grid<'a> {
     /// A map of `width * depth` heights. Cells that are NaN are missing.
     ///
     /// # Errors
-    /// [`Error::Param`] if the number of heights is another, if a side is 0, if there are 2³² cells or more, or if a height is
-    /// infinite.
+    /// [`Error::Param`] if the number of heights is another, if a side is 0, if there are 2³² cells
+    /// or more, or if a height is infinite.
     pub fn new(height: &'a [f64], width: usize, depth: usize) -> Result<Self> {
-        if width == 0 || depth == 0 || width.checked_mul(depth) != Some(height.len()) || height.len() >= u32::MAX as usize {
-            return Err(Error::param(format!("{} heights for a map of {width} x {depth} cells", height.len())));
+        if width == 0
+            || depth == 0
+            || width.checked_mul(depth) != Some(height.len())
+            || height.len() >= u32::MAX as usize
+        {
+            return Err(Error::param(format!(
+                "{} heights for a map of {width} x {depth} cells",
+                height.len()
+            )));
         }
         match height.iter().find(|h| h.is_infinite()) {
-            Some(h) => Err(Error::param(format!("a height is {h}: expected finite numbers, or NaN where there is none"))),
-            None => Ok(Self { height, width, depth, has_missing: height.iter().any(|h| h.is_nan()) }),
+            Some(h) => Err(Error::param(format!(
+                "a height is {h}: expected finite numbers, or NaN where there is none"
+            ))),
+            None => {
+                Ok(Self { height, width, depth, has_missing: height.iter().any(|h| h.is_nan()) })
+            }
         }
     }
 
-    /// The neighbours of cell `i` that are on the map, from the north-west row by row, with their distances.
+    /// The neighbours of cell `i` that are on the map, from the north-west row by row, with their
+    /// distances.
     fn around(self, i: usize) -> impl Iterator<Item = (usize, f64)> {
         let (x, y) = (i % self.width, i / self.width);
         let offsets = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
@@ -108,29 +128,35 @@ impl<'a> Grid<'a> {
     /// The cells that are at least `margin` cells from the border of the map.
     fn within(self, margin: usize) -> impl Iterator<Item = usize> {
         let columns = margin..self.width.saturating_sub(margin);
-        (margin..self.depth.saturating_sub(margin)).flat_map(move |y| columns.clone().map(move |x| y * self.width + x))
+        (margin..self.depth.saturating_sub(margin))
+            .flat_map(move |y| columns.clone().map(move |x| y * self.width + x))
     }
 
-    /// Whether a cell of the land touches what is outside: the border of the map, or a missing cell.
+    /// Whether a cell of the land touches what is outside: the border of the map, or a missing
+    /// cell.
     fn on_edge(self, i: usize) -> bool {
         let (x, y) = (i % self.width, i / self.width);
         let border = x == 0 || y == 0 || x + 1 == self.width || y + 1 == self.depth;
-        !self.height[i].is_nan() && (border || self.has_missing && self.around(i).any(|(n, _)| self.height[n].is_nan()))
+        !self.height[i].is_nan()
+            && (border || self.has_missing && self.around(i).any(|(n, _)| self.height[n].is_nan()))
     }
 
     /// The cells of the land that do not touch what is outside.
     fn inside(self) -> impl Iterator<Item = usize> {
-        self.within(1).filter(move |&i| !self.has_missing || !self.height[i].is_nan() && !self.on_edge(i))
+        self.within(1)
+            .filter(move |&i| !self.has_missing || !self.height[i].is_nan() && !self.on_edge(i))
     }
 
-    /// The length of the gradient at cell `i`, by central differences; NaN beside missing cells. The cell must not be on the border.
+    /// The length of the gradient at cell `i`, by central differences; NaN beside missing cells.
+    /// The cell must not be on the border.
     fn slope(self, i: usize) -> f64 {
         let h = self.height;
         let (gx, gy) = ((h[i + 1] - h[i - 1]) / 2.0, (h[i + self.width] - h[i - self.width]) / 2.0);
         (gx * gx + gy * gy).sqrt()
     }
 
-    /// The sum of the four nearest neighbours minus four times the height, at a cell that is not on the border.
+    /// The sum of the four nearest neighbours minus four times the height, at a cell that is not on
+    /// the border.
     fn laplacian(self, i: usize) -> f64 {
         let h = self.height;
         h[i - 1] + h[i + 1] + h[i - self.width] + h[i + self.width] - 4.0 * h[i]
@@ -144,7 +170,8 @@ pub struct Statistics {
     pub mean: f64,
     /// The highest height minus the lowest, in cells.
     pub relief: f64,
-    /// The height below which a tenth of the cells lie, above the lowest height and as a share of the relief.
+    /// The height below which a tenth of the cells lie, above the lowest height and as a share of
+    /// the relief.
     pub hypsometric_p10: f64,
     /// The same for half of the cells.
     pub hypsometric_p50: f64,
@@ -152,8 +179,8 @@ pub struct Statistics {
     pub hypsometric_p90: f64,
     /// The mean height above the lowest, as a share of the relief.
     pub hypsometric_integral: f64,
-    /// The slope that a tenth of the cells stay below, in rise per cell. Slopes are those of the cells that touch neither the border
-    /// nor a missing cell, by central differences.
+    /// The slope that a tenth of the cells stay below, in rise per cell. Slopes are those of the
+    /// cells that touch neither the border nor a missing cell, by central differences.
     pub slope_p10: f64,
     /// The same for half of the cells.
     pub slope_p50: f64,
@@ -172,7 +199,8 @@ pub struct Statistics {
     pub pits: f64,
     /// The share of the cells inside the land that lie in depressions.
     pub closed: f64,
-    /// The share of the cells inside the land that lie more than half a cell below the outlet of their depression.
+    /// The share of the cells inside the land that lie more than half a cell below the outlet of
+    /// their depression.
     pub depressions: f64,
     /// The same for a twentieth of a cell.
     pub depressions_shallow: f64,
@@ -180,26 +208,30 @@ pub struct Statistics {
     pub fill: f64,
     /// The share of the cells that drain out of the land at one cell, the most at any.
     pub catchment: f64,
-    /// The share of ridges and of valleys together among [`Forms`]. `None` if no cell can look far enough.
+    /// The share of ridges and of valleys together among [`Forms`]. `None` if no cell can look far
+    /// enough.
     pub ridges_and_valleys: Option<f64>,
     /// The shares of all forms.
     pub forms: Option<Forms>,
-    /// The exponent H of the variogram, which grows as distance²ᴴ: the line through the logarithms at 2, 4, 8, 16 and 32 cells.
-    /// The variogram is the mean of those along rows and columns. `None` if the map is too small, or level.
+    /// The exponent H of the variogram, which grows as distance²ᴴ: the line through the logarithms
+    /// at 2, 4, 8, 16 and 32 cells. The variogram is the mean of those along rows and columns.
+    /// `None` if the map is too small, or level.
     pub hurst: Option<f64>,
     /// Root mean square of the Laplacian over the cells inside the land, in cells.
     pub speckle: f64,
-    /// The skewness of the Laplacian over the same cells: above 0 where valleys are sharper than crests, below 0 where crests
-    /// are. `None` if it is the same everywhere.
+    /// The skewness of the Laplacian over the same cells: above 0 where valleys are sharper than
+    /// crests, below 0 where crests are. `None` if it is the same everywhere.
     pub laplacian_skew: Option<f64>,
     /// Root mean square of the Laplacian over the stream cells inside the land, in cells.
     pub valley_speckle: Option<f64>,
-    /// Root mean square of the second difference of the ground along streams, from the larger tributary to the receiver, in cells.
+    /// Root mean square of the second difference of the ground along streams, from the larger
+    /// tributary to the receiver, in cells.
     pub bed_roughness: Option<f64>,
-    /// The share of the cells that are plain: with a slope of at most [`PLAIN_SLOPE`] over 17 × 17 cells.
+    /// The share of the cells that are plain: with a slope of at most [`PLAIN_SLOPE`] over 17 × 17
+    /// cells.
     pub plains: f64,
-    /// The difference between the means of 3 × 3 and of 17 × 17 cells, in cells: its median over the plain cells, so that hills on
-    /// a plain do not count.
+    /// The difference between the means of 3 × 3 and of 17 × 17 cells, in cells: its median over
+    /// the plain cells, so that hills on a plain do not count.
     pub hummocks: Option<f64>,
     /// The magnitude of the Laplacian, in cells: its median over the plain cells.
     pub plain_speckle: Option<f64>,
@@ -216,13 +248,15 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let Grid { height, width, depth, .. } = grid;
     if width.min(depth) < SIDE_MIN {
         return Err(Error::param(format!(
-            "a map of {width} x {depth} cells is too small for statistics, which need {SIDE_MIN} x {SIDE_MIN} or more"
+            "a map of {width} x {depth} cells is too small for statistics, which need {SIDE_MIN} x \
+             {SIDE_MIN} or more"
         )));
     }
     let inside: Vec<usize> = grid.inside().collect();
     if inside.is_empty() {
         return Err(Error::param(format!(
-            "of {width} x {depth} cells none has a height and eight neighbours with one; give a map with more land"
+            "of {width} x {depth} cells none has a height and eight neighbours with one; give a \
+             map with more land"
         )));
     }
     // The flood is one thread's work, and takes about as long as the rest.
@@ -232,7 +266,12 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
             let network = network(&drained, width, channel_cells(grid.land().count()));
             (drained, network)
         },
-        || rayon::join(|| spectrum(grid), || rayon::join(|| forms(grid), || texture(grid, &inside))),
+        || {
+            rayon::join(
+                || spectrum(grid),
+                || rayon::join(|| forms(grid), || texture(grid, &inside)),
+            )
+        },
     );
     let (heights, slopes, (plains, hummocks, plain_speckle)) = texture;
     let cells = heights.len() as f64;
@@ -241,8 +280,11 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let mean = grid.land().map(|i| height[i]).sum::<f64>() / cells;
     let is_stream = |i: usize| drained.area[i] >= STREAM_CELLS;
     let part = |count: usize| count as f64 / inside.len() as f64;
-    let deeper = |depth: f64| part(inside.iter().filter(|&&i| drained.filled[i] - height[i] > depth).count());
-    let pits = inside.iter().filter(|&&i| grid.around(i).all(|(n, _)| height[i] < height[n])).count();
+    let deeper = |depth: f64| {
+        part(inside.iter().filter(|&&i| drained.filled[i] - height[i] > depth).count())
+    };
+    let pits =
+        inside.iter().filter(|&&i| grid.around(i).all(|(n, _)| height[i] < height[n])).count();
     let angles = || slopes.iter().map(|slope| slope.atan());
     let laplacians = || inside.iter().map(|&i| grid.laplacian(i));
     let streams = (0..height.len()).filter(|&i| is_stream(i));
@@ -258,7 +300,10 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
         slope_p90: quantile(&slopes, 0.9),
         slope_p99: quantile(&slopes, 0.99),
         slope_variation: Moments::of(angles()).variation(),
-        drainage_density: streams.map(|i| way(width, i, drained.receiver[i] as usize)).fold(0.0, |sum, way| sum + way) / cells,
+        drainage_density: streams
+            .map(|i| way(width, i, drained.receiver[i] as usize))
+            .fold(0.0, |sum, way| sum + way)
+            / cells,
         network,
         pits: part(pits),
         closed: deeper(0.0),
@@ -302,7 +347,8 @@ impl Moments {
     fn of<I: Iterator<Item = f64> + Clone>(values: I) -> Self {
         let count = values.clone().count().max(1) as f64;
         let mean = values.clone().sum::<f64>() / count;
-        let moment = |power: i32| values.clone().map(|v| (v - mean).powi(power)).sum::<f64>() / count;
+        let moment =
+            |power: i32| values.clone().map(|v| (v - mean).powi(power)).sum::<f64>() / count;
         Self { mean, variance: moment(2), third: moment(3) }
     }
 
@@ -320,7 +366,8 @@ impl Moments {
 /// The slope of the line through points with different abscissas, by least squares.
 fn line(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
-    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let (mx, my) =
+        (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
     let of = |f: fn(f64, f64) -> f64| points.iter().map(|p| f(p.0 - mx, p.1 - my)).sum::<f64>();
     of(|x, y| x * y) / of(|x, _| x * x)
 }
@@ -359,7 +406,8 @@ fn bed_roughness(grid: Grid, drained: &Drainage) -> Option<f64> {
     let mut main = vec![u32::MAX; grid.height.len()];
     for (i, &to) in drained.receiver.iter().enumerate() {
         let rival = main[to as usize] as usize;
-        if to as usize != i && (rival == u32::MAX as usize || drained.area[i] > drained.area[rival]) {
+        if to as usize != i && (rival == u32::MAX as usize || drained.area[i] > drained.area[rival])
+        {
             main[to as usize] = i as u32;
         }
     }
@@ -377,18 +425,24 @@ fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
     let (fine, coarse) = (means(grid, 1), means(grid, WIDE));
     let smooth = Grid { height: &coarse, ..grid };
     // The gradient of the means needs one more cell.
-    let inner = || grid.within(WIDE + 1).filter(|&i| !grid.height[i].is_nan() && !smooth.slope(i).is_nan());
+    let inner =
+        || grid.within(WIDE + 1).filter(|&i| !grid.height[i].is_nan() && !smooth.slope(i).is_nan());
     let plain: Vec<usize> = inner().filter(|&i| smooth.slope(i) <= PLAIN_SLOPE).collect();
     let median = |of: &dyn Fn(usize) -> f64| {
-        let mut sizes: Vec<f64> = plain.iter().map(|&i| of(i).abs()).filter(|size| !size.is_nan()).collect();
+        let mut sizes: Vec<f64> =
+            plain.iter().map(|&i| of(i).abs()).filter(|size| !size.is_nan()).collect();
         sizes.sort_by(f64::total_cmp);
         (!sizes.is_empty()).then(|| quantile(&sizes, 0.5))
     };
-    (plain.len() as f64 / inner().count().max(1) as f64, median(&|i| fine[i] - coarse[i]), median(&|i| grid.laplacian(i)))
+    (
+        plain.len() as f64 / inner().count().max(1) as f64,
+        median(&|i| fine[i] - coarse[i]),
+        median(&|i| grid.laplacian(i)),
+    )
 }
 
-/// Means of the (2 r + 1)² cells around each cell, without those that are missing or beyond the border; NaN in missing cells and
-/// where there are none.
+/// Means of the (2 r + 1)² cells around each cell, without those that are missing or beyond the
+/// border; NaN in missing cells and where there are none.
 fn means(grid: Grid, r: usize) -> Vec<f64> {
     let sums = |from: &[f64], n: usize, start: usize, step: usize, to: &mut [f64]| {
         let mut sums = Vec::with_capacity(n + 1);
@@ -406,7 +460,9 @@ fn means(grid: Grid, r: usize) -> Vec<f64> {
         (0..grid.width).for_each(|x| sums(&rows, grid.depth, x, grid.width, &mut both));
         both
     };
-    let known = |of: fn(f64) -> f64| around(grid.height.iter().map(|&h| if h.is_nan() { 0.0 } else { of(h) }).collect());
+    let known = |of: fn(f64) -> f64| {
+        around(grid.height.iter().map(|&h| if h.is_nan() { 0.0 } else { of(h) }).collect())
+    };
     let (heights, counts) = (known(|h| h), known(|_| 1.0));
     let mean = |i: usize| if grid.height[i].is_nan() { f64::NAN } else { heights[i] / counts[i] };
     (0..heights.len()).map(mean).collect()
@@ -423,9 +479,11 @@ pub struct Change {
     pub moved: f64,
     /// The mean change of height; negative if ground left the map.
     pub mean_change: f64,
-    /// The share of the inner cells that are covered by sediment: at least [`SEDIMENT_MIN`] was laid down there.
+    /// The share of the inner cells that are covered by sediment: at least [`SEDIMENT_MIN`] was
+    /// laid down there.
     pub sediment: f64,
-    /// The magnitude of the Laplacian, in cells: its median over the inner cells covered by sediment.
+    /// The magnitude of the Laplacian, in cells: its median over the inner cells covered by
+    /// sediment.
     pub sediment_speckle: Option<f64>,
     /// The same for the ninth decile.
     pub sediment_speckle_p90: Option<f64>,

@@ -7,13 +7,16 @@ use serde::Serialize;
 
 /// Rivers begin where a thousandth of the land drains through a cell, and at least this many cells.
 const CHANNEL_CELLS: u32 = 200;
-/// The slope of a river is that over so many cells downstream, since heights are often rounded to metres.
+/// The slope of a river is that over so many cells downstream, since heights are often rounded to
+/// metres.
 const STEPS_DOWN: usize = 8;
-/// The direction from which a river comes to a junction is that of its cell so many cells above the first.
+/// The direction from which a river comes to a junction is that of its cell so many cells above the
+/// first.
 const STEPS_UP: usize = 10;
 /// A slope below this is that of a filled depression.
 const SLOPE_MIN: f64 = 1e-5;
-/// Bounds between the classes of area of the slope–area relation, and the most cells with which a class is left out.
+/// Bounds between the classes of area of the slope–area relation, and the most cells with which a
+/// class is left out.
 const SLOPE_AREA: (usize, usize) = (12, 20);
 /// The same of Hack's law, and the smallest area, in cells.
 const HACK: (usize, usize, f64) = (14, 10, 100.0);
@@ -42,28 +45,32 @@ pub struct Network {
     pub channel_cells: u32,
     /// Rivers by Strahler order, beginning with the first order.
     pub orders: Vec<Order>,
-    /// R_B: the number of rivers of an order over that of the next order, by the line through the logarithms of the
-    /// numbers of all orders. `None` if there are fewer than three orders; so are the other two ratios.
+    /// R_B: the number of rivers of an order over that of the next order, by the line through the
+    /// logarithms of the numbers of all orders. `None` if there are fewer than three orders; so are
+    /// the other two ratios.
     pub bifurcation_ratio: Option<f64>,
-    /// R_L: the mean length of the rivers of an order over that of the order below, in the same way.
+    /// R_L: the mean length of the rivers of an order over that of the order below, in the same
+    /// way.
     pub length_ratio: Option<f64>,
     /// R_A: the mean area of the rivers of an order over that of the order below, in the same way.
     pub area_ratio: Option<f64>,
-    /// θ of slope ~ area⁻ᶿ along rivers. Slopes are those over the next 8 cells downstream, above 10⁻⁵; the line goes through
-    /// the mean logarithms of area and the logarithms of the median slopes of up to 11 classes of area with more than 20
-    /// cells, which are equally wide in the logarithm. `None` if there are fewer than four.
+    /// θ of slope ~ area⁻ᶿ along rivers. Slopes are those over the next 8 cells downstream, above
+    /// 10⁻⁵; the line goes through the mean logarithms of area and the logarithms of the median
+    /// slopes of up to 11 classes of area with more than 20 cells, which are equally wide in the
+    /// logarithm. `None` if there are fewer than four.
     pub concavity: Option<f64>,
-    /// θ by χ: that at which χ, the sum of length · area⁻ᶿ from the outlet up, explains most of the heights of rivers. Each
-    /// catchment with 50 river cells or more has its own line; what they leave is summed. `None` if there is no such
-    /// catchment, or if θ is not between 0 and 1.
+    /// θ by χ: that at which χ, the sum of length · area⁻ᶿ from the outlet up, explains most of the
+    /// heights of rivers. Each catchment with 50 river cells or more has its own line; what they
+    /// leave is summed. `None` if there is no such catchment, or if θ is not between 0 and 1.
     pub chi_concavity: Option<f64>,
-    /// The h of Hack's law, length ~ areaʰ: length is that of the longest way of water to a cell. The line goes through the mean
-    /// logarithms of up to 13 classes of area from 100 cells on with more than 10 cells. `None` if there are fewer than four.
+    /// The h of Hack's law, length ~ areaʰ: length is that of the longest way of water to a cell.
+    /// The line goes through the mean logarithms of up to 13 classes of area from 100 cells on with
+    /// more than 10 cells. `None` if there are fewer than four.
     pub hack: Option<f64>,
     /// The number of places where two rivers meet of which both are more than 10 cells long.
     pub junctions: usize,
-    /// The median angle between them, in degrees: between the directions to the cells 11 cells upstream along either, always
-    /// into the larger tributary. `None` if there are no junctions.
+    /// The median angle between them, in degrees: between the directions to the cells 11 cells
+    /// upstream along either, always into the larger tributary. `None` if there are no junctions.
     pub junction_angle: Option<f64>,
 }
 
@@ -72,14 +79,17 @@ pub fn channel_cells(cells: usize) -> u32 {
     CHANNEL_CELLS.max((cells / 1000) as u32)
 }
 
-/// The rivers of a land on a map `width` cells wide: cells through which at least `threshold` cells drain.
+/// The rivers of a land on a map `width` cells wide: cells through which at least `threshold` cells
+/// drain.
 pub fn network(drained: &Drainage, width: usize, threshold: u32) -> Network {
     let orders = orders(drained, width, threshold);
     let numbered = |of: &dyn Fn(&Order) -> f64| {
-        let points: Vec<(f64, f64)> = orders.iter().enumerate().map(|(k, order)| (k as f64, of(order).ln())).collect();
+        let points: Vec<(f64, f64)> =
+            orders.iter().enumerate().map(|(k, order)| (k as f64, of(order).ln())).collect();
         (orders.len() >= 3).then(|| line(&points)).filter(|ratio| ratio.is_finite())
     };
-    let ratios = [numbered(&|o| o.streams.into()), numbered(&|o| o.mean_length), numbered(&|o| o.mean_area)];
+    let ratios =
+        [numbered(&|o| o.streams.into()), numbered(&|o| o.mean_length), numbered(&|o| o.mean_area)];
     let mut angles = junctions(drained, width, threshold);
     angles.sort_by(f64::total_cmp);
     Network {
@@ -104,9 +114,12 @@ fn is_outlet(drained: &Drainage, cell: usize) -> bool {
 /// The rivers of each Strahler order.
 fn orders(drained: &Drainage, width: usize, threshold: u32) -> Vec<Order> {
     let cells = drained.area.len();
-    // The order of each cell, the highest order that joins there, and the number of rivers of that order.
+    // The order of each cell, the highest order that joins there, and the number of rivers of that
+    // order.
     let (mut order, mut joins) = (vec![0u8; cells], vec![(0u8, 0u8); cells]);
-    let rivers = || drained.upstream.iter().rev().map(|&i| i as usize).filter(|&i| drained.area[i] >= threshold);
+    let rivers = || {
+        drained.upstream.iter().rev().map(|&i| i as usize).filter(|&i| drained.area[i] >= threshold)
+    };
     for i in rivers() {
         let (highest, count) = joins[i];
         order[i] = if count == 1 { highest } else { highest + 1 };
@@ -154,8 +167,14 @@ fn bounds(low: f64, high: f64, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// For each class between two bounds that has more than `least` points: their mean logarithm of area, and `of` their values.
-fn classes(points: &[(f64, f64)], bounds: &[f64], least: usize, of: impl Fn(Vec<f64>) -> f64) -> Option<Vec<(f64, f64)>> {
+/// For each class between two bounds that has more than `least` points: their mean logarithm of
+/// area, and `of` their values.
+fn classes(
+    points: &[(f64, f64)],
+    bounds: &[f64],
+    least: usize,
+    of: impl Fn(Vec<f64>) -> f64,
+) -> Option<Vec<(f64, f64)>> {
     let mut classes: Vec<(f64, Vec<f64>)> = vec![(0.0, vec![]); bounds.len() - 1];
     for &(area, value) in points {
         let class = bounds.partition_point(|bound| *bound <= area);
@@ -165,14 +184,16 @@ fn classes(points: &[(f64, f64)], bounds: &[f64], least: usize, of: impl Fn(Vec<
         }
     }
     let classes = classes.into_iter().filter(|(_, values)| values.len() > least);
-    let found: Vec<(f64, f64)> = classes.map(|(sum, values)| (sum / values.len() as f64, of(values))).collect();
+    let found: Vec<(f64, f64)> =
+        classes.map(|(sum, values)| (sum / values.len() as f64, of(values))).collect();
     (found.len() >= CLASSES_MIN).then_some(found)
 }
 
 fn concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64> {
     let area = |i: usize| f64::from(drained.area[i]);
-    let rivers: Vec<usize> =
-        (0..drained.area.len()).filter(|&i| drained.area[i] >= threshold && !is_outlet(drained, i)).collect();
+    let rivers: Vec<usize> = (0..drained.area.len())
+        .filter(|&i| drained.area[i] >= threshold && !is_outlet(drained, i))
+        .collect();
     let most = rivers.iter().map(|&i| area(i)).fold(0.0, f64::max);
     let slope = |i: usize| {
         let (mut at, mut length) = (i, 0.0);
@@ -183,7 +204,8 @@ fn concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64> {
         }
         (drained.filled[i] - drained.filled[at]) / length
     };
-    let points: Vec<(f64, f64)> = rivers.iter().map(|&i| (area(i), slope(i))).filter(|point| point.1 > SLOPE_MIN).collect();
+    let points: Vec<(f64, f64)> =
+        rivers.iter().map(|&i| (area(i), slope(i))).filter(|point| point.1 > SLOPE_MIN).collect();
     let (count, least) = SLOPE_AREA;
     let median = |mut slopes: Vec<f64>| {
         slopes.sort_by(f64::total_cmp);
@@ -200,9 +222,11 @@ fn left(catchments: &[Vec<(usize, f64, f64, f64)>], theta: f64) -> f64 {
             chi[i] = chi[to] + length * area.powf(-theta);
         }
         let n = chi.len() as f64;
-        let (mean_chi, mean) = (chi.iter().sum::<f64>() / n, catchment.iter().map(|c| c.3).sum::<f64>() / n);
-        let sum =
-            |f: &dyn Fn(f64, f64) -> f64| -> f64 { chi.iter().zip(catchment).map(|(x, c)| f(x - mean_chi, c.3 - mean)).sum() };
+        let (mean_chi, mean) =
+            (chi.iter().sum::<f64>() / n, catchment.iter().map(|c| c.3).sum::<f64>() / n);
+        let sum = |f: &dyn Fn(f64, f64) -> f64| -> f64 {
+            chi.iter().zip(catchment).map(|(x, c)| f(x - mean_chi, c.3 - mean)).sum()
+        };
         let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
         yy - xy * xy / xx
     };
@@ -210,10 +234,12 @@ fn left(catchments: &[Vec<(usize, f64, f64, f64)>], theta: f64) -> f64 {
 }
 
 fn chi_concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64> {
-    // The river cells of each outlet from it up: the place of the receiver, the way there, area and height.
+    // The river cells of each outlet from it up: the place of the receiver, the way there, area and
+    // height.
     let mut catchments: Vec<Vec<(usize, f64, f64, f64)>> = vec![];
     let mut place = vec![(u32::MAX, 0u32); drained.area.len()];
-    for i in drained.upstream.iter().map(|&i| i as usize).filter(|&i| drained.area[i] >= threshold) {
+    for i in drained.upstream.iter().map(|&i| i as usize).filter(|&i| drained.area[i] >= threshold)
+    {
         let to = drained.receiver[i] as usize;
         if to == i {
             place[i] = (catchments.len() as u32, 0);
@@ -228,7 +254,10 @@ fn chi_concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64
     if catchments.is_empty() {
         return None;
     }
-    let left: Vec<f64> = (0..=CHI_STEPS).into_par_iter().map(|k| left(&catchments, k as f64 / CHI_STEPS as f64)).collect();
+    let left: Vec<f64> = (0..=CHI_STEPS)
+        .into_par_iter()
+        .map(|k| left(&catchments, k as f64 / CHI_STEPS as f64))
+        .collect();
     let best = (0..=CHI_STEPS).min_by(|&a, &b| left[a].total_cmp(&left[b]))?;
     (best > 0 && best < CHI_STEPS).then_some(best as f64 / CHI_STEPS as f64)
 }
@@ -247,9 +276,13 @@ fn hack(drained: &Drainage, width: usize) -> Option<f64> {
     if most <= from {
         return None;
     }
-    let points: Vec<(f64, f64)> =
-        inside().map(|i| (f64::from(drained.area[i]), length[i].ln())).filter(|point| point.0 >= from).collect();
-    Some(line(&classes(&points, &bounds(from, most, count), least, |logs| logs.iter().sum::<f64>() / logs.len() as f64)?))
+    let points: Vec<(f64, f64)> = inside()
+        .map(|i| (f64::from(drained.area[i]), length[i].ln()))
+        .filter(|point| point.0 >= from)
+        .collect();
+    Some(line(&classes(&points, &bounds(from, most, count), least, |logs| {
+        logs.iter().sum::<f64>() / logs.len() as f64
+    })?))
 }
 
 /// The angles at which rivers meet, in degrees.
@@ -284,11 +317,13 @@ fn junctions(drained: &Drainage, width: usize, threshold: u32) -> Vec<f64> {
             return None;
         }
         let arm = |cell: usize| {
-            let along = |of: fn(usize, usize) -> usize| of(cell, width) as f64 - of(junction, width) as f64;
+            let along =
+                |of: fn(usize, usize) -> usize| of(cell, width) as f64 - of(junction, width) as f64;
             (along(|a, w| a % w), along(|a, w| a / w))
         };
         let ((ax, ay), (bx, by)) = (arm(above(cells[0])?), arm(above(cells[1])?));
-        let cosine = (ax * bx + ay * by) / ((ax * ax + ay * ay).sqrt() * (bx * bx + by * by).sqrt());
+        let cosine =
+            (ax * bx + ay * by) / ((ax * ax + ay * ay).sqrt() * (bx * bx + by * by).sqrt());
         Some(cosine.clamp(-1.0, 1.0).acos().to_degrees())
     };
     from.iter().enumerate().filter_map(angle).collect()

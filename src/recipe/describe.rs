@@ -5,7 +5,8 @@ use crate::stage::{biomes, strokes};
 use serde_json::json;
 
 impl Recipe {
-    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again, for the same maps.
+    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again,
+    /// for the same maps.
     pub fn describe(&self) -> serde_json::Value {
         let mut object = serde_json::Map::new();
         let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
@@ -48,7 +49,8 @@ impl Output {
     /// As a table of a recipe.
     pub(super) fn describe(&self) -> serde_json::Value {
         let Output { maps, format, formats, program, preview, sea_level_m, colour, range_m } = self;
-        let mut output = json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
+        let mut output =
+            json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
         if !formats.is_empty() {
             output["formats"] = json!(formats);
         }
@@ -105,15 +107,27 @@ impl Step {
 /// The table of dungeons, spelled out.
 #[cfg(feature = "dungeon")]
 fn describe_placing(placing: &crate::dungeon::placed::Placing) -> serde_json::Value {
-    let crate::dungeon::placed::Placing { generator, spacing, radius, slope_max, lowest_m, highest_m, biomes, format } = placing;
+    let crate::dungeon::placed::Placing {
+        generator,
+        spacing,
+        radius,
+        slope_max,
+        lowest_m,
+        highest_m,
+        biomes,
+        format,
+    } = placing;
     let mut table = json!({ "kind": generator.kind().name() });
     let settings = serde_json::to_value(generator).unwrap_or_default();
-    for (key, value) in settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+    for (key, value) in
+        settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
+    {
         table[key] = value.clone();
     }
     table["spacing"] = (*spacing).into();
     table["radius"] = (*radius).into();
-    for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)] {
+    for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)]
+    {
         table[key] = json!(value);
     }
     if !biomes.is_empty() {

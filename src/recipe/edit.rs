@@ -39,7 +39,10 @@ pub(crate) fn written(value: &str) -> Result<Option<serde_json::Value>> {
     }
     let mut table = Recipe::value_of_toml(&format!("value = {value}")).map_err(|_| {
         let such = "[1, 2], [\"height\", \"flow\"] or { from = 2, to = 1 }";
-        Error::param(format!("{value}: neither TOML nor JSON; write a list or a table as a recipe has it, such as {such}"))
+        Error::param(format!(
+            "{value}: neither TOML nor JSON; write a list or a table as a recipe \
+             has it, such as {such}"
+        ))
     })?;
     Ok(table.as_object_mut().and_then(|table| table.shift_remove("value")))
 }
@@ -54,16 +57,21 @@ pub fn parted<'a>(text: &'a str, such: &str) -> Result<(&'a str, &'a str)> {
 }
 
 impl Recipe {
-    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, `water.KEY=VALUE`, such as `water.river_km2=1`, or `output.KEY=VALUE`, such as
-    /// `output.format=png` or `output.formats.flow=exr`. A recipe without a table of water gets one. STAGE is a stage's number from 1, or its kind, which also means
-    /// stages of that kind between the steps of others; of these, KEY may be `every`.
+    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, `water.KEY=VALUE`, such as
+    /// `water.river_km2=1`, or `output.KEY=VALUE`, such as `output.format=png` or
+    /// `output.formats.flow=exr`. A recipe without a table of water gets one. STAGE is a stage's
+    /// number from 1, or its kind, which also means stages of that kind between the steps of
+    /// others; of these, KEY may be `every`.
     ///
     /// The settings are not checked against each other: call [`Recipe::check`] when all are set.
     ///
     /// # Errors
-    /// [`Error::Param`] for a stage that the recipe does not have, an unknown setting, or a value that is not allowed.
+    /// [`Error::Param`] for a stage that the recipe does not have, an unknown setting, or a value
+    /// that is not allowed.
     pub fn set(&mut self, text: &str) -> Result<()> {
-        let Some((stage, assigned)) = text.split_once('.').filter(|(stage, _)| !stage.contains('=')) else {
+        let Some((stage, assigned)) =
+            text.split_once('.').filter(|(stage, _)| !stage.contains('='))
+        else {
             return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
         };
         if stage == "output" {
@@ -86,8 +94,11 @@ impl Recipe {
                     step.assign(key, value).map_err(|e| e.inside("", &format!("/stage/{i}")))?;
                 }
             }
-            for (j, Nested { every, step }) in
-                step.with.iter_mut().enumerate().filter(|(_, nested)| nested.step.stage.name == stage)
+            for (j, Nested { every, step }) in step
+                .with
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, nested)| nested.step.stage.name == stage)
             {
                 (found, nests) = (true, true);
                 let at = |e: Error| e.inside("", &format!("/stage/{i}/with/{j}"));
@@ -103,17 +114,26 @@ impl Recipe {
         }
         if !found {
             let mut names: Vec<&str> = vec![];
-            let nested = |step: &Step| step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>();
-            for name in self.stages.iter().flat_map(|step| [vec![step.stage.name], nested(step)].concat()) {
+            let nested = |step: &Step| {
+                step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>()
+            };
+            for name in
+                self.stages.iter().flat_map(|step| [vec![step.stage.name], nested(step)].concat())
+            {
                 names.extend((!names.contains(&name)).then_some(name));
             }
             let invalid = unknown("stage of this recipe", stage, names.into_iter());
-            let message = format!("{}; or a stage's number, 1 to {}, water, or output", invalid.message, self.stages.len());
+            let message = format!(
+                "{}; or a stage's number, 1 to {}, water, or output",
+                invalid.message,
+                self.stages.len()
+            );
             return Err(invalid.saying(message).into());
         }
         if key == "every" && !nests {
             return Err(Error::param(format!(
-                "\"every\": only a stage between the steps of another has it, as [[stage.with]] makes one; in this recipe no \
+                "\"every\": only a stage between the steps of another has it, as [[stage.with]] \
+                 makes one; in this recipe no \
                  {stage} runs between the steps of another"
             )));
         }
@@ -123,15 +143,20 @@ impl Recipe {
     /// Gives a recipe that makes its own land another size, in cells.
     ///
     /// # Errors
-    /// [`Error::Param`] for a recipe with an input and for a size that is not allowed, and what [`Recipe::check`] finds.
+    /// [`Error::Param`] for a recipe with an input and for a size that is not allowed, and what
+    /// [`Recipe::check`] finds.
     pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
         let allowed = format!("1 to {LAND_MAX} cells a side");
         if self.input.is_some() {
-            return Err(Invalid::from("a recipe with an input has the input's size").about("width").into());
+            return Err(Invalid::from("a recipe with an input has the input's size")
+                .about("width")
+                .into());
         }
         if !(1..=LAND_MAX).contains(&width) || !(1..=LAND_MAX).contains(&height) {
             let message = format!("{width}x{height}: allowed {allowed}");
-            return Err(Invalid::of("width", format!("{width}x{height}"), allowed).saying(message).into());
+            return Err(Invalid::of("width", format!("{width}x{height}"), allowed)
+                .saying(message)
+                .into());
         }
         (self.window.width, self.window.height) = (width, height);
         self.check()
@@ -139,14 +164,17 @@ impl Recipe {
 }
 
 impl Output {
-    /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a comma.
+    /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a
+    /// comma.
     fn set(&mut self, text: &str) -> Result<()> {
         let (key, value) = parted(text, "format=png")?;
         let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
         let json = match (key, written(value)?) {
             (_, Some(written)) => written,
             ("maps", _) => words().collect(),
-            ("range_m", _) => words().map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v))).collect(),
+            ("range_m", _) => words()
+                .map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v)))
+                .collect(),
             ("preview", _) => value.parse::<bool>().map_or_else(|_| json!(value), |v| json!(v)),
             ("sea_level_m", _) => value.parse::<f64>().map_or_else(|_| json!(value), |v| json!(v)),
             _ => json!(value),
@@ -173,7 +201,9 @@ impl Step {
         let param = self.stage.params.iter().find(|param| param.name == key);
         match (param, written) {
             (_, serde_json::Value::String(word)) => self.set(key, &Value::Word(word)),
-            (Some(Param { kind: ParamKind::List(_), .. }), serde_json::Value::Array(list)) => self.set(key, &Value::List(list)),
+            (Some(Param { kind: ParamKind::List(_), .. }), serde_json::Value::Array(list)) => {
+                self.set(key, &Value::List(list))
+            }
             (Some(param), written) if !matches!(param.kind, ParamKind::List(_)) => {
                 let values = ByLevel::parse(param, &written)?;
                 self.set(key, &values.finest(param))?;
@@ -192,11 +222,18 @@ impl Step {
         let (name, params) = (self.stage.name, self.stage.params);
         if ["kind", "seed", "with", "levels"].contains(&key) {
             return Err(Error::param(format!(
-                "{key:?} can be set in a recipe's file only; here the parameters of {name} can be set"
+                "{key:?} can be set in a recipe's file only; here the parameters of {name} can be \
+                 set"
             )));
         }
         if !params.iter().any(|param| param.name == key) {
-            return Err(unknown(&format!("parameter of {name}"), key, params.iter().map(|p| p.name)).about(key).into());
+            return Err(unknown(
+                &format!("parameter of {name}"),
+                key,
+                params.iter().map(|p| p.name),
+            )
+            .about(key)
+            .into());
         }
         self.settings.set(params, key, value)?;
         // One value is that of all levels.

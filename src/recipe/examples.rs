@@ -11,6 +11,11 @@ pub const EXAMPLES: &[(&str, &str)] = recipes!(
 
 /// The first sentence of the comment that a recipe begins with.
 pub fn title(text: &str) -> String {
-    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
+    let comment = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ");
     comment.split_inclusive(". ").next().unwrap_or_default().trim().into()
 }

@@ -1,4 +1,5 @@
-//! Runs from coarse to fine: how many levels a land has, which stages run on them, and settings that differ by level.
+//! Runs from coarse to fine: how many levels a land has, which stages run on them, and settings
+//! that differ by level.
 
 use super::{Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
@@ -8,7 +9,9 @@ use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Layers, Scale, Site, Window};
 use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
-use crate::stage::{self, Stage, biomes, diamond_square, incision, layer, levels, random_raise, strokes};
+use crate::stage::{
+    self, Stage, biomes, diamond_square, incision, layer, levels, random_raise, strokes,
+};
 use crate::table::{Table, shown, whole};
 use serde_json::json;
 use std::ops::Range;
@@ -17,13 +20,15 @@ use std::path::PathBuf;
 /// How the stages that change heights run from coarse to fine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
-    /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest level some 64 cells.
+    /// How many levels there are, 1 to 12; none: as many as leave the shorter side of the coarsest
+    /// level some 64 cells.
     pub count: Option<u32>,
-    /// The number of levels, 1 to 12, where `count` is none; fewer where the coarsest level would have less than 16 cells on its
-    /// shorter side. So windows of most sizes have the same coarsest cells.
+    /// The number of levels, 1 to 12, where `count` is none; fewer where the coarsest level would
+    /// have less than 16 cells on its shorter side. So windows of most sizes have the same coarsest
+    /// cells.
     pub most: Option<u32>,
-    /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0 to 1000. Where the land is worn away it
-    /// takes four times as much. 0: it stays.
+    /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0
+    /// to 1000. Where the land is worn away it takes four times as much. 0: it stays.
     pub fade: f64,
 }
 
@@ -42,7 +47,9 @@ impl Default for Levels {
 impl Levels {
     /// From `levels = "auto"`, a number, or a table with `count`, `most` and `fade`.
     pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
-        let allowed = format!("\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, most and fade");
+        let allowed = format!(
+            "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, most and fade"
+        );
         let wrong = || {
             Error::param(
                 Invalid::of("levels", shown(value), allowed.clone())
@@ -51,7 +58,9 @@ impl Levels {
         };
         let count = |value: &serde_json::Value| match (value.as_str(), whole(value)) {
             (Some("auto"), _) => Ok(None),
-            (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
+            (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => {
+                Ok(Some(count as u32))
+            }
             _ => Err(wrong()),
         };
         if !value.is_object() {
@@ -69,7 +78,11 @@ impl Levels {
             .about("most")
             .into()));
         }
-        Ok(Self { count, most, fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade) })
+        Ok(Self {
+            count,
+            most,
+            fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade),
+        })
     }
 
     pub(super) fn describe(&self) -> serde_json::Value {
@@ -102,13 +115,18 @@ impl ByLevel {
             let given = match value {
                 serde_json::Value::Bool(v) => Value::Switch(*v),
                 serde_json::Value::String(v) => Value::Word(v.clone()),
-                serde_json::Value::Number(v) => v.as_i64().map_or(Value::Number(v.as_f64().unwrap_or(f64::NAN)), Value::Integer),
+                serde_json::Value::Number(v) => {
+                    v.as_i64().map_or(Value::Number(v.as_f64().unwrap_or(f64::NAN)), Value::Integer)
+                }
                 other => Value::List(vec![other.clone()]),
             };
             param.accept(&given)
         };
         let wrong = |what: &str| {
-            let allowed = format!("{}, or a list of such by level, the finest last, or {{ from = …, to = … }}", param.allowed());
+            let allowed = format!(
+                "{}, or a list of such by level, the finest last, or {{ from = …, to = … }}",
+                param.allowed()
+            );
             let message = format!("{} = {}: {what}", param.name, shown(value));
             Error::param(Invalid::of(param.name, shown(value), allowed).saying(message))
         };
@@ -116,7 +134,9 @@ impl ByLevel {
             serde_json::Value::Array(list) if list.is_empty() => {
                 Err(wrong("an empty list: give a value for each level, the finest last"))
             }
-            serde_json::Value::Array(list) => Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?)),
+            serde_json::Value::Array(list) => {
+                Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?))
+            }
             _ => {
                 if !matches!(param.kind, ParamKind::Number { .. } | ParamKind::Integer { .. }) {
                     return Err(wrong("only a number goes from one value to another"));
@@ -124,7 +144,9 @@ impl ByLevel {
                 let table = Table::new(param.name, value)?;
                 table.known(&["from", "to"])?;
                 let end = |key: &str| {
-                    let given = table.get(key).ok_or_else(|| wrong(&format!("{key} is missing: {{ from = …, to = … }}")))?;
+                    let given = table.get(key).ok_or_else(|| {
+                        wrong(&format!("{key} is missing: {{ from = …, to = … }}"))
+                    })?;
                     Ok::<_, Error>(match one(given)? {
                         Value::Integer(v) => v as f64,
                         Value::Number(v) => v,
@@ -146,15 +168,20 @@ impl ByLevel {
         }
     }
 
-    /// The value on a level, where the recipe's lattice is level 0 and the coarsest of so many. Finer ones have the recipe's.
+    /// The value on a level, where the recipe's lattice is level 0 and the coarsest of so many.
+    /// Finer ones have the recipe's.
     fn at(&self, param: &Param, level: i32, count: u32) -> Value {
         let level = level.max(0) as u32;
         match self {
-            // The last value is that of the finest level, whatever the land's size: where there are more levels than values, the first one
-            // is that of all the coarser ones.
+            // The last value is that of the finest level, whatever the land's size: where there are
+            // more levels than values, the first one is that of all the coarser ones.
             Self::List(list) => list[list.len() - 1 - (level as usize).min(list.len() - 1)].clone(),
             Self::Ramp { from, to } => {
-                let way = if count > 1 { f64::from(count - 1 - level) / f64::from(count - 1) } else { 1.0 };
+                let way = if count > 1 {
+                    f64::from(count - 1 - level) / f64::from(count - 1)
+                } else {
+                    1.0
+                };
                 let value = from + (to - from) * way;
                 match param.kind {
                     ParamKind::Integer { .. } => Value::Integer(value.round() as i64),
@@ -185,9 +212,11 @@ pub(crate) struct Unit {
     pub named: bool,
     /// Whether it belongs to the stages that run on each level.
     pub grouped: bool,
-    /// If the flow of coarser levels is there, whether a later stage of the level starts from it, too.
+    /// If the flow of coarser levels is there, whether a later stage of the level starts from it,
+    /// too.
     pub passed: Option<bool>,
-    /// If rivers cut, whether there are water and areas to begin with, and whether they are of use later.
+    /// If rivers cut, whether there are water and areas to begin with, and whether they are of use
+    /// later.
     pub water: Option<[bool; 2]>,
     /// Whether the land of its level is done after it.
     pub ends_level: bool,
@@ -227,14 +256,16 @@ impl Step {
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
         let of_place = [&layer::STAGE, &biomes::STAGE, &strokes::STAGE];
-        (self.stage.makes || of_place.iter().any(|stage| stage.name == self.stage.name)) && self.samples().is_none()
+        (self.stage.makes || of_place.iter().any(|stage| stage.name == self.stage.name))
+            && self.samples().is_none()
     }
 
     /// Whether it, or a stage between its steps, goes on at the other side of a torus on some
     /// level.
     fn meets_itself(&self) -> bool {
         let torus = Value::Word("torus".into());
-        let listed = |values: &ByLevel| matches!(values, ByLevel::List(list) if list.contains(&torus));
+        let listed =
+            |values: &ByLevel| matches!(values, ByLevel::List(list) if list.contains(&torus));
         self.settings.get("border") == Some(&torus)
             || self.by_level.iter().any(|(name, values)| name == "border" && listed(values))
             || self.with.iter().any(|nested| nested.step.meets_itself())
@@ -269,12 +300,16 @@ impl Recipe {
             let at = |message: String, field: &str| {
                 Err(Invalid::from(message)
                     .about(field)
-                    .inside(&format!("stage {}, {}", i + 1, step.stage.name), &format!("/stage/{i}"))
+                    .inside(
+                        &format!("stage {}, {}", i + 1, step.stage.name),
+                        &format!("/stage/{i}"),
+                    )
                     .into())
             };
             if step.finest && !step.erodes() {
                 let message = format!(
-                    "levels = false: {} does not erode, and only stages that do run on coarser levels: leave it out",
+                    "levels = false: {} does not erode, and only stages that do run on coarser \
+                     levels: leave it out",
                     step.stage.name
                 );
                 return at(message, "levels");
@@ -282,23 +317,36 @@ impl Recipe {
             if self.levels.is_none() {
                 if let Some((name, _)) = step.lists().next() {
                     return at(
-                        format!("{name} differs by level, and the recipe has no levels: put levels = \"auto\" on top"),
+                        format!(
+                            "{name} differs by level, and the recipe has no levels: put levels = \
+                             \"auto\" on top"
+                        ),
                         name,
                     );
                 }
                 if step.finest {
-                    return at("levels = false: the recipe has no levels: put levels = \"auto\" on top".into(), "levels");
+                    return at(
+                        "levels = false: the recipe has no levels: put levels = \"auto\" on top"
+                            .into(),
+                        "levels",
+                    );
                 }
                 continue;
             }
             if !group.contains(&i) {
                 if let Some((name, _)) = step.lists().next() {
-                    return at(format!("{name} differs by level, and this stage runs on the finest level alone"), name);
+                    return at(
+                        format!(
+                            "{name} differs by level, and this stage runs on the finest level alone"
+                        ),
+                        name,
+                    );
                 }
                 if i >= group.end && step.erodes() && !step.finest {
                     return at(
                         format!(
-                            "levels: it stands behind stage {}, which runs on the finest level alone: move that before stage {}, or give this one levels = false",
+                            "levels: it stands behind stage {}, which runs on the finest level \
+                             alone: move that before stage {}, or give this one levels = false",
                             group.end + 1,
                             group.start + 1
                         ),
@@ -308,9 +356,11 @@ impl Recipe {
             }
         }
         if self.levels.is_some() && group.is_empty() {
-            return Err(Invalid::from("levels: no stage of this recipe changes heights on them; leave levels out")
-                .about("levels")
-                .into());
+            return Err(Invalid::from(
+                "levels: no stage of this recipe changes heights on them; leave levels out",
+            )
+            .about("levels")
+            .into());
         }
         Ok(())
     }
@@ -325,12 +375,14 @@ impl Recipe {
         -(self.halvings() as i32)
     }
 
-    /// Whether each level's land is made for it, at the cost of its own cells, rather than restricted from the finest.
+    /// Whether each level's land is made for it, at the cost of its own cells, rather than
+    /// restricted from the finest.
     pub(crate) fn makes_each_level(&self) -> bool {
         self.input.is_none() && self.stages[..self.group().start].iter().all(Step::is_of_place)
     }
 
-    /// Whether a part of a run makes or restricts the lands of levels, before the coarsest one's turn.
+    /// Whether a part of a run makes or restricts the lands of levels, before the coarsest one's
+    /// turn.
     pub(crate) fn is_before_levels(&self, unit: &Unit) -> bool {
         let goes_down = [&KEEP, &RESTRICT].iter().any(|stage| stage.name == unit.step.stage.name);
         goes_down || !unit.grouped && unit.stage < self.group().start
@@ -338,29 +390,45 @@ impl Recipe {
 
     /// Refuses to make a part of a land that is not made by parts.
     pub(crate) fn check_parts(&self) -> Result<()> {
-        let wrong = |what: &str, why: &str| Err(Invalid::from(format!("{what}: {why}")).about(what).into());
+        let wrong =
+            |what: &str, why: &str| Err(Invalid::from(format!("{what}: {why}")).about(what).into());
         if self.stages.iter().any(Step::meets_itself) {
-            return wrong("border", "a torus is made whole, since its sides meet; give it another border, or make no part of it");
+            return wrong(
+                "border",
+                "a torus is made whole, since its sides meet; give it another border, or make no \
+                 part of it",
+            );
         }
         if self.water.as_ref().is_some_and(|water| water.carve) {
-            return wrong("carve", "rivers depend on all of the land; leave carve out of [water], or make no part");
+            return wrong(
+                "carve",
+                "rivers depend on all of the land; leave carve out of [water], or make no part",
+            );
         }
-        if let Some(i) =
-            self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings))
-        {
+        if let Some(i) = self.stages.iter().position(|step| {
+            step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings)
+        }) {
             return wrong(
                 "water",
-                &format!("stage {}, biomes: rivers depend on all of the land; set water = \"sea\" there, or make no part", i + 1),
+                &format!(
+                    "stage {}, biomes: rivers depend on all of the land; set water = \"sea\" \
+                     there, or make no part",
+                    i + 1
+                ),
             );
         }
         Ok(())
     }
 
-    /// How many cells round a window of a level can decide about its heights after all stages: an entrance of a dungeon depends on the ground round
-    /// it, and levels it.
+    /// How many cells round a window of a level can decide about its heights after all stages: an
+    /// entrance of a dungeon depends on the ground round it, and levels it.
     pub(crate) fn ground_round(&self, level: i32) -> u64 {
         #[cfg(feature = "dungeon")]
-        return self.dungeons.as_ref().filter(|_| level == 0).map_or(0, |placing| placing.looks_round() as u64);
+        return self
+            .dungeons
+            .as_ref()
+            .filter(|_| level == 0)
+            .map_or(0, |placing| placing.looks_round() as u64);
         #[cfg(not(feature = "dungeon"))]
         {
             let _ = level;
@@ -370,7 +438,8 @@ impl Recipe {
 
     /// The same for all of its maps: light comes from afar.
     pub(crate) fn looks_round(&self, level: i32) -> u64 {
-        let is_grid = |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
+        let is_grid =
+            |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
         let light = if self.wanted().any(is_grid) { u64::from(SKY_REACH) } else { 0 };
         self.ground_round(level) + light
     }
@@ -380,26 +449,37 @@ impl Recipe {
         if !self.endless {
             return Ok(());
         }
-        let wrong = |why: String| Err(Invalid::from(format!("endless = true: {why}")).about("endless").into());
+        let wrong = |why: String| {
+            Err(Invalid::from(format!("endless = true: {why}")).about("endless").into())
+        };
         if self.margin > 0 {
-            return wrong("a land without an end has its surroundings already; leave margin out".into());
+            return wrong(
+                "a land without an end has its surroundings already; leave margin out".into(),
+            );
         }
         if self.input.is_some() {
             return wrong("an input ends; leave one of the two out".into());
         }
         if !self.makes_each_level() {
             return wrong(format!(
-                "the land must be a function of place on every level: begin with {}, strokes, biomes and layers that no file paints",
+                "the land must be a function of place on every level: begin with {}, strokes, \
+                 biomes and layers that no file paints",
                 stage::names(|stage| stage.makes)
             ));
         }
         for (i, step) in self.stages.iter().enumerate() {
             if step.samples().is_some() {
-                return wrong(format!("stage {}, {}, reads a file, which ends", i + 1, step.stage.name));
-            }
-            if step.stage.name == diamond_square::STAGE.name && step.settings.integer("world") == 0 {
                 return wrong(format!(
-                    "stage {}, {}: give it a world, 2 to 4294967296 cells a side, since 0 is that of the window",
+                    "stage {}, {}, reads a file, which ends",
+                    i + 1,
+                    step.stage.name
+                ));
+            }
+            if step.stage.name == diamond_square::STAGE.name && step.settings.integer("world") == 0
+            {
+                return wrong(format!(
+                    "stage {}, {}: give it a world, 2 to 4294967296 cells a side, since 0 is that \
+                     of the window",
                     i + 1,
                     step.stage.name
                 ));
@@ -410,7 +490,11 @@ impl Recipe {
 
     /// What is allowed in a land of `window` but hardly meant.
     pub(crate) fn warnings(&self, window: Window) -> Vec<(Option<PathBuf>, String)> {
-        let stages = self.stages.iter().enumerate().filter(|(_, step)| step.stage.name == diamond_square::STAGE.name);
+        let stages = self
+            .stages
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| step.stage.name == diamond_square::STAGE.name);
         let said = stages.filter_map(|(i, step)| {
             let warning = diamond_square::beyond(&step.settings, &window, self.endless)?;
             Some((None, format!("stage {}, {}: {warning}", i + 1, step.stage.name)))
@@ -418,18 +502,22 @@ impl Recipe {
         said.collect()
     }
 
-    /// The map that must be there for a map to be: maps of water follow `flow` where rivers are by it.
+    /// The map that must be there for a map to be: maps of water follow `flow` where rivers are by
+    /// it.
     fn follows<'a>(&self, field: &'a Field) -> &'a Field {
-        let by_flow = field.origin == Origin::Water && self.water.as_ref().is_some_and(|water| water.river_flow.is_some());
+        let by_flow = field.origin == Origin::Water
+            && self.water.as_ref().is_some_and(|water| water.river_flow.is_some());
         if by_flow { field::find("flow").unwrap_or(field) } else { field }
     }
 
-    /// Whether a run that ends with a level has no water, since rivers are by a map that it has not.
+    /// Whether a run that ends with a level has no water, since rivers are by a map that it has
+    /// not.
     pub(crate) fn lacks_water(&self, level: i32) -> bool {
         field::find("water").is_some_and(|water| self.lacks(water, level).is_some())
     }
 
-    /// Why a run that ends with a level, and tiles of it, have no such map, where a run of the finest level has it; none if they have it.
+    /// Why a run that ends with a level, and tiles of it, have no such map, where a run of the
+    /// finest level has it; none if they have it.
     pub(crate) fn lacks(&self, field: &Field, level: i32) -> Option<String> {
         if level == self.finest() {
             return None;
@@ -443,7 +531,8 @@ impl Recipe {
         };
         let makers = || self.stages.iter().enumerate().filter(|(_, step)| makes(step));
         let (last, step) = makers().next_back()?;
-        // A layer comes down with the land, and what else is made of that is there where that is made.
+        // A layer comes down with the land, and what else is made of that is there where that is
+        // made.
         let comes_down = each || matches!(field.origin, Origin::Layer(_));
         let has = |i: usize| group.contains(&i) || i < group.start && comes_down;
         // The list of biomes is that of the last stage that makes them.
@@ -455,18 +544,30 @@ impl Recipe {
             true => "runs on a land that is given, or made whole, and that is of the finest level",
             false => "runs on the finest level alone, behind the stages that run on all levels",
         };
-        Some(format!("level {level} has no such map: stage {}, {}, {why}", last + 1, step.stage.name))
+        Some(format!(
+            "level {level} has no such map: stage {}, {}, {why}",
+            last + 1,
+            step.stage.name
+        ))
     }
 
-    /// Why a run has no such map when it comes to a level on its way to a finer one, `last`. What stages
-    /// before the levels leave beside the land and its layers is that of the last level by then.
+    /// Why a run has no such map when it comes to a level on its way to a finer one, `last`. What
+    /// stages before the levels leave beside the land and its layers is that of the last level by
+    /// then.
     pub(crate) fn lacks_on_the_way(&self, field: &Field, level: i32, last: i32) -> Option<String> {
         let field = self.follows(field);
         let start = self.group().start;
         let is_before = field.origin == Origin::Stage
-            && self.stages.iter().rposition(|step| step.stages().any(|stage| stage.maps.contains(&field.name))) < Some(start);
+            && self
+                .stages
+                .iter()
+                .rposition(|step| step.stages().any(|stage| stage.maps.contains(&field.name)))
+                < Some(start);
         self.lacks(field, level).or_else(|| {
-            let why = format!("level {level} has no such map on the way to level {last}: end with level {level} to have it");
+            let why = format!(
+                "level {level} has no such map on the way to level {last}: end with \
+                 level {level} to have it"
+            );
             (is_before && level != last).then_some(why)
         })
     }
@@ -480,17 +581,23 @@ impl Recipe {
         let end = format!("or end with level {}", self.finest());
         for (i, name) in self.output.maps.iter().enumerate() {
             if let Some(why) = lacks(name) {
-                let message = format!("output.maps: {name}: {why}; leave {name} out of output.maps, {end}");
+                let message =
+                    format!("output.maps: {name}: {why}; leave {name} out of output.maps, {end}");
                 let invalid = Invalid::of("maps", name, "").saying(message);
-                return Err(Invalid { pointer: Some(format!("/output/maps/{i}")), ..invalid }.into());
+                return Err(
+                    Invalid { pointer: Some(format!("/output/maps/{i}")), ..invalid }.into()
+                );
             }
         }
         let Some((i, _)) = self.biomes() else { return Ok(()) };
-        for (key, asked) in [("splat", self.textures() > 0), ("weights", self.weights().is_some())] {
+        for (key, asked) in [("splat", self.textures() > 0), ("weights", self.weights().is_some())]
+        {
             if let Some(why) = lacks("biome").filter(|_| asked) {
                 let message = format!("{key}: {why}; leave {key} out, {end}");
                 let invalid = Invalid::of(key, "", "").saying(message);
-                return Err(invalid.inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}")).into());
+                return Err(invalid
+                    .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
+                    .into());
             }
         }
         Ok(())
@@ -512,7 +619,10 @@ impl Recipe {
         }
         let farthest = i64::MAX / 4 / i64::from(self.scale);
         if self.window.origin.iter().any(|o| !(-farthest..=farthest).contains(o)) {
-            return wrong(format!("origin = {:?}: allowed up to {farthest} either way", self.window.origin));
+            return wrong(format!(
+                "origin = {:?}: allowed up to {farthest} either way",
+                self.window.origin
+            ));
         }
         if self.levels.is_none() {
             return wrong("finer cells are further levels; put levels = \"auto\" on top".into());
@@ -522,27 +632,34 @@ impl Recipe {
         }
         if let Some(step) = self.stages.iter().find(|step| !step.has_detail() && !step.erodes()) {
             return wrong(format!(
-                "{} cannot be asked for more detail: allowed are {}, strokes, and layers that no file paints",
+                "{} cannot be asked for more detail: allowed are {}, strokes, and layers that no \
+                 file paints",
                 step.stage.name,
                 stage::names(|stage| stage.makes && stage.name != random_raise::STAGE.name)
             ));
         }
         #[cfg(feature = "dungeon")]
         if self.dungeons.is_some() {
-            return wrong("the sites of dungeons are in the recipe's cells; leave one of the two out".into());
+            return wrong(
+                "the sites of dungeons are in the recipe's cells; leave one of the two out".into(),
+            );
         }
         Ok(())
     }
 
-    /// How many levels a land has from the recipe's lattice up, with its margin: 1 for a recipe without levels.
+    /// How many levels a land has from the recipe's lattice up, with its margin: 1 for a recipe
+    /// without levels.
     fn level_count(&self, whole: Window) -> Result<u32> {
         let Some(levels) = self.levels else { return Ok(1) };
         // A land without an end is as large as any.
         let shorter = if self.endless { u32::MAX } else { whole.width.min(whole.height) };
-        let fits = |least: u32| (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1);
+        let fits = |least: u32| {
+            (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1)
+        };
         let torus = self.is_torus();
         let even = |count: u32| {
-            let sides = [i64::from(whole.width), i64::from(whole.height), whole.origin[0], whole.origin[1]];
+            let sides =
+                [i64::from(whole.width), i64::from(whole.height), whole.origin[0], whole.origin[1]];
             sides.iter().all(|side| side % (1i64 << (count - 1)) == 0)
         };
         let wrong = |count: u32, allowed: u32, why: String| {
@@ -550,9 +667,12 @@ impl Recipe {
             Err(Invalid::of("levels", count, format!("1 to {allowed}")).saying(message).into())
         };
         let count = match levels.count {
-            None if self.endless => levels.most.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings()),
+            None if self.endless => {
+                levels.most.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings())
+            }
             None => {
-                // Some 64: 48 to 95. With a limit, down to the fewest, so that small lands have the coarsest cells of large ones.
+                // Some 64: 48 to 95. With a limit, down to the fewest, so that small lands have the
+                // coarsest cells of large ones.
                 let (least, most) = match levels.most {
                     None => (COARSEST[0] * 3 / 4, LEVELS_MAX),
                     Some(most) => (COARSEST[1], most),
@@ -561,11 +681,16 @@ impl Recipe {
                 (1..=most).rev().find(|count| !torus || even(*count)).unwrap_or(1)
             }
             Some(count) if count > LEVELS_MAX - self.halvings() => {
-                return wrong(count, LEVELS_MAX - self.halvings(), format!("with scale = {} there are more", self.scale));
+                return wrong(
+                    count,
+                    LEVELS_MAX - self.halvings(),
+                    format!("with scale = {} there are more", self.scale),
+                );
             }
             Some(count) if count > fits(COARSEST[1]) => {
                 let why = format!(
-                    "the shorter side of the coarsest level has at least {} cells, and the land's has {shorter}",
+                    "the shorter side of the coarsest level has at least {} cells, and the land's \
+                     has {shorter}",
                     COARSEST[1]
                 );
                 return wrong(count, fits(COARSEST[1]), why);
@@ -573,7 +698,8 @@ impl Recipe {
             Some(count) if torus && !even(count) => {
                 let allowed = (1..count).rev().find(|count| even(*count)).unwrap_or(1);
                 let why = format!(
-                    "on a torus width, height and origin are multiples of the cells of the coarsest level, {}",
+                    "on a torus width, height and origin are multiples of the cells of the \
+                     coarsest level, {}",
                     1 << (count - 1)
                 );
                 return wrong(count, allowed, why);
@@ -595,7 +721,8 @@ impl Recipe {
         let (finest, coarsest) = (self.finest(), count as i32 - 1);
         let (before, is_torus) = (self.layers(), self.is_torus());
         // What generators make first, or combine with that, is the land as it was.
-        let opens = self.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.stages.len());
+        let opens =
+            self.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.stages.len());
         let unit = |stage: usize, step: Step, level: i32, grouped: bool| Unit {
             layers: before[stage],
             torus: is_torus,
@@ -612,22 +739,39 @@ impl Recipe {
         };
         // A recipe whose eroding stages were taken off makes its land as it is.
         if finest == coarsest || self.group().is_empty() {
-            return self.stages.iter().enumerate().map(|(i, step)| Ok(unit(i, step.at(0, 1)?, finest, false))).collect();
+            return self
+                .stages
+                .iter()
+                .enumerate()
+                .map(|(i, step)| Ok(unit(i, step.at(0, 1)?, finest, false)))
+                .collect();
         }
         let group = self.group();
-        let flat = |range: Range<usize>, level: i32| range.map(move |i| unit(i, self.stages[i].clone(), level, false));
+        let flat = |range: Range<usize>, level: i32| {
+            range.map(move |i| unit(i, self.stages[i].clone(), level, false))
+        };
         let inner = |stage: &'static Stage, level: i32, settings: &[(&str, Value)]| {
-            let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            let given: Vec<_> =
+                settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
             let step = Step::of(stage, Settings::new(stage.params, &given)?);
-            Ok::<_, Error>(Unit { named: false, ledger: None, ..unit(group.start, step, level, true) })
+            Ok::<_, Error>(Unit {
+                named: false,
+                ledger: None,
+                ..unit(group.start, step, level, true)
+            })
         };
         let layers = before[group.start];
-        let painted = Layer::PAINTED.iter().filter(|(_, layer, _)| layers.has(*layer)).map(|(name, ..)| *name);
+        let painted = Layer::PAINTED
+            .iter()
+            .filter(|(_, layer, _)| layers.has(*layer))
+            .map(|(name, ..)| *name);
         let loose = layers.has(Layer::Sediment).then_some("loose");
         let maps: Vec<&str> = std::iter::once("height").chain(painted).chain(loose).collect();
         let torus = ("torus", Value::Switch(is_torus));
-        // The last stage with particles, and the last that cuts rivers, hand on what the next level begins with.
-        let last = |of: &dyn Fn(&Stage) -> bool| group.clone().rev().find(|i| of(self.stages[*i].stage));
+        // The last stage with particles, and the last that cuts rivers, hand on what the next level
+        // begins with.
+        let last =
+            |of: &dyn Fn(&Stage) -> bool| group.clone().rev().find(|i| of(self.stages[*i].stage));
         let last_flow = last(&|stage| stage.work == Some("flow"));
         let last_water = last(&|stage| stage.name == incision::STAGE.name);
         let fade = Value::Number(self.levels.unwrap_or_default().fade);
@@ -637,7 +781,8 @@ impl Recipe {
         // Each level's land is made on its own lattice, or the recipe's is restricted.
         let made = if self.makes_each_level() { finest..=coarsest } else { 0..=0 };
         // A level opens a ledger of its own, so before it one is kept for what lies loose alone.
-        let before_levels = |unit: Unit| Unit { ledger: unit.ledger.filter(|_| loose.is_some()), ..unit };
+        let before_levels =
+            |unit: Unit| Unit { ledger: unit.ledger.filter(|_| loose.is_some()), ..unit };
         for level in made.clone().rev() {
             units.extend(flat(0..group.start, level).map(before_levels));
             for map in maps() {
@@ -660,13 +805,21 @@ impl Recipe {
                 ("fade", fade.clone()),
             ];
             units.push(inner(&REFINE, level, &settings)?);
-            let first_water = group.clone().find(|i| self.stages[*i].stage.name == incision::STAGE.name);
+            let first_water =
+                group.clone().find(|i| self.stages[*i].stage.name == incision::STAGE.name);
             for i in group.clone() {
-                let passed = (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
+                let passed =
+                    (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
                 let cuts = self.stages[i].stage.name == incision::STAGE.name;
-                let water =
-                    cuts.then_some([level != coarsest || Some(i) != first_water, level != finest || Some(i) != last_water]);
-                units.push(Unit { passed, water, ..unit(i, self.stages[i].at(level, count)?, level, true) });
+                let water = cuts.then_some([
+                    level != coarsest || Some(i) != first_water,
+                    level != finest || Some(i) != last_water,
+                ]);
+                units.push(Unit {
+                    passed,
+                    water,
+                    ..unit(i, self.stages[i].at(level, count)?, level, true)
+                });
             }
             units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
         }
@@ -676,15 +829,21 @@ impl Recipe {
 
     /// How many of its stages have a part in the first `done` units of a run.
     pub(crate) fn involved(&self, units: &[Unit], done: usize) -> usize {
-        let last = units[..done.min(units.len())].iter().map(|unit| if unit.grouped { self.group().end } else { unit.stage + 1 });
+        let last = units[..done.min(units.len())]
+            .iter()
+            .map(|unit| if unit.grouped { self.group().end } else { unit.stage + 1 });
         last.max().unwrap_or(0)
     }
 
     /// The site of what a run does on a land with its margin.
     pub(crate) fn unit_site(&self, unit: &Unit, whole: Window, scale: Scale) -> Site {
-        let mut site = levels::site(&self.site(unit.stage, unit.layers, whole, scale), unit.level, unit.torus);
+        let mut site =
+            levels::site(&self.site(unit.stage, unit.layers, whole, scale), unit.level, unit.torus);
         let [water, water_on] = unit.water.unwrap_or_default();
-        let passes = site.layers.with(Layer::Passed, unit.passed.is_some()).with(Layer::PassedOn, unit.passed == Some(true));
+        let passes = site
+            .layers
+            .with(Layer::Passed, unit.passed.is_some())
+            .with(Layer::PassedOn, unit.passed == Some(true));
         site.layers = passes.with(Layer::Water, water).with(Layer::WaterOn, water_on);
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.

@@ -1,4 +1,5 @@
-//! Recipes: what to make, as data. TOML or JSON with the same keys, and the same bytes from every front door.
+//! Recipes: what to make, as data. TOML or JSON with the same keys, and the same bytes from every
+//! front door.
 
 mod describe;
 mod edit;
@@ -46,10 +47,11 @@ pub struct Recipe {
     pub spacing_m: Option<f64>,
     /// The heights to start from; none: the first stage makes them.
     pub input: Option<Input>,
-    /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that no border shows in what is
-    /// left. Round an input they are its mirror image.
+    /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that
+    /// no border shows in what is left. Round an input they are its mirror image.
     pub margin: u32,
-    /// Whether the land continues beyond its window: there is no border, and every two windows of it agree.
+    /// Whether the land continues beyond its window: there is no border, and every two windows of
+    /// it agree.
     pub endless: bool,
     /// The file that it was read from.
     pub file: Option<PathBuf>,
@@ -57,7 +59,8 @@ pub struct Recipe {
     pub folder: PathBuf,
     /// How the stages that change heights run from coarse to fine; none: on the land as it is.
     pub levels: Option<Levels>,
-    /// How many cells a side the land has for each of the recipe's, a power of two up to 64: the same land with more detail.
+    /// How many cells a side the land has for each of the recipe's, a power of two up to 64: the
+    /// same land with more detail.
     pub scale: u32,
     /// The stages, in order.
     pub stages: Vec<Step>,
@@ -77,7 +80,8 @@ pub enum Input {
     File {
         /// Its path.
         path: PathBuf,
-        /// Metres that the lowest and the highest integer of a 16-bit picture stand for, or 0 and 1 of a file of floats from 0 to 1.
+        /// Metres that the lowest and the highest integer of a 16-bit picture stand for, or 0 and 1
+        /// of a file of floats from 0 to 1.
         range_m: Option<(f64, f64)>,
         /// Height in metres of cells without one; none: they lie outside the land.
         nodata_m: Option<f64>,
@@ -123,8 +127,8 @@ pub struct Output {
     pub format: String,
     /// File extensions of maps that have another one, by their names.
     pub formats: BTreeMap<String, String>,
-    /// The program whose files are added, in a folder of its name: `unreal`, `unreal-wp`, `unity`, `godot`, `blender`, `worldpainter` or
-    /// `houdini`.
+    /// The program whose files are added, in a folder of its name: `unreal`, `unreal-wp`, `unity`,
+    /// `godot`, `blender`, `worldpainter` or `houdini`.
     pub program: Option<String>,
     /// Whether to write the shaded picture.
     pub preview: bool,
@@ -132,8 +136,9 @@ pub struct Output {
     pub sea_level_m: Option<f64>,
     /// What the picture's colours show.
     pub colour: Colour,
-    /// Heights in metres that 0 and 65535 stand for in files of 16 bits, and the ends of the picture's colours. Without it, these are the lowest and
-    /// the highest of the map, or the range that the input had.
+    /// Heights in metres that 0 and 65535 stand for in files of 16 bits, and the ends of the
+    /// picture's colours. Without it, these are the lowest and the highest of the map, or the range
+    /// that the input had.
     pub range_m: Option<(f64, f64)>,
 }
 
@@ -182,7 +187,8 @@ pub const NESTED_MAX: usize = 16;
 
 /// Widest margin, in cells.
 const MARGIN_MAX: i64 = 8192;
-/// Most cells of a side of a land. A run makes up to [`Window::SIDE_MAX`] at once; larger lands are made by parts.
+/// Most cells of a side of a land. A run makes up to [`Window::SIDE_MAX`] at once; larger lands are
+/// made by parts.
 pub const LAND_MAX: u32 = 1 << 24;
 
 impl Recipe {
@@ -224,12 +230,14 @@ impl Recipe {
     /// Checks what no single key can tell. Call it after changing a recipe's fields.
     ///
     /// # Errors
-    /// [`Error::Param`] for stages that cannot stand where they stand, settings that contradict each other, and maps that the
-    /// recipe does not make; [`Error::Limit`] for a land that is too large.
+    /// [`Error::Param`] for stages that cannot stand where they stand, settings that contradict
+    /// each other, and maps that the recipe does not make; [`Error::Limit`] for a land that is too
+    /// large.
     pub fn check(&self) -> Result<()> {
         if self.stages.is_empty() {
             return Err(Error::param(format!(
-                "no stages: add [[stage]] with kind = one of {}, or an input and a table [water] for the rivers and lakes of a map as it is",
+                "no stages: add [[stage]] with kind = one of {}, or an input and a table [water] \
+                 for the rivers and lakes of a map as it is",
                 stage::names(|_| true)
             )));
         }
@@ -251,14 +259,20 @@ impl Recipe {
 
     /// Checks the values that parsing checks, since fields are public.
     fn check_ranges(&self) -> Result<()> {
-        let wrong = |field: &str, given: String, allowed: String| Err(Invalid::value(field, given, allowed).into());
+        let wrong = |field: &str, given: String, allowed: String| {
+            Err(Invalid::value(field, given, allowed).into())
+        };
         let Window { origin, width, height } = self.window;
         let side = format!("1 to {LAND_MAX} cells a side");
         if ![width, height].iter().all(|n| (1..=LAND_MAX).contains(n)) {
             return wrong("width", format!("{width} x {height}"), side);
         }
         if origin.iter().any(|o| o.unsigned_abs() > 1 << 62) {
-            return wrong("origin", format!("{origin:?}"), "two whole numbers of cells, at most 2^62 either way".into());
+            return wrong(
+                "origin",
+                format!("{origin:?}"),
+                "two whole numbers of cells, at most 2^62 either way".into(),
+            );
         }
         if i64::from(self.margin) > MARGIN_MAX {
             return wrong("margin", self.margin.to_string(), format!("0 to {MARGIN_MAX}"));
@@ -267,14 +281,20 @@ impl Recipe {
             return wrong("spacing_m", spacing_m.to_string(), "0.001 to 1000000".into());
         }
         let nested = self.stages.iter().flat_map(|step| &step.with);
-        if let Some(nested) = nested.into_iter().find(|nested| !(1..=EVERY_MAX).contains(&nested.every.into())) {
+        if let Some(nested) =
+            nested.into_iter().find(|nested| !(1..=EVERY_MAX).contains(&nested.every.into()))
+        {
             return wrong("every", nested.every.to_string(), format!("1 to {EVERY_MAX}"));
         }
         let formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
-        if let Some(format) = formats.into_iter().find(|format| !parse::MAP_FORMATS.contains(&format.as_str())) {
+        if let Some(format) =
+            formats.into_iter().find(|format| !parse::MAP_FORMATS.contains(&format.as_str()))
+        {
             return wrong("format", format!("{format:?}"), parse::MAP_FORMATS.join(", "));
         }
-        if let Some(program) = self.output.program.iter().find(|program| !parse::PROGRAMS.contains(&program.as_str())) {
+        if let Some(program) =
+            self.output.program.iter().find(|program| !parse::PROGRAMS.contains(&program.as_str()))
+        {
             return wrong("program", format!("{program:?}"), parse::PROGRAMS.join(", "));
         }
         Ok(())
@@ -284,25 +304,31 @@ impl Recipe {
     fn check_order(&self) -> Result<()> {
         for (i, step) in self.stages.iter().enumerate() {
             let (number, name) = (i + 1, step.stage.name);
-            let wrong =
-                |message: String| Invalid::of("kind", format!("{name:?}"), "").saying(message).inside("", &format!("/stage/{i}"));
+            let wrong = |message: String| {
+                Invalid::of("kind", format!("{name:?}"), "")
+                    .saying(message)
+                    .inside("", &format!("/stage/{i}"))
+            };
             let first = i == 0 && self.input.is_none();
             if first && step.stage.makes && !step.makes_first() {
                 return Err(wrong(format!(
-                    "stage 1, {name}: combine = {}: there are no heights yet to combine with: leave it out, or give an input",
+                    "stage 1, {name}: combine = {}: there are no heights yet to combine with: \
+                     leave it out, or give an input",
                     step.settings.word("combine")
                 ))
                 .into());
             }
             if first && !step.stage.makes {
                 return Err(wrong(format!(
-                    "stage 1, {name}, changes heights and there are none yet: begin with a stage that makes them, or give an input"
+                    "stage 1, {name}, changes heights and there are none yet: begin with a stage \
+                     that makes them, or give an input"
                 ))
                 .into());
             }
             if !first && step.makes_first() {
                 return Err(wrong(format!(
-                    "stage {number}, {name}, makes heights from nothing: it must be the first, or say with combine what becomes of those that are there: {}",
+                    "stage {number}, {name}, makes heights from nothing: it must be the first, or \
+                     say with combine what becomes of those that are there: {}",
                     &combine::COMBINE.allowed()["none, ".len()..]
                 ))
                 .into());
@@ -310,7 +336,8 @@ impl Recipe {
             for Nested { step: nested, .. } in &step.with {
                 if !step.stage.hosts() || !nested.stage.nests {
                     return Err(wrong(format!(
-                        "stage {number}, {name}: {} cannot run between its steps: {} can, between those of {}",
+                        "stage {number}, {name}: {} cannot run between its steps: {} can, between \
+                         those of {}",
                         nested.stage.name,
                         stage::names(|s| s.nests),
                         stage::names(Stage::hosts)
@@ -325,10 +352,16 @@ impl Recipe {
     /// Checks lists of tables, which need no land to be wrong.
     fn check_lists(&self) -> Result<()> {
         for (i, Step { stage, settings, .. }) in self.stages.iter().enumerate() {
-            let at = |e: Error| e.inside(&format!("stage {}, {}", i + 1, stage.name), &format!("/stage/{i}"));
+            let at = |e: Error| {
+                e.inside(&format!("stage {}, {}", i + 1, stage.name), &format!("/stage/{i}"))
+            };
             match stage.name {
-                name if name == strokes::STAGE.name => drop(strokes::strokes(settings).map_err(at)?),
-                name if name == biomes::STAGE.name => drop(biomes::check_lists(settings).map_err(at)?),
+                name if name == strokes::STAGE.name => {
+                    drop(strokes::strokes(settings).map_err(at)?)
+                }
+                name if name == biomes::STAGE.name => {
+                    drop(biomes::check_lists(settings).map_err(at)?)
+                }
                 _ => {}
             }
         }
@@ -337,32 +370,49 @@ impl Recipe {
 
     /// Refuses rivers by the map `flow` that are asked for before a stage leaves it.
     fn check_traffic(&self) -> Result<()> {
-        let Some(given) = self.water.as_ref().and_then(|water| water.river_flow) else { return Ok(()) };
+        let Some(given) = self.water.as_ref().and_then(|water| water.river_flow) else {
+            return Ok(());
+        };
         let wrong = |why: String| {
             let message = format!("river_flow = {given}: {why}");
-            Err(Invalid::of("river_flow", given, "").saying(message).inside("water", "/water").into())
+            Err(Invalid::of("river_flow", given, "")
+                .saying(message)
+                .inside("water", "/water")
+                .into())
         };
-        let makers =
-            || self.stages.iter().enumerate().filter(|(_, step)| step.stages().any(|stage| stage.maps.contains(&"flow")));
+        let makers = || {
+            self.stages
+                .iter()
+                .enumerate()
+                .filter(|(_, step)| step.stages().any(|stage| stage.maps.contains(&"flow")))
+        };
         if makers().next().is_none() {
             return wrong(
-                "no stage of the recipe leaves flow: add incision, droplets, snowballs or wind, or leave it out".into(),
+                "no stage of the recipe leaves flow: add incision, droplets, snowballs or wind, or \
+                 leave it out".into(),
             );
         }
         let group = self.group();
         match self.thirsty() {
             // What is made whole before the levels has the finest cells.
-            Some(i) if !makers().any(|(j, _)| j < i && (group.contains(&j) || !group.contains(&i))) => wrong(format!(
-                "stage {}, biomes, has water = \"rivers\", and no stage before this one makes flow: move it behind one that does, or use river_km2",
-                i + 1
-            )),
+            Some(i)
+                if !makers().any(|(j, _)| j < i && (group.contains(&j) || !group.contains(&i))) =>
+            {
+                wrong(format!(
+                    "stage {}, biomes, has water = \"rivers\", and no stage before this one makes \
+                     flow: move it behind one that does, or use river_km2",
+                    i + 1
+                ))
+            }
             _ => Ok(()),
         }
     }
 
     /// The first stage of biomes that are told by rivers.
     fn thirsty(&self) -> Option<usize> {
-        self.stages.iter().position(|step| step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings))
+        self.stages.iter().position(|step| {
+            step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings)
+        })
     }
 
     /// What stages, dungeons and pictures ask of biomes.
@@ -379,19 +429,25 @@ impl Recipe {
             };
         };
         if let Some(i) = self.thirsty().filter(|_| self.water.is_none()) {
-            let message =
-                "water = \"rivers\": the recipe has no table [water], which says where rivers begin; an empty one will do";
+            let message = "water = \"rivers\": the recipe has no table [water], which says where \
+                           rivers begin; an empty one will do";
             return Err(Invalid::of("water", "\"rivers\"", "sea, or rivers with a table [water]")
                 .saying(message)
                 .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
                 .into());
         }
-        let early = || self.stages[..last].iter().enumerate().filter(|(_, step)| step.stage.name == biomes::STAGE.name);
+        let early = || {
+            self.stages[..last]
+                .iter()
+                .enumerate()
+                .filter(|(_, step)| step.stage.name == biomes::STAGE.name)
+        };
         let splat = early().find(|(_, step)| step.settings.switch("splat"));
         let weights = early().find(|(_, step)| step.settings.word("weights") != "none");
         let refused = |i: usize, (name, given, usual): (&str, serde_json::Value, &str)| {
             let message = format!(
-                "{name} = {given}: of several stages of biomes the last one makes the textures and the file of weights, as it does the \
+                "{name} = {given}: of several stages of biomes the last one makes the textures and \
+                 the file of weights, as it does the \
                  maps and the list, and that is stage {}: set {name} there",
                 last + 1
             );
@@ -400,7 +456,9 @@ impl Recipe {
         };
         match (splat, weights) {
             (Some((i, _)), _) => refused(i, ("splat", true.into(), "false")),
-            (_, Some((i, step))) => refused(i, ("weights", step.settings.word("weights").into(), "none")),
+            (_, Some((i, step))) => {
+                refused(i, ("weights", step.settings.word("weights").into(), "none"))
+            }
             _ => Ok(()),
         }
     }
@@ -412,18 +470,29 @@ impl Recipe {
         for (i, map) in maps.iter().enumerate() {
             let place = format!("/output/maps/{i}");
             let Some(field) = known.iter().find(|field| field.name == map) else {
-                let mut invalid = unknown("map of this recipe", map, known.iter().map(|field| field.name));
+                let mut invalid =
+                    unknown("map of this recipe", map, known.iter().map(|field| field.name));
                 if field::find(map).is_some_and(|field| field.origin == Origin::Water) {
-                    invalid.message = format!("{map:?}: a recipe has this map if it has a table [water]; see docs/water.md");
+                    invalid.message = format!(
+                        "{map:?}: a recipe has this map if it has a table [water]; see \
+                         docs/water.md"
+                    );
                 } else if stage::STAGES.iter().any(|stage| stage.maps.contains(&map.as_str())) {
                     let kinds = stage::names(|stage| stage.maps.contains(&map.as_str()));
-                    invalid.message = format!("{map:?}: a recipe has this map if it has a stage with kind = one of {kinds}");
+                    invalid.message = format!(
+                        "{map:?}: a recipe has this map if it has a stage with kind = one of \
+                         {kinds}"
+                    );
                 }
-                return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("output.maps", &place).into());
+                return Err(Invalid { field: Some("maps".into()), ..invalid }
+                    .inside("output.maps", &place)
+                    .into());
             };
             if maps[..i].contains(map) {
                 let invalid = Invalid::from(format!("output.maps: {map:?} is there twice"));
-                return Err(Invalid { field: Some("maps".into()), ..invalid }.inside("", &place).into());
+                return Err(Invalid { field: Some("maps".into()), ..invalid }
+                    .inside("", &place)
+                    .into());
             }
             let (key, format) = match self.output.formats.get(map) {
                 Some(format) => (format!("formats.{map}"), format),
@@ -432,7 +501,8 @@ impl Recipe {
             if field.decode == Decode::Colour && format == "r16" {
                 return Err(Invalid::of(key.as_str(), "\"r16\"", "png, tif, exr, npy, r32")
                     .saying(format!(
-                        "output: {key} = \"r16\": {map} has 24 bits and does not fit; allowed for it: png, tif, exr, npy, r32"
+                        "output: {key} = \"r16\": {map} has 24 bits and does not fit; allowed for \
+                         it: png, tif, exr, npy, r32"
                     ))
                     .inside("", "/output")
                     .into());
@@ -441,22 +511,35 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks the settings of a stage, and of those between its steps, against each other and the place.
+    /// Checks the settings of a stage, and of those between its steps, against each other and the
+    /// place.
     ///
     /// # Errors
-    /// [`Error::Param`] for settings that do not go together, and for a nested stage that would never run.
+    /// [`Error::Param`] for settings that do not go together, and for a nested stage that would
+    /// never run.
     pub(crate) fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
         let window = site.window;
         let nested = step.with.iter().enumerate().map(|(j, nested)| {
-            (format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name), format!("/stage/{i}/with/{j}"), &nested.step)
+            (
+                format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name),
+                format!("/stage/{i}/with/{j}"),
+                &nested.step,
+            )
         });
         let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
-        for (place, pointer, Step { stage, settings, .. }) in std::iter::once(own).chain(nested.clone()) {
+        for (place, pointer, Step { stage, settings, .. }) in
+            std::iter::once(own).chain(nested.clone())
+        {
             let combined = if stage.makes { combine::check(settings, site) } else { Ok(()) };
             combined.and_then(|()| (stage.check)(settings, site)).map_err(|e| match e {
                 Error::Param(invalid) => {
-                    let given = invalid.field.as_ref().and_then(|field| settings.get(field)).map(|value| value.to_string());
-                    Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid }).inside(&place, &pointer)
+                    let given = invalid
+                        .field
+                        .as_ref()
+                        .and_then(|field| settings.get(field))
+                        .map(|value| value.to_string());
+                    Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid })
+                        .inside(&place, &pointer)
                 }
                 other => other,
             })?;
@@ -467,20 +550,29 @@ impl Recipe {
         }
         // How many there are does not depend on the window.
         let window = Window { width: 2, height: 2, ..window };
-        let steps = (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
-        let Some(((place, pointer, nested), every)) =
-            nested.zip(step.with.iter().map(|nested| nested.every)).find(|(_, every)| u64::from(*every) > steps)
+        let steps =
+            (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
+        let Some(((place, pointer, nested), every)) = nested
+            .zip(step.with.iter().map(|nested| nested.every))
+            .find(|(_, every)| u64::from(*every) > steps)
         else {
             return Ok(());
         };
         let (name, host) = (nested.stage.name, step.stage.name);
         let message = match steps {
             0 => format!(
-                "{host} takes no step here (rain = 0), so it would never run; raise rain, or make {name} a stage of its own"
+                "{host} takes no step here (rain = 0), so it would never run; raise rain, or make \
+                 {name} a stage of its own"
             ),
-            _ => format!("every = {every}: allowed 1 to {steps}, the steps of {host} here: it would never run"),
+            _ => format!(
+                "every = {every}: allowed 1 to {steps}, the steps of {host} here: it would never \
+                 run"
+            ),
         };
-        Err(Invalid::of("every", every, format!("1 to {steps}")).saying(message).inside(&place, &pointer).into())
+        Err(Invalid::of("every", every, format!("1 to {steps}"))
+            .saying(message)
+            .inside(&place, &pointer)
+            .into())
     }
 
     /// The layers that exist before each stage, and after the last.
@@ -508,25 +600,35 @@ impl Recipe {
         }
     }
 
-    /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site is `site`.
+    /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site
+    /// is `site`.
     pub(crate) fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
-        let seed = self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.world.seed, j as u32));
+        let seed =
+            self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.world.seed, j as u32));
         Site { world: World { seed: spec::seed(seed, n as u32), ..site.world }, ..*site }
     }
 
     /// Whether anything needs the ledger of what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
-        self.wanted().any(|name| field::find(name).is_some_and(|field| field.origin == Origin::Ledger))
+        self.wanted()
+            .any(|name| field::find(name).is_some_and(|field| field.origin == Origin::Ledger))
             || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Ledger))
     }
 
-    /// The names of the maps that a run reads at its end: the height, those to be written, and those that colour the picture.
+    /// The names of the maps that a run reads at its end: the height, those to be written, and
+    /// those that colour the picture.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = &str> {
         let asked = self.output.maps.iter().map(String::as_str);
         // The picture has water, and files of rivers need what these maps do.
-        let wet = self.water.as_ref().is_some_and(|water| self.output.preview || water.carve || water.has_vectors());
+        let wet = self
+            .water
+            .as_ref()
+            .is_some_and(|water| self.output.preview || water.carve || water.has_vectors());
         let water: &[&str] = if wet { &["water", "river_width"] } else { &[] };
-        std::iter::once("height").chain(asked).chain(self.output.colour.maps().iter().copied()).chain(water.iter().copied())
+        std::iter::once("height")
+            .chain(asked)
+            .chain(self.output.colour.maps().iter().copied())
+            .chain(water.iter().copied())
     }
 
     /// Whether a stage makes a layer of rain.
@@ -536,31 +638,43 @@ impl Recipe {
 
     /// A window with the margin.
     pub(crate) fn grown(&self, window: Window) -> Window {
-        let [width, height] = [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));
+        let [width, height] =
+            [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));
         Window { origin: window.origin.map(|o| o - self.margin as i64), width, height }
     }
 
     /// The last stage that makes biomes: its number from 0, and its settings.
     pub fn biomes(&self) -> Option<(usize, &Settings)> {
-        let found = self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == biomes::STAGE.name);
+        let found =
+            self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == biomes::STAGE.name);
         found.map(|(i, step)| (i, &step.settings))
     }
 
     /// For each biome, by number, whether dungeons may have their entrance in it; none: all may.
     #[cfg(feature = "dungeon")]
     pub(crate) fn suited(&self) -> Result<Option<Vec<bool>>> {
-        let wanted = self.dungeons.iter().flat_map(|placing| &placing.biomes).map(String::as_str).collect::<Vec<_>>();
+        let wanted = self
+            .dungeons
+            .iter()
+            .flat_map(|placing| &placing.biomes)
+            .map(String::as_str)
+            .collect::<Vec<_>>();
         let Some(first) = wanted.first() else { return Ok(None) };
         let Some((_, settings)) = self.biomes() else {
-            return Err(Error::param(format!("dungeons: biomes: there is no {first} without a stage of kind = \"biomes\"")));
+            return Err(Error::param(format!(
+                "dungeons: biomes: there is no {first} without a stage of kind = \"biomes\""
+            )));
         };
         let all = biomes::biomes(settings)?;
         match wanted.iter().find(|name| all.iter().all(|biome| biome.name != **name)) {
             Some(name) => {
-                let invalid = unknown("biome", name, all.iter().map(|b| b.name.as_str())).about("biomes");
+                let invalid =
+                    unknown("biome", name, all.iter().map(|b| b.name.as_str())).about("biomes");
                 Err(invalid.inside("dungeons: biomes", "/dungeons").into())
             }
-            None => Ok(Some(all.iter().map(|biome| wanted.contains(&biome.name.as_str())).collect())),
+            None => {
+                Ok(Some(all.iter().map(|biome| wanted.contains(&biome.name.as_str())).collect()))
+            }
         }
     }
 
@@ -571,13 +685,19 @@ impl Recipe {
 
     /// The format of the file with the weights of all biomes, where a stage is asked for it.
     pub fn weights(&self) -> Option<&str> {
-        self.biomes().map(|(_, settings)| settings.word("weights")).filter(|format| *format != "none")
+        self.biomes()
+            .map(|(_, settings)| settings.word("weights"))
+            .filter(|format| *format != "none")
     }
 
     /// The maps that a run of the recipe can leave.
     pub fn fields(&self) -> Vec<&'static Field> {
         let stages: Vec<&Stage> = self.stages.iter().flat_map(Step::stages).collect();
-        let layers = self.stages.iter().map(|step| (step.stage.layers)(&step.settings)).fold(Layers::NONE, Layers::union);
+        let layers = self
+            .stages
+            .iter()
+            .map(|step| (step.stage.layers)(&step.settings))
+            .fold(Layers::NONE, Layers::union);
         let there = |field: &&Field| match field.origin {
             Origin::Every => true,
             Origin::Stage => stages.iter().any(|stage| stage.maps.contains(&field.name)),
@@ -594,13 +714,20 @@ fn check_count(stages: impl ExactSizeIterator<Item = usize>) -> Result<()> {
     let count = stages.len();
     if count > STAGES_MAX {
         let what = format!(
-            "stage: {count} stages: a recipe has at most {STAGES_MAX}; put strokes into one stage, or make several recipes, each with the \
+            "stage: {count} stages: a recipe has at most {STAGES_MAX}; put strokes into one stage, \
+             or make several recipes, each with the \
              last one's land as its input"
         );
-        return Err(Invalid::of("stage", count, format!("1 to {STAGES_MAX} stages")).saying(what).into());
+        return Err(Invalid::of("stage", count, format!("1 to {STAGES_MAX} stages"))
+            .saying(what)
+            .into());
     }
     if let Some((i, nested)) = stages.enumerate().find(|(_, nested)| *nested > NESTED_MAX) {
-        let what = format!("stage {}: with: {nested} stages: at most {NESTED_MAX} run between the steps of another", i + 1);
+        let what = format!(
+            "stage {}: with: {nested} stages: at most {NESTED_MAX} run between the steps of \
+             another",
+            i + 1
+        );
         let invalid = Invalid::of("with", nested, format!("1 to {NESTED_MAX} stages")).saying(what);
         return Err(invalid.inside("", &format!("/stage/{i}")).into());
     }
@@ -614,7 +741,8 @@ impl Step {
     /// [`Error::Param`] for an unknown stage or setting, or a value that is not allowed.
     pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
         let stage = stage::find(kind)?;
-        let given: Vec<_> = settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let given: Vec<_> =
+            settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         Ok(Self::of(stage, Settings::new(stage.params, &given)?))
     }
 
@@ -644,7 +772,12 @@ impl Step {
     }
 
     fn named_file(&self) -> Option<&str> {
-        let path = self.stage.params.iter().find(|p| p.kind == ParamKind::File).map(|p| self.settings.word(p.name));
+        let path = self
+            .stage
+            .params
+            .iter()
+            .find(|p| p.kind == ParamKind::File)
+            .map(|p| self.settings.word(p.name));
         path.filter(|path| !path.is_empty())
     }
 }

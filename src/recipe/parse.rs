@@ -1,6 +1,8 @@
 //! Recipes as text: TOML and JSON.
 
-use super::{ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step};
+use super::{
+    ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step,
+};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value, unknown};
 use crate::site::Window;
@@ -38,14 +40,16 @@ pub(crate) const KEYS: [&str; 19] = [
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
 pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
 /// Names of the programs whose files a run can add.
-pub(crate) const PROGRAMS: [&str; 7] = ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
+pub(crate) const PROGRAMS: [&str; 7] =
+    ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
 
 impl Recipe {
-    /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative to it.
+    /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative
+    /// to it.
     ///
     /// # Errors
-    /// [`Error::Input`] for a file that cannot be read, [`Error::Limit`] for one over a mebibyte, [`Error::Param`] for what is
-    /// not a recipe.
+    /// [`Error::Input`] for a file that cannot be read, [`Error::Limit`] for one over a mebibyte,
+    /// [`Error::Param`] for what is not a recipe.
     pub fn read(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|e| Error::input(path, e))?;
         // A pipe might never end.
@@ -55,22 +59,33 @@ impl Recipe {
         }
         let size = meta.len();
         if size > SIZE_MAX {
-            return Err(Error::Limit(format!("{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes", path.display())));
+            return Err(Error::Limit(format!(
+                "{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes",
+                path.display()
+            )));
         }
         let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let folder = path.parent().unwrap_or(Path::new(""));
         let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        let recipe = if json { Self::from_json(&text, folder, &stem) } else { Self::from_toml(&text, folder, &stem) };
+        let recipe = if json {
+            Self::from_json(&text, folder, &stem)
+        } else {
+            Self::from_toml(&text, folder, &stem)
+        };
         match recipe {
             Ok(recipe) => Ok(Self { file: Some(path.into()), ..recipe }),
-            Err(Error::Param(invalid)) => Err(Invalid { file: Some(path.into()), ..*invalid }.into()),
+            Err(Error::Param(invalid)) => {
+                Err(Invalid { file: Some(path.into()), ..*invalid }.into())
+            }
             Err(other) => Err(other),
         }
     }
 
-    /// Parses TOML. Paths in the recipe are relative to `folder`; `name` is its name where it has none of its own.
+    /// Parses TOML. Paths in the recipe are relative to `folder`; `name` is its name where it has
+    /// none of its own.
     ///
     /// # Errors
     /// [`Error::Param`] for what is not a recipe, [`Error::Limit`] for a land that is too large.
@@ -99,7 +114,8 @@ impl Recipe {
     pub(crate) fn value_of_json(text: &str) -> Result<serde_json::Value> {
         // Some editors of Windows begin a text with the mark of its coding.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let value: Distinct = serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
+        let value: Distinct =
+            serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
         Ok(value.0)
     }
 
@@ -107,7 +123,9 @@ impl Recipe {
         let table = Table::new("", value)?;
         table.known(&KEYS)?;
         if table.integer("schema", 1, 1)?.is_none() {
-            return Err(Invalid::from("schema is missing: put schema = 1 on top").about("schema").into());
+            return Err(Invalid::from("schema is missing: put schema = 1 on top")
+                .about("schema")
+                .into());
         }
         let mut stages = stages(&table)?;
         if stages.is_empty() && table.get("input").is_some() && table.get("water").is_some() {
@@ -116,19 +134,32 @@ impl Recipe {
         }
         let side = |key| table.integer(key, 1, i64::from(LAND_MAX));
         let sized = side("width")?.or(side("height")?).is_some();
-        if table.get("input").is_none() && sized && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name) {
-            // Biomes may bring the heights of a land of their own. They have level ground to begin with.
+        if table.get("input").is_none()
+            && sized
+            && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name)
+        {
+            // Biomes may bring the heights of a land of their own. They have level ground to begin
+            // with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
         }
         let (range_m, nodata_m) = (table.pair("range_m")?, table.number("nodata_m", -1e6, 1e6)?);
         let band = table.integer("band", 1, 65535)?.map(|band| band as u32);
-        let of_input = [("range_m", range_m.is_some()), ("nodata_m", nodata_m.is_some()), ("band", band.is_some())];
+        let of_input = [
+            ("range_m", range_m.is_some()),
+            ("nodata_m", nodata_m.is_some()),
+            ("band", band.is_some()),
+        ];
         let input = match (table.text("input")?, of_input.into_iter().find(|(_, given)| *given)) {
-            (Some(path), _) => Some(Input::File { path: folder.join(path), range_m, nodata_m, band }),
-            (None, Some((key, _))) => {
-                return Err(Invalid::from(format!("{key}: only a recipe with an input has one")).about(key).into());
+            (Some(path), _) => {
+                Some(Input::File { path: folder.join(path), range_m, nodata_m, band })
             }
-            // A recipe that neither makes heights nor says where to find them is for those in memory.
+            (None, Some((key, _))) => {
+                return Err(Invalid::from(format!("{key}: only a recipe with an input has one"))
+                    .about(key)
+                    .into());
+            }
+            // A recipe that neither makes heights nor says where to find them is for those in
+            // memory.
             (None, None) => {
                 let changes = stages.first().is_some_and(|step| !step.makes_first());
                 (changes && !sized).then_some(Input::Memory)
@@ -142,7 +173,8 @@ impl Recipe {
             }
             (Some(_), None, None) => (1, 1),
             (Some(_), ..) => {
-                let invalid = Invalid::from("width, height: a recipe with an input has the input's size");
+                let invalid =
+                    Invalid::from("width, height: a recipe with an input has the input's size");
                 return Err(invalid.about("width").into());
             }
         };
@@ -162,16 +194,26 @@ impl Recipe {
             file: None,
             folder: folder.to_path_buf(),
             levels: table.get("levels").map(Levels::parse).transpose()?,
-            scale: table.integer("scale", 1, i64::from(super::levels::SCALE_MAX))?.unwrap_or(1) as u32,
+            scale: table.integer("scale", 1, i64::from(super::levels::SCALE_MAX))?.unwrap_or(1)
+                as u32,
             stages,
             #[cfg(feature = "dungeon")]
-            dungeons: table.get("dungeons").map(dungeons::placing).transpose().map_err(|e| e.inside("", "/dungeons"))?,
-            water: table.get("water").map(water::Settings::parse).transpose().map_err(|e| e.inside("", "/water"))?,
+            dungeons: table
+                .get("dungeons")
+                .map(dungeons::placing)
+                .transpose()
+                .map_err(|e| e.inside("", "/dungeons"))?,
+            water: table
+                .get("water")
+                .map(water::Settings::parse)
+                .transpose()
+                .map_err(|e| e.inside("", "/water"))?,
             output: Output::parse(table.get("output")).map_err(|e| e.inside("", "/output"))?,
         };
         #[cfg(not(feature = "dungeon"))]
         if table.get("dungeons").is_some() {
-            let invalid = Invalid::from("dungeons: this thalweg was built without its feature dungeon");
+            let invalid =
+                Invalid::from("dungeons: this thalweg was built without its feature dungeon");
             return Err(invalid.about("dungeons").into());
         }
         recipe.check()?;
@@ -186,8 +228,13 @@ fn origin(table: &Table) -> Result<[i64; 2]> {
     match value.as_array().map(|a| a.iter().map(whole).collect::<Vec<_>>()).as_deref() {
         Some([Some(x), Some(y)]) if !far(*x) && !far(*y) => Ok([*x, *y]),
         _ => {
-            let message = format!("origin = {}: expected two whole numbers of cells, such as [0, 0]", shown(value));
-            Err(Invalid::of("origin", shown(value), "two whole numbers of cells").saying(message).into())
+            let message = format!(
+                "origin = {}: expected two whole numbers of cells, such as [0, 0]",
+                shown(value)
+            );
+            Err(Invalid::of("origin", shown(value), "two whole numbers of cells")
+                .saying(message)
+                .into())
         }
     }
 }
@@ -196,12 +243,19 @@ fn stages(table: &Table) -> Result<Vec<Step>> {
     let list = match table.get("stage") {
         None => return Ok(vec![]),
         Some(serde_json::Value::Array(list)) => list,
-        Some(_) => return Err(Invalid::from("stage: write each as [[stage]]").about("stage").into()),
+        Some(_) => {
+            return Err(Invalid::from("stage: write each as [[stage]]").about("stage").into());
+        }
     };
     // Counted before any is read.
-    let with = |value: &serde_json::Value| value.get("with").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+    let with = |value: &serde_json::Value| {
+        value.get("with").and_then(serde_json::Value::as_array).map_or(0, Vec::len)
+    };
     super::check_count(list.iter().map(with))?;
-    list.iter().enumerate().map(|(i, value)| Step::parse(value, &format!("stage {}", i + 1), &format!("/stage/{i}"))).collect()
+    list.iter()
+        .enumerate()
+        .map(|(i, value)| Step::parse(value, &format!("stage {}", i + 1), &format!("/stage/{i}")))
+        .collect()
 }
 
 impl Step {
@@ -226,14 +280,17 @@ impl Step {
             Some(list) => nested(list, place, pointer)?,
         };
         if with.is_empty() && table.get("with").is_some() && !stage.hosts() {
-            let message =
-                format!("{place}, {kind}: with: it has no steps for others to run between: {}", stage::names(Stage::hosts));
+            let message = format!(
+                "{place}, {kind}: with: it has no steps for others to run between: {}",
+                stage::names(Stage::hosts)
+            );
             return Err(at(Invalid::from(message).about("with").into()));
         }
         let finest = match table.switch("levels").map_err(at)? {
             Some(true) => {
                 return Err(at(Invalid::from(format!(
-                    "{place}: levels = true: allowed false, for a stage that runs on the finest level alone"
+                    "{place}: levels = true: allowed false, for a stage that runs on the finest \
+                     level alone"
                 ))
                 .about("levels")
                 .into()));
@@ -241,9 +298,13 @@ impl Step {
             given => given == Some(false),
         };
         let (mut given, mut by_level) = (vec![], vec![]);
-        for (key, value) in table.entries().filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with" | "levels")) {
+        for (key, value) in table
+            .entries()
+            .filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with" | "levels"))
+        {
             let Some(param) = stage.params.iter().find(|p| p.name == key) else {
-                let invalid = unknown("parameter", key, stage.params.iter().map(|p| p.name)).about(key.as_str());
+                let invalid = unknown("parameter", key, stage.params.iter().map(|p| p.name))
+                    .about(key.as_str());
                 return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
             };
             let is_list = matches!(param.kind, ParamKind::List(_));
@@ -251,8 +312,10 @@ impl Step {
                 && matches!(value, serde_json::Value::Array(_) | serde_json::Value::Object(_))
                 && not_finite(value).is_none()
             {
-                let values = ByLevel::parse(param, value).map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
-                // The value of the finest level, for a recipe without levels and for what is said of the stage.
+                let values = ByLevel::parse(param, value)
+                    .map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
+                // The value of the finest level, for a recipe without levels and for what is said
+                // of the stage.
                 given.push((key.clone(), values.finest(param)));
                 by_level.push((key.clone(), values));
                 continue;
@@ -268,23 +331,30 @@ impl Step {
                 other => match not_finite(other) {
                     Some(v) => Value::Number(v),
                     None => {
-                        let wanted =
-                            if is_list { format!("write each as [[stage.{key}]]") } else { "expected a number or a word".into() };
+                        let wanted = if is_list {
+                            format!("write each as [[stage.{key}]]")
+                        } else {
+                            "expected a number or a word".into()
+                        };
                         let message = format!("{place}, {kind}: {key} = {other}: {wanted}");
-                        return Err(at(Invalid::of(key.as_str(), other, wanted).saying(message).into()));
+                        return Err(at(Invalid::of(key.as_str(), other, wanted)
+                            .saying(message)
+                            .into()));
                     }
                 },
             };
             given.push((key.clone(), value));
         }
-        let settings = Settings::new(stage.params, &given).map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
+        let settings = Settings::new(stage.params, &given)
+            .map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
         Ok(Self { stage, settings, seed: table.seed().map_err(at)?, with, by_level, finest })
     }
 }
 
 /// The stages between the steps of another.
 fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Nested>> {
-    let wrong = |message: String, pointer: &str| Error::param(Invalid::from(message).inside("", pointer));
+    let wrong =
+        |message: String, pointer: &str| Error::param(Invalid::from(message).inside("", pointer));
     let Some(list) = list.as_array() else {
         return Err(wrong(
             format!("{place}: with: write each stage between the steps as [[stage.with]]"),
@@ -294,18 +364,26 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
     let parse = |(j, value): (usize, &serde_json::Value)| {
         let (place, pointer) = (format!("{place}, with {}", j + 1), format!("{pointer}/with/{j}"));
         let at = |e: Error| e.inside("", &pointer);
-        let every = Table::new(&place, value).map_err(at)?.integer("every", 1, EVERY_MAX).map_err(at)?;
-        let every = every
-            .ok_or_else(|| at(Invalid::from(format!("{place}: every is missing: after how many steps")).about("every").into()))?
-            as u32;
+        let every =
+            Table::new(&place, value).map_err(at)?.integer("every", 1, EVERY_MAX).map_err(at)?;
+        let every = every.ok_or_else(|| {
+            at(Invalid::from(format!("{place}: every is missing: after how many steps"))
+                .about("every")
+                .into())
+        })? as u32;
         let mut value = value.clone();
         value.as_object_mut().map(|object| object.shift_remove("every"));
         if value.get("with").is_some() {
-            return Err(wrong(format!("{place}: a stage between the steps of another has none between its own"), &pointer));
+            return Err(wrong(
+                format!("{place}: a stage between the steps of another has none between its own"),
+                &pointer,
+            ));
         }
         if value.get("levels").is_some() {
-            let message =
-                format!("{place}: levels: it runs on the levels of the stage between whose steps it runs; leave it out");
+            let message = format!(
+                "{place}: levels: it runs on the levels of the stage between whose steps it runs; \
+                 leave it out"
+            );
             return Err(at(Invalid::from(message).about("levels").into()));
         }
         let step = Step::parse(&value, &place, &pointer)?;
@@ -319,7 +397,9 @@ fn plain(name: &str) -> Result<String> {
     if name.chars().any(char::is_control) {
         let allowed = "text without control characters";
         let shown = format!("{name:?}");
-        return Err(Invalid::of("name", &shown, allowed).saying(format!("name = {shown}: allowed {allowed}")).into());
+        return Err(Invalid::of("name", &shown, allowed)
+            .saying(format!("name = {shown}: allowed {allowed}"))
+            .into());
     }
     Ok(name.into())
 }
@@ -391,17 +471,34 @@ impl Output {
         let mut output = Self::standard();
         let Some(value) = value else { return Ok(output) };
         let table = Table::new("output", value)?;
-        table.known(&["maps", "format", "preview", "sea_level_m", "colour", "range_m", "formats", "program"])?;
+        table.known(&[
+            "maps",
+            "format",
+            "preview",
+            "sea_level_m",
+            "colour",
+            "range_m",
+            "formats",
+            "program",
+        ])?;
         if let Some(v) = table.get("maps") {
-            let words = v.as_array().map(|a| a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>());
+            let words = v.as_array().map(|a| {
+                a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>()
+            });
             output.maps = words.flatten().ok_or_else(|| {
-                let message = format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]");
+                let message =
+                    format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]");
                 Invalid::of("maps", v, "a list of names").saying(message)
             })?;
         }
         if let Some(format) = table.text("format")? {
             if !MAP_FORMATS.contains(&format) {
-                return Err(table.unlisted("format", "output format", format, MAP_FORMATS.into_iter()));
+                return Err(table.unlisted(
+                    "format",
+                    "output format",
+                    format,
+                    MAP_FORMATS.into_iter(),
+                ));
             }
             output.format = format.into();
         }
@@ -411,7 +508,12 @@ impl Output {
             for name in &output.maps {
                 if let Some(format) = formats.text(name)? {
                     if !MAP_FORMATS.contains(&format) {
-                        return Err(formats.unlisted(name, "output format", format, MAP_FORMATS.into_iter()));
+                        return Err(formats.unlisted(
+                            name,
+                            "output format",
+                            format,
+                            MAP_FORMATS.into_iter(),
+                        ));
                     }
                     output.formats.insert(name.clone(), format.into());
                 }
@@ -428,8 +530,9 @@ impl Output {
         }
         if let Some(name) = table.text("colour")? {
             let colour = Colour::ALL.into_iter().find(|colour| colour.name() == name);
-            output.colour =
-                colour.ok_or_else(|| table.unlisted("colour", "colour", name, Colour::ALL.into_iter().map(Colour::name)))?;
+            output.colour = colour.ok_or_else(|| {
+                table.unlisted("colour", "colour", name, Colour::ALL.into_iter().map(Colour::name))
+            })?;
         }
         output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
         output.range_m = table.pair("range_m")?;
@@ -447,7 +550,8 @@ pub(super) mod dungeons {
     use serde::{Serialize, de::DeserializeOwned};
 
     /// Keys of the table that are the same for all kinds.
-    const SHARED: [&str; 8] = ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
+    const SHARED: [&str; 8] =
+        ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
     const KINDS: [&str; 3] = ["isaac", "rebirth", "tinykeep"];
     /// Extensions of a dungeon's file. The word becomes part of a path, so it is taken from a list.
     pub(crate) const FORMATS: [&str; 6] = ["json", "txt", "svg", "png", "tmj", "ldtk"];
@@ -455,7 +559,8 @@ pub(super) mod dungeons {
     /// The dungeons' kind, what all kinds share, and the settings of the kind.
     pub fn placing(value: &serde_json::Value) -> Result<Placing> {
         let table = Table::new("dungeons", value)?;
-        let missing = || Invalid::from("dungeons: kind is missing: isaac, rebirth or tinykeep").about("kind");
+        let missing =
+            || Invalid::from("dungeons: kind is missing: isaac, rebirth or tinykeep").about("kind");
         let generator = generator(&table, table.text("kind")?.ok_or_else(missing)?, &SHARED)?;
         let format = table.text("format")?.unwrap_or("json");
         if !FORMATS.contains(&format) {
@@ -463,13 +568,17 @@ pub(super) mod dungeons {
         }
         let biomes = match table.get("biomes") {
             None => vec![],
-            Some(list) => serde_json::from_value(list.clone()).ok().filter(|names: &Vec<String>| !names.is_empty()).ok_or_else(|| {
-                table.wrong(
+            Some(list) => serde_json::from_value(list.clone())
+                .ok()
+                .filter(|names: &Vec<String>| !names.is_empty())
+                .ok_or_else(|| {
+                    table.wrong(
                     "biomes",
                     list,
-                    "a list of names of one or more of the recipe's biomes, such as [\"forest\", \"steppe\"]; without the line any will do",
+                    "a list of names of one or more of the recipe's biomes, such as [\"forest\", \
+                     \"steppe\"]; without the line any will do",
                 )
-            })?,
+                })?,
         };
         let placing = Placing {
             generator,
@@ -491,9 +600,12 @@ pub(super) mod dungeons {
     /// [`crate::Error::Param`] for an unknown kind or setting, or a value that is not allowed.
     pub fn dungeon(value: &serde_json::Value) -> Result<(Generator, u64)> {
         let table = Table::new("dungeon", value)?;
-        let missing = || Invalid::from(format!("dungeon: kind is missing: {}", KINDS.join(", "))).about("kind");
+        let missing = || {
+            Invalid::from(format!("dungeon: kind is missing: {}", KINDS.join(", "))).about("kind")
+        };
         let seed = table.seed()?.unwrap_or(0);
-        let generator = generator(&table, table.text("kind")?.ok_or_else(missing)?, &["kind", "seed"])?;
+        let generator =
+            generator(&table, table.text("kind")?.ok_or_else(missing)?, &["kind", "seed"])?;
         Ok((generator, seed))
     }
 
@@ -507,14 +619,21 @@ pub(super) mod dungeons {
     }
 
     /// The settings of a kind of dungeon: its defaults, but for what the table has.
-    fn settings<T: Default + Serialize + DeserializeOwned>(table: &Table, shared: &[&str]) -> Result<T> {
+    fn settings<T: Default + Serialize + DeserializeOwned>(
+        table: &Table,
+        shared: &[&str],
+    ) -> Result<T> {
         let all = serde_json::to_value(T::default()).unwrap_or_default();
-        let keys: Vec<&str> = all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let keys: Vec<&str> =
+            all.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         table.known(&[shared, &keys].concat())?;
-        if let Some((key, value)) = keys.iter().find_map(|key| table.get(key).filter(|v| v.is_null()).map(|v| (key, v))) {
+        if let Some((key, value)) =
+            keys.iter().find_map(|key| table.get(key).filter(|v| v.is_null()).map(|v| (key, v)))
+        {
             return Err(table.wrong(key, value, "a value, or leave the line out"));
         }
-        let given = keys.iter().filter_map(|key| Some((key.to_string(), with_integers(table.get(key)?))));
+        let given =
+            keys.iter().filter_map(|key| Some((key.to_string(), with_integers(table.get(key)?))));
         let object = given.collect::<serde_json::Map<_, _>>();
         for (key, value) in &object {
             let alone = serde_json::json!({ key: value });
@@ -523,6 +642,7 @@ pub(super) mod dungeons {
                 Invalid::of(key.as_str(), shown(value), e.to_string()).saying(message)
             })?;
         }
-        serde_json::from_value(object.into()).map_err(|e| Invalid::from(format!("dungeons: {e}")).into())
+        serde_json::from_value(object.into())
+            .map_err(|e| Invalid::from(format!("dungeons: {e}")).into())
     }
 }

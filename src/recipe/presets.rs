@@ -19,7 +19,8 @@ pub struct Preset {
     flat: &'static [Setting],
     /// Those of a land with levels; none if the preset is for a land as it is.
     by_level: Option<&'static [Setting]>,
-    /// Every how many steps slopes slide, and to which angle on the coarsest and on the finest level.
+    /// Every how many steps slopes slide, and to which angle on the coarsest and on the finest
+    /// level.
     slides: Option<(u32, [f64; 2])>,
 }
 
@@ -38,11 +39,13 @@ use Given::{Each, One, Ramp};
 
 /// Named settings of erosion.
 pub const PRESETS: &[Preset] = &[
-    // Coarse levels only find the water: where they cut, the long profiles of a given land change. By area_exponent = 0.35, near the
-    // concavity of real rivers, all rivers are lowered by about as much.
+    // Coarse levels only find the water: where they cut, the long profiles of a given land change.
+    // By area_exponent = 0.35, near the concavity of real rivers, all rivers are lowered by about
+    // as much.
     Preset {
         name: "default",
-        about: "rivers and gullies cut a little deeper; nothing is filled, so a given land keeps its valleys",
+        about: "rivers and gullies cut a little deeper; nothing is filled, so a given land keeps \
+                its valleys",
         stage: "incision",
         settings: UNHARMED,
         flat: &[("steps", One(128.0)), ("erodibility", One(0.00125))],
@@ -60,9 +63,15 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "deep",
-        about: "trunk valleys, brooks and crests where noise or drawn ridges have none; lakes become plains",
+        about: "trunk valleys, brooks and crests where noise or drawn ridges have none; lakes \
+                become plains",
         stage: "incision",
-        settings: &[("area_exponent", One(0.45)), ("silt", One(0.02)), ("slope_min", One(0.003)), ("repose_deg", One(40.0))],
+        settings: &[
+            ("area_exponent", One(0.45)),
+            ("silt", One(0.02)),
+            ("slope_min", One(0.003)),
+            ("repose_deg", One(40.0)),
+        ],
         flat: &[("steps", One(400.0)), ("erodibility", One(0.01)), ("creep", One(0.05))],
         by_level: Some(&[
             ("steps", Each(&[300.0, 160.0, 80.0, 40.0, 12.0])),
@@ -72,24 +81,32 @@ pub const PRESETS: &[Preset] = &[
         ]),
         slides: None,
     },
-    // Water that comes from afar has done most of its work on coarse levels, and more of it would drown the land in sediment. Slopes slide
-    // down to an angle that is steeper on coarse levels: sliding there would melt the ridges.
+    // Water that comes from afar has done most of its work on coarse levels, and more of it would
+    // drown the land in sediment. Slopes slide down to an angle that is steeper on coarse levels:
+    // sliding there would melt the ridges.
     Preset {
         name: "fans",
-        about: "droplets, which lay down what they take: fans at the mouths of valleys, and floors that fill",
+        about: "droplets, which lay down what they take: fans at the mouths of valleys, and floors \
+                that fill",
         stage: "droplets",
         settings: &[],
         flat: &[],
-        by_level: Some(&[("lifetime", Ramp([192.0, 80.0])), ("rain", Ramp([1.5, 0.5])), ("capacity", One(1.0))]),
+        by_level: Some(&[
+            ("lifetime", Ramp([192.0, 80.0])),
+            ("rain", Ramp([1.5, 0.5])),
+            ("capacity", One(1.0)),
+        ]),
         slides: Some((16, [60.0, 40.0])),
     },
     Preset {
         name: "article",
-        about: "the algorithm of van der Veen's article: its constants and its half droplet a cell, on the land as it is",
+        about: "the algorithm of van der Veen's article: its constants and its half droplet a \
+                cell, on the land as it is",
         stage: "droplets",
         settings: &[
             ("rain", One(0.5)),
-            // Fewer droplets at a time, and all that the ground allows in a step: so as much is moved as by one droplet after another.
+            // Fewer droplets at a time, and all that the ground allows in a step: so as much is
+            // moved as by one droplet after another.
             ("density", One(0.0625)),
             ("limit", One(1.0)),
             ("lifetime", One(300.0)),
@@ -109,8 +126,12 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 /// What rivers need to cut without filling or smoothing anything.
-const UNHARMED: &[Setting] =
-    &[("area_exponent", One(0.35)), ("silt", One(0.0)), ("roughness", One(0.0)), ("repose_deg", One(60.0))];
+const UNHARMED: &[Setting] = &[
+    ("area_exponent", One(0.35)),
+    ("silt", One(0.0)),
+    ("roughness", One(0.0)),
+    ("repose_deg", One(60.0)),
+];
 
 impl Preset {
     /// The preset of a name.
@@ -122,7 +143,8 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.name == name).ok_or_else(unknown)
     }
 
-    /// Whether it is for a land with levels. That of the published algorithm, which has none, is not.
+    /// Whether it is for a land with levels. That of the published algorithm, which has none, is
+    /// not.
     pub fn has_levels(&self) -> bool {
         self.by_level.is_some()
     }
@@ -133,7 +155,8 @@ impl Preset {
         self.settings.iter().chain(more)
     }
 
-    /// Its stage, for a land as it is or for one with levels. A preset that is for a land as it is is the same for both.
+    /// Its stage, for a land as it is or for one with levels. A preset that is for a land as it is
+    /// is the same for both.
     ///
     /// # Errors
     /// None: a test makes all of them.
@@ -144,11 +167,14 @@ impl Preset {
                 One(v) => step.settings.set(step.stage.params, name, &value(*v))?,
                 Each(all) => {
                     let param = step.stage.params.iter().find(|param| param.name == *name);
-                    let accepted = |v: &f64| param.map_or(Ok(value(*v)), |param| param.accept(&value(*v)));
+                    let accepted =
+                        |v: &f64| param.map_or(Ok(value(*v)), |param| param.accept(&value(*v)));
                     let all = all.iter().map(accepted).collect::<Result<_, _>>()?;
                     step.by_level.push((name.to_string(), ByLevel::List(all)));
                 }
-                Ramp([from, to]) => step.by_level.push((name.to_string(), ByLevel::Ramp { from: *from, to: *to })),
+                Ramp([from, to]) => {
+                    step.by_level.push((name.to_string(), ByLevel::Ramp { from: *from, to: *to }))
+                }
             }
         }
         if let Some((every, [from, to])) = self.slides.filter(|_| levels && self.has_levels()) {

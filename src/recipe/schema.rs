@@ -12,18 +12,37 @@ use serde_json::{Map, Value, json};
 
 /// What a schema cannot say of a recipe, and reading one still refuses: names, and what they mean.
 pub const RELATIONS: &[(&str, &str)] = &[
-    ("arithmetic", "sums, products and orders of several numbers, such as heights against 8000 cells, or the lower of two first"),
-    ("names", "names that another part of the recipe gives: biomes in tables and of dungeons, each once"),
-    ("order", "what stands before what: a layer before those that need it, and which stages run on levels"),
-    ("size", "what the size of the land allows: levels, points, nodes, particles, and a nested stage that would never run"),
+    (
+        "arithmetic",
+        "sums, products and orders of several numbers, such as heights against 8000 cells, or the \
+         lower of two first",
+    ),
+    (
+        "names",
+        "names that another part of the recipe gives: biomes in tables and of dungeons, each once",
+    ),
+    (
+        "order",
+        "what stands before what: a layer before those that need it, and which stages run on \
+         levels",
+    ),
+    (
+        "size",
+        "what the size of the land allows: levels, points, nodes, particles, and a nested stage \
+         that would never run",
+    ),
     ("work", "recipes that are more work than is done"),
 ];
 
 /// One value of a parameter.
 fn one(param: &Param) -> Value {
     match param.kind {
-        ParamKind::Number { min, max, .. } => json!({ "type": "number", "minimum": min, "maximum": max }),
-        ParamKind::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        ParamKind::Number { min, max, .. } => {
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
+        ParamKind::Integer { min, max, .. } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
         // A word that is a number may be written as one.
         ParamKind::Choice(words) => {
             let numbers = words.iter().filter_map(|word| word.parse::<i64>().ok()).map(Value::from);
@@ -42,7 +61,9 @@ fn parameter(stage: &Stage, param: &Param) -> Value {
     let mut schema = match param.kind {
         ParamKind::List(_) => match (stage.name, param.name) {
             (_, "stroke") => json!({ "type": "array", "items": { "$ref": "#/$defs/stroke" } }),
-            (_, "biome") => json!({ "type": "array", "items": { "$ref": "#/$defs/biome" }, "maxItems": biomes::BIOMES_MAX }),
+            (_, "biome") => {
+                json!({ "type": "array", "items": { "$ref": "#/$defs/biome" }, "maxItems": biomes::BIOMES_MAX })
+            }
             (_, "table") => json!({
                 "type": "array", "maxItems": 64,
                 "items": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 64 },
@@ -84,13 +105,14 @@ fn stage(stage: &Stage, nested: bool) -> Value {
             properties.insert("with".into(), nests);
         }
         if stage.erodes() {
-            let finest =
-                json!({ "const": false, "description": "It runs on the finest level alone, where the recipe has levels." });
+            let finest = json!({ "const": false, "description": "It runs on the finest level \
+                alone, where the recipe has levels." });
             properties.insert("levels".into(), finest);
         }
     }
     properties.insert("seed".into(), json!({ "$ref": "#/$defs/seed" }));
-    properties.extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(stage, param))));
+    properties
+        .extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(stage, param))));
     let mut table = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let rules = rules(stage);
     if !rules.is_empty() {
@@ -116,7 +138,10 @@ fn rules(stage: &Stage) -> Vec<Value> {
     let named = json!({ "minLength": 1 });
     let unnamed = json!({ "maxLength": 0 });
     let unless = |key: &str, word: &str| {
-        let rule = when(json!({ "not": having(key, &[word], false) }), json!({ "properties": { "file": unnamed } }));
+        let rule = when(
+            json!({ "not": having(key, &[word], false) }),
+            json!({ "properties": { "file": unnamed } }),
+        );
         (rule, having(key, &[word], false))
     };
     let needs_file = json!({ "properties": { "file": named }, "required": ["file"] });
@@ -142,11 +167,17 @@ fn rules(stage: &Stage) -> Vec<Value> {
     }
     if stage.name == "biomes" {
         let climate = having("from", &["climate"], false);
-        rules.push(when(climate, json!({ "properties": { "table": { "minItems": 1 } }, "required": ["table"] })));
+        rules.push(when(
+            climate,
+            json!({ "properties": { "table": { "minItems": 1 } }, "required": ["table"] }),
+        ));
     }
     if stage.makes {
         // With no heights to combine with there is nothing to mask.
-        rules.push(when(having("combine", &["none"], true), json!({ "properties": { "mask": { "const": "none" } } })));
+        rules.push(when(
+            having("combine", &["none"], true),
+            json!({ "properties": { "mask": { "const": "none" } } }),
+        ));
     }
     rules
 }
@@ -163,7 +194,8 @@ fn stroke() -> Value {
     let point = json!({ "type": "array", "prefixItems": [place, place, number(0.0, 1.0)], "minItems": 2, "maxItems": 3 });
     let path = json!({ "type": "array", "items": point, "minItems": 1 });
     let tool = |tool: &str, is_layer: bool| {
-        let [amount_key, height_key] = if is_layer { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let [amount_key, height_key] =
+            if is_layer { ["amount", "value"] } else { ["amount_m", "height_m"] };
         let most = if is_layer { 1.0 } else { 1e9 };
         let height = if is_layer { number(0.0, 1.0) } else { number(-1e9, 1e9) };
         let strength = ("strength", number(0.0, 1.0), false);
@@ -176,7 +208,8 @@ fn stroke() -> Value {
             ],
             "flatten" => vec![(height_key, height, true), strength],
             "ramp" => {
-                let ends = json!({ "type": "array", "items": height, "minItems": 2, "maxItems": 2 });
+                let ends =
+                    json!({ "type": "array", "items": height, "minItems": 2, "maxItems": 2 });
                 vec![(height_key, ends, true), strength]
             }
             "stamp" => vec![
@@ -200,8 +233,7 @@ fn stroke() -> Value {
             properties[key] = schema;
             required.extend(is_required.then_some(key));
         }
-        let mut table =
-            json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        let mut table = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
         if tool == "stamp" {
             table["dependentRequired"] = json!({ "strength": [height_key] });
         }
@@ -240,7 +272,8 @@ fn seed() -> Value {
         let below = u32::from(digit).checked_sub(u32::from('1')).filter(|_| digit != '0')?;
         Some(format!("{}[0-{below}][0-9]{{{}}}", &most[..i], most.len() - i - 1))
     });
-    let all: Vec<String> = less.chain([most.clone(), format!("[0-9]{{1,{}}}", most.len() - 1)]).collect();
+    let all: Vec<String> =
+        less.chain([most.clone(), format!("[0-9]{{1,{}}}", most.len() - 1)]).collect();
     json!({ "anyOf": [
         { "type": "integer", "minimum": 0, "maximum": u64::MAX },
         { "type": "string", "pattern": format!("^\\+?0*({})$", all.join("|")) },
@@ -261,7 +294,8 @@ fn dungeons() -> Value {
             "full_health": { "type": "boolean" }, "locks": whole(0, LOCKS_MAX),
         });
         let labyrinth = |least: u32| json!({ "properties": { "labyrinth": { "minimum": least } }, "required": ["labyrinth"] });
-        let rooms = |key: &str, count: u32| json!({ "properties": { "room_count": { key: count } } });
+        let rooms =
+            |key: &str, count: u32| json!({ "properties": { "room_count": { key: count } } });
         let mut always = when(labyrinth(100), json!(true));
         always["else"] = rooms("maximum", rooms_max);
         (table, vec![when(labyrinth(1), rooms("minimum", labyrinth_min)), always])
@@ -285,9 +319,11 @@ fn dungeons() -> Value {
             "biomes": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
             "format": { "enum": FORMATS },
         });
-        own.as_object().into_iter().flatten().for_each(|(key, schema)| properties[key] = schema.clone());
-        let mut table =
-            json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false });
+        own.as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(key, schema)| properties[key] = schema.clone());
+        let mut table = json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false });
         if !rules.is_empty() {
             table["allOf"] = rules.into();
         }
@@ -323,19 +359,24 @@ fn asking_for(map: &str) -> Value {
 
 /// What a recipe needs to have a map; none: nothing.
 fn source(field: &Field) -> Option<Value> {
-    let kinds = |has: &dyn Fn(&Stage) -> bool| STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>();
+    let kinds = |has: &dyn Fn(&Stage) -> bool| {
+        STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>()
+    };
     match field.origin {
         Origin::Every => None,
         Origin::Water => Some(json!({ "required": ["water"] })),
         Origin::Stage => {
             let own = having("kind", &kinds(&|stage| stage.maps.contains(&field.name)), false);
-            let nested = json!({ "properties": { "with": { "contains": own } }, "required": ["with"] });
+            let nested =
+                json!({ "properties": { "with": { "contains": own } }, "required": ["with"] });
             Some(with_stage(&json!({ "anyOf": [own, nested] })))
         }
         Origin::Ledger => {
             // Water alone is looked for on a map that no stroke changes.
             let none = json!({ "properties": { "stage": { "maxItems": 0 } } });
-            Some(json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.makes), false)), none] }))
+            Some(
+                json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.makes), false)), none] }),
+            )
         }
         Origin::Layer(layer) => {
             let is_default = layer == Layer::Hardness;
@@ -352,7 +393,9 @@ fn source(field: &Field) -> Option<Value> {
 
 /// What the parts of a recipe mean for each other, as far as it can be said.
 fn rules_of_recipes() -> Vec<Value> {
-    let names = |has: &dyn Fn(&Stage) -> bool| STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>();
+    let names = |has: &dyn Fn(&Stage) -> bool| {
+        STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>()
+    };
     let makers = names(&|stage| stage.makes);
     let mut first = having("combine", &["none"], true);
     first["properties"]["kind"] = json!({ "enum": makers });
@@ -385,11 +428,15 @@ fn rules_of_recipes() -> Vec<Value> {
     let mut keys = Map::from_iter(lists);
     keys.insert("levels".into(), json!(false));
     keys.insert("with".into(), json!({ "items": { "additionalProperties": alike } }));
-    let mut by_level = when(json!({ "required": ["levels"] }), with_stage(&having("kind", &names(&Stage::erodes), false)));
+    let mut by_level = when(
+        json!({ "required": ["levels"] }),
+        with_stage(&having("kind", &names(&Stage::erodes), false)),
+    );
     by_level["else"] = json!({ "properties": { "stage": { "items": { "properties": keys, "additionalProperties": alike } }, "scale": { "const": 1 } } });
     rules.push(by_level);
     // More detail than the recipe's cells.
-    let scaled = json!({ "properties": { "scale": { "exclusiveMinimum": 1 } }, "required": ["scale"] });
+    let scaled =
+        json!({ "properties": { "scale": { "exclusiveMinimum": 1 } }, "required": ["scale"] });
     let detailed = json!({ "not": { "anyOf": [
         having("kind", &["biomes", "random_raise", "shore"], false),
         { "properties": { "kind": { "const": "layer" }, "from": { "const": "file" } }, "required": ["kind", "from"] },
@@ -408,13 +455,16 @@ fn rules_of_recipes() -> Vec<Value> {
         "required": ["kind", "from", "water"],
     });
     // No end.
-    let endless = json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
+    let endless =
+        json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
     let torus = json!({
         "properties": { "border": { "anyOf": [{ "const": "torus" }, { "type": "array", "contains": { "const": "torus" } }] } },
         "required": ["border"],
     });
     let usually = |stage: &Stage| {
-        stage.params.iter().any(|p| p.name == "border" && p.default() == crate::params::Value::Word("torus".into()))
+        stage.params.iter().any(|p| {
+            p.name == "border" && p.default() == crate::params::Value::Word("torus".into())
+        })
     };
     let mut unsaid = having("kind", &names(&usually), false);
     unsaid["not"] = json!({ "required": ["border"] });
@@ -445,7 +495,9 @@ fn rules_of_recipes() -> Vec<Value> {
     });
     rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
     // Maps.
-    rules.extend(FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))));
+    rules.extend(
+        FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))),
+    );
     rules
 }
 
@@ -467,8 +519,10 @@ fn rules_of_outputs() -> Vec<Value> {
         .collect();
     for colours in FIELDS.iter().filter(|field| field.decode == Decode::Colour) {
         let not_16 = json!({ "not": { "const": "r16" } });
-        let mut choice =
-            when(formatted(colours.name), json!({ "properties": { "formats": { "properties": { colours.name: not_16 } } } }));
+        let mut choice = when(
+            formatted(colours.name),
+            json!({ "properties": { "formats": { "properties": { colours.name: not_16 } } } }),
+        );
         choice["else"] = json!({ "properties": { "format": not_16 } });
         rules.push(when(asked(colours.name), choice));
     }
@@ -477,30 +531,39 @@ fn rules_of_outputs() -> Vec<Value> {
 
 /// Where a stage of a recipe, which need not be checked, names files: JSON pointers within it.
 pub fn file_places(stage: &Value) -> Vec<String> {
-    let known = stage.get("kind").and_then(Value::as_str).and_then(|kind| crate::stage::find(kind).ok());
+    let known =
+        stage.get("kind").and_then(Value::as_str).and_then(|kind| crate::stage::find(kind).ok());
     let params = known.into_iter().flat_map(|stage| stage.params);
-    let own = params.filter(|param| param.kind == ParamKind::File).map(|param| format!("/{}", param.name));
+    let own = params
+        .filter(|param| param.kind == ParamKind::File)
+        .map(|param| format!("/{}", param.name));
     let strokes = stage.get("stroke").and_then(Value::as_array).map_or(0, Vec::len);
     own.chain((0..strokes).map(|j| format!("/stroke/{j}/file"))).collect()
 }
 
 impl Recipe {
-    /// The stages with their parameters, and the maps, as forms need them: names, units, types, ranges, defaults, texts.
+    /// The stages with their parameters, and the maps, as forms need them: names, units, types,
+    /// ranges, defaults, texts.
     pub fn tables() -> Value {
         let parameter = |param: &Param| {
-            let mut entry =
-                json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": param.default().to_json() });
+            let mut entry = json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": param.default().to_json() });
             match param.kind {
                 ParamKind::Number { min, max, .. } => {
-                    (entry["type"], entry["min"], entry["max"]) = ("number".into(), json!(min), json!(max));
+                    (entry["type"], entry["min"], entry["max"]) =
+                        ("number".into(), json!(min), json!(max));
                 }
                 ParamKind::Integer { min, max, .. } => {
-                    (entry["type"], entry["min"], entry["max"]) = ("integer".into(), json!(min), json!(max));
+                    (entry["type"], entry["min"], entry["max"]) =
+                        ("integer".into(), json!(min), json!(max));
                 }
-                ParamKind::Choice(words) => (entry["type"], entry["choices"]) = ("choice".into(), json!(words)),
+                ParamKind::Choice(words) => {
+                    (entry["type"], entry["choices"]) = ("choice".into(), json!(words))
+                }
                 ParamKind::Switch(_) => entry["type"] = "switch".into(),
                 ParamKind::File => entry["type"] = "file".into(),
-                ParamKind::List(what) => (entry["type"], entry["items"]) = ("list".into(), what.into()),
+                ParamKind::List(what) => {
+                    (entry["type"], entry["items"]) = ("list".into(), what.into())
+                }
             }
             entry
         };
@@ -524,18 +587,25 @@ impl Recipe {
         let formats = json!({ "enum": MAP_FORMATS });
         let levels = json!({ "type": "integer", "minimum": 1, "maximum": LEVELS_MAX });
         let count = json!({ "anyOf": [{ "const": "auto" }, levels] });
-        let range = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
+        let range =
+            json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
         let stages = STAGES.into_iter();
         let nested = STAGES.into_iter().filter(|s| s.nests);
-        let beyond = RELATIONS.iter().map(|(name, text)| format!("{name} ({text})")).collect::<Vec<_>>().join("; ");
-        let scales: Vec<u32> = (0..).map(|bits| 1 << bits).take_while(|scale| *scale <= SCALE_MAX).collect();
+        let beyond = RELATIONS
+            .iter()
+            .map(|(name, text)| format!("{name} ({text})"))
+            .collect::<Vec<_>>()
+            .join("; ");
+        let scales: Vec<u32> =
+            (0..).map(|bits| 1 << bits).take_while(|scale| *scale <= SCALE_MAX).collect();
         let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
         let far = 1i64 << 62;
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "A recipe of thalweg",
             "description": format!(
-                "What thalweg makes: a land, the stages that form it, and the maps to write. TOML has the same keys. docs/recipes.md explains it. \
+                "What thalweg makes: a land, the stages that form it, and the maps to write. TOML \
+                 has the same keys. docs/recipes.md explains it. \
                  Besides, reading a recipe checks what a schema cannot say: {beyond}."
             ),
             "type": "object",
@@ -555,12 +625,15 @@ impl Recipe {
                 },
                 "endless": {
                     "type": "boolean", "default": false,
-                    "description": "Whether the land continues beyond its window, without a border: every two windows of it agree.",
+                    "description": "Whether the land continues beyond its window, without a \
+                                    border: every two windows of it agree.",
                 },
-                "input": { "type": "string", "description": "The file of the heights that it begins with." },
+                "input": { "type": "string", "description": "The file of the heights that it \
+                                                             begins with." },
                 "range_m": range,
                 "nodata_m": { "type": "number", "minimum": -1e6, "maximum": 1e6, "description": "Height of the input's cells without one; without it they lie outside the land." },
-                "band": { "type": "integer", "minimum": 1, "maximum": 65535, "description": "The band of a TIFF that holds the heights." },
+                "band": { "type": "integer", "minimum": 1, "maximum": 65535, "description": "The \
+                    band of a TIFF that holds the heights." },
                 "levels": {
                     "anyOf": [count, {
                         "type": "object",
@@ -587,7 +660,8 @@ impl Recipe {
                             "type": "object", "propertyNames": { "enum": names }, "additionalProperties": formats,
                             "description": "Formats of single maps, by name.",
                         },
-                        "program": { "enum": PROGRAMS, "description": "Adds files as a program takes them, in a folder of its name." },
+                        "program": { "enum": PROGRAMS, "description": "Adds files as a program \
+                            takes them, in a folder of its name." },
                         "preview": { "type": "boolean" },
                         "colour": { "enum": Colour::ALL.map(Colour::name) },
                         "sea_level_m": { "type": "number", "minimum": -1e6, "maximum": 1e6 },

@@ -9,14 +9,16 @@ use image::{GrayImage, Luma};
 /// How [`plain`] lights a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plain {
-    /// Where the light comes from, in degrees clockwise from north. None: two fifths of it from the north-west and a fifth each from
-    /// the south-west, the west and the north, so that no slope hides along the one light.
+    /// Where the light comes from, in degrees clockwise from north. None: two fifths of it from the
+    /// north-west and a fifth each from the south-west, the west and the north, so that no slope
+    /// hides along the one light.
     pub azimuth_deg: Option<f64>,
     /// Angle of the light above the horizon in degrees, 0 to 90.
     pub altitude_deg: f64,
     /// Factor on heights: 1 is true to scale.
     pub z_factor: f64,
-    /// Share of the light that comes from the whole sky, 0 to 1: gorges, of which little of it is seen, are darker.
+    /// Share of the light that comes from the whole sky, 0 to 1: gorges, of which little of it is
+    /// seen, are darker.
     pub sky: f32,
     /// Height of the sea in metres. Its surface is drawn, and not its bed.
     pub sea_level_m: Option<f64>,
@@ -31,7 +33,8 @@ impl Default for Plain {
 /// The azimuths of the lights of [`Plain`], in degrees, and their shares.
 const SIDES: [(f64, f64); 4] = [(225.0, 0.2), (270.0, 0.2), (315.0, 0.4), (360.0, 0.2)];
 
-/// The land lit in grey, without colours: white faces the light, black turns away from it. The picture has the map's size.
+/// The land lit in grey, without colours: white faces the light, black turns away from it. The
+/// picture has the map's size.
 pub fn plain(map: &Map, style: &Plain) -> GrayImage {
     let (width, height) = (map.width as usize, map.height as usize);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
@@ -45,7 +48,8 @@ pub fn plain(map: &Map, style: &Plain) -> GrayImage {
     let (sine, cosine) = style.altitude_deg.to_radians().sin_cos();
     let share = f64::from(style.sky);
     paint(map.width, map.height, |row, col| {
-        let (east, north) = gradient(&neighbours(width, height, row, col, |r, c| cells(r * width + c)));
+        let (east, north) =
+            gradient(&neighbours(width, height, row, col, |r, c| cells(r * width + c)));
         // Very steep ground is lit from the side alone.
         let (east, north) = (east.clamp(-1e6, 1e6), north.clamp(-1e6, 1e6));
         let length = (1.0 + east * east + north * north).sqrt();

@@ -28,10 +28,12 @@ pub async fn index(headers: HeaderMap) -> Answer<Response> {
     Ok(answer(&headers, file))
 }
 
-/// A file of the editor at its own path: pages name their files, and the service, by relative addresses.
+/// A file of the editor at its own path: pages name their files, and the service, by relative
+/// addresses.
 pub async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let name = uri.path().trim_start_matches('/');
-    let found = (method == Method::GET || method == Method::HEAD) && Web::iter().any(|known| known == name);
+    let found =
+        (method == Method::GET || method == Method::HEAD) && Web::iter().any(|known| known == name);
     match found.then(|| Web::get(name)).flatten() {
         Some(file) => answer(&headers, file),
         None => super::guard::nowhere(method, uri).await.into_response(),

@@ -1,4 +1,5 @@
-//! The engine: a thread for each device that takes jobs from the queue, and threads for previews. None of them is one of tokio's.
+//! The engine: a thread for each device that takes jobs from the queue, and threads for previews.
+//! None of them is one of tokio's.
 
 use super::events::Track;
 use super::problem::{Answer, Problem};
@@ -20,12 +21,14 @@ use std::time::{Duration, Instant};
 
 /// How long a job stands back for previews at a time.
 const STAND_BACK: Duration = Duration::from_millis(500);
-/// It goes on for the time that it stood back, divided by this, before it stands back again: a fifth of the time is its own.
+/// It goes on for the time that it stood back, divided by this, before it stands back again: a
+/// fifth of the time is its own.
 const SHARE: u32 = 4;
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// How far threads that compute stand back behind those that answer: previews, and jobs behind them.
+/// How far threads that compute stand back behind those that answer: previews, and jobs behind
+/// them.
 pub const NICE: [i32; 2] = [5, 10];
 
 /// Lets other threads go before this one and those that it starts.
@@ -70,7 +73,11 @@ pub struct Idle(Mutex<Vec<(Device, Box<dyn Executor>)>>);
 
 impl Idle {
     /// Does `work` on an executor of the pool, or on one that is opened.
-    pub fn with<T>(&self, options: &DeviceOptions, work: impl FnOnce(&mut dyn Executor) -> crate::Result<T>) -> crate::Result<T> {
+    pub fn with<T>(
+        &self,
+        options: &DeviceOptions,
+        work: impl FnOnce(&mut dyn Executor) -> crate::Result<T>,
+    ) -> crate::Result<T> {
         let idle = {
             let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let place = idle.iter().position(|(device, _)| *device == options.device);
@@ -87,7 +94,10 @@ impl Idle {
             Err(Error::Device(_)) => std::mem::forget(executor),
             _ => {
                 executor.clear();
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).push((options.device.clone(), executor));
+                self.0
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((options.device.clone(), executor));
             }
         }
         done
@@ -121,7 +131,9 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
     tracing::info!(name = record.name, device = %device, "running");
     track.add("job", service.job_json(record.id));
     let begun = Instant::now();
-    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| make(service, device, record, &track)));
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        make(service, device, record, &track)
+    }));
     // Who hears of its end finds nothing left of it.
     let goes_on = track.is_interrupted() && matches!(ran, Ok(Err(_)));
     if !goes_on && !matches!(ran, Ok(Ok(_))) {
@@ -136,7 +148,8 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
     };
     // Who hears of its end finds its figures.
     service.metrics.ended(state, begun.elapsed());
-    let entered = service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));
+    let entered =
+        service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));
     if let Err(e) = entered {
         tracing::error!(detail = e.detail, state, "the end of the job could not be entered");
     }
@@ -148,7 +161,12 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
 }
 
 /// Makes the result of a job. Returns its digest.
-fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Track>) -> Answer<String> {
+fn make(
+    service: &Arc<Service>,
+    device: &Device,
+    record: &Record,
+    track: &Arc<Track>,
+) -> Answer<String> {
     let request = &record.request;
     let folder = service.store.work_folder(record.id);
     std::fs::create_dir_all(folder.join("levels"))?;
@@ -157,9 +175,11 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     let recipe_digest = request.digest(&job);
     let work = service.limits.admit(&job)?;
     let options = &service.device;
-    let job = job.device(device.clone()).threads(options.threads).workgroup_size(options.workgroup_size);
+    let job =
+        job.device(device.clone()).threads(options.threads).workgroup_size(options.workgroup_size);
     let job = job.shuffle(options.shuffle).cancel_by(track.cancel.clone());
-    let timelapse = request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
+    let timelapse =
+        request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
     // The pictures of a time-lapse that are done are not in a snapshot.
     let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
         Some(snapshot) => match job.clone().going_on(snapshot) {
@@ -204,7 +224,8 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
                 }
                 Event::Stage(after) => {
                     if let Some(level) = after.level() {
-                        let entry = store_level(&folder, level).map_err(|e| Error::output(&folder, e))?;
+                        let entry =
+                            store_level(&folder, level).map_err(|e| Error::output(&folder, e))?;
                         track.add("level", hrefs(entry, record.id));
                     }
                     if kept.elapsed() >= service.snapshot_every {
@@ -220,7 +241,11 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
     };
     let bundle = match attempt(&job) {
         // Only a device that nobody named may be replaced.
-        Err(problem) if problem.kind.ends_with(":device") && options.device == Device::Auto && *device != Device::Cpu => {
+        Err(problem)
+            if problem.kind.ends_with(":device")
+                && options.device == Device::Auto
+                && *device != Device::Cpu =>
+        {
             tracing::warn!(detail = problem.detail, "the CPU starts over, for the same bytes");
             attempt(&job.clone().device(Device::Cpu))?
         }
@@ -239,7 +264,9 @@ fn make(service: &Arc<Service>, device: &Device, record: &Record, track: &Arc<Tr
 /// The last snapshot of a job, if there is one that is whole.
 fn snapshot(folder: &Path) -> Option<Snapshot> {
     let file = File::open(folder.join("snapshot")).ok()?;
-    Snapshot::read(&mut BufReader::new(file)).inspect_err(|e| tracing::warn!(reason = %e, "the snapshot is not used")).ok()
+    Snapshot::read(&mut BufReader::new(file))
+        .inspect_err(|e| tracing::warn!(reason = %e, "the snapshot is not used"))
+        .ok()
 }
 
 fn store_snapshot(folder: &Path, snapshot: &Snapshot) -> crate::Result<()> {
@@ -271,8 +298,14 @@ fn store_level(folder: &Path, level: &Level) -> std::io::Result<Value> {
 
 /// The levels in a folder, the coarsest first.
 pub fn levels(folder: &Path) -> Vec<Value> {
-    let entries = std::fs::read_dir(folder.join("levels")).into_iter().flatten().flatten().map(|entry| entry.path());
-    let texts = entries.filter(|path| path.extension().is_some_and(|e| e == "json")).filter_map(|path| std::fs::read(path).ok());
+    let entries = std::fs::read_dir(folder.join("levels"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let texts = entries
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .filter_map(|path| std::fs::read(path).ok());
     let mut all: Vec<Value> = texts.filter_map(|text| serde_json::from_slice(&text).ok()).collect();
     all.sort_by_key(|level: &Value| std::cmp::Reverse(level["level"].as_i64()));
     all
@@ -285,8 +318,8 @@ pub fn hrefs(mut level: Value, id: i64) -> Value {
 }
 
 impl Service {
-    /// Repeats what needs the index while others hold it: a job that has been computed is not lost for that. If the service ends first, the
-    /// job is run again.
+    /// Repeats what needs the index while others hold it: a job that has been computed is not lost
+    /// for that. If the service ends first, the job is run again.
     fn insist<T>(&self, work: impl Fn() -> Answer<T>) -> Answer<T> {
         loop {
             match work() {
@@ -325,10 +358,14 @@ impl Service {
         First(self)
     }
 
-    /// Waits while previews run, but not for long: a job goes on, however many of them there are. Returns how long it waited.
+    /// Waits while previews run, but not for long: a job goes on, however many of them there are.
+    /// Returns how long it waited.
     fn stand_back(&self, cancel: &Cancel) -> Duration {
         let begun = Instant::now();
-        while self.previewing.load(Ordering::Relaxed) > 0 && begun.elapsed() < STAND_BACK && !cancel.is_cancelled() {
+        while self.previewing.load(Ordering::Relaxed) > 0
+            && begun.elapsed() < STAND_BACK
+            && !cancel.is_cancelled()
+        {
             std::thread::sleep(Duration::from_millis(2));
         }
         begun.elapsed()

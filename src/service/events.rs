@@ -1,4 +1,5 @@
-//! What happens to a job, for clients that watch it: a list of events that can be read again from any of them on.
+//! What happens to a job, for clients that watch it: a list of events that can be read again from
+//! any of them on.
 
 use crate::job::Cancel;
 use serde_json::{Value, json};
@@ -84,7 +85,11 @@ impl Track {
     /// The levels that are done.
     pub fn levels(&self) -> Vec<Value> {
         let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        list.events.iter().filter(|event| event.kind == "level").map(|event| event.data.clone()).collect()
+        list.events
+            .iter()
+            .filter(|event| event.kind == "level")
+            .map(|event| event.data.clone())
+            .collect()
     }
 
     /// The job begins to run: the work of each of its parts, of which `done` are done already.
@@ -102,7 +107,8 @@ impl Track {
             let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
             let all: f64 = list.work.iter().sum::<f64>().max(1.0);
             let before: f64 = list.work.iter().take(part).sum();
-            let own = list.work.get(part).copied().unwrap_or(0.0) * step as f64 / steps.max(1) as f64;
+            let own =
+                list.work.get(part).copied().unwrap_or(0.0) * step as f64 / steps.max(1) as f64;
             let fraction = ((before + own) / all).min(1.0);
             let done = fraction - list.fraction_at_begin;
             let elapsed = list.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());

@@ -1,4 +1,5 @@
-//! What requests say in their addresses. Where it is wrong, the answer is a problem like all others, which axum's own extractors do not give.
+//! What requests say in their addresses. Where it is wrong, the answer is a problem like all
+//! others, which axum's own extractors do not give.
 
 use super::problem::Problem;
 use axum::extract::FromRequestParts;
@@ -13,7 +14,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let found = axum::extract::Query::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Query(found)| Self(found)).map_err(|e| Problem::bad(format!("the query: {}", e.body_text())))
+        found
+            .map(|axum::extract::Query(found)| Self(found))
+            .map_err(|e| Problem::bad(format!("the query: {}", e.body_text())))
     }
 }
 
@@ -25,6 +28,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let found = axum::extract::Path::from_request_parts(parts, state).await;
-        found.map(|axum::extract::Path(found)| Self(found)).map_err(|e| Problem::bad(format!("the address: {}", e.body_text())))
+        found
+            .map(|axum::extract::Path(found)| Self(found))
+            .map_err(|e| Problem::bad(format!("the address: {}", e.body_text())))
     }
 }

@@ -91,7 +91,8 @@ pub struct Submitted {
 }
 
 fn id(text: &str) -> Answer<i64> {
-    let number = text.parse::<i64>().ok().filter(|id| *id > 0 && text.bytes().all(|c| c.is_ascii_digit()));
+    let number =
+        text.parse::<i64>().ok().filter(|id| *id > 0 && text.bytes().all(|c| c.is_ascii_digit()));
     number.ok_or_else(|| Problem::missing("there is no such job"))
 }
 
@@ -110,7 +111,8 @@ impl Service {
     /// # Errors
     /// 404 for a job that there is not.
     fn live(&self, id: i64) -> Answer<Option<Arc<Track>>> {
-        // In this order: a job that ends in between has its end among these events, or has ended below.
+        // In this order: a job that ends in between has its end among these events, or has ended
+        // below.
         let track = self.track(id);
         match self.store.job(id) {
             Ok(Some(record)) if goes_on(&record.state) => Ok(Some(track)),
@@ -126,14 +128,17 @@ impl Service {
         // What has ended is told alike before and after its events are forgotten.
         let track = self.known(record.id).filter(|_| goes_on(&record.state));
         let levels = match (&track, &record.result) {
-            (_, Some(digest)) => {
-                levels(&self.store.result_folder(digest)).into_iter().map(|level| engine::hrefs(level, record.id)).collect()
-            }
+            (_, Some(digest)) => levels(&self.store.result_folder(digest))
+                .into_iter()
+                .map(|level| engine::hrefs(level, record.id))
+                .collect(),
             (Some(track), None) => track.levels(),
             (None, None) => vec![],
         };
         let progress = match record.state.as_str() {
-            "succeeded" => json!({ "fraction": 1.0, "stage": null, "level": null, "step": 0, "steps": 0, "eta_s": null }),
+            "succeeded" => {
+                json!({ "fraction": 1.0, "stage": null, "level": null, "step": 0, "steps": 0, "eta_s": null })
+            }
             _ => track.and_then(|track| track.progress()).unwrap_or_default(),
         };
         json!({
@@ -160,13 +165,15 @@ fn answer(status: StatusCode, job: Value) -> Response {
 
 /// Run a recipe
 ///
-/// Its files are the bytes of `thalweg run`. A recipe that was run before is answered at once with the result that is there. With an
-/// `Idempotency-Key` the same request again is answered with the same job.
+/// Its files are the bytes of `thalweg run`. A recipe that was run before is answered at once with
+/// the result that is there. With an `Idempotency-Key` the same request again is answered with the
+/// same job.
 #[utoipa::path(
     post, path = "/v1/jobs", params(Submitted), tag = "jobs",
     request_body(
         content((Value = "application/json"), (String = "application/toml"), (String = "multipart/form-data")),
-        description = "A recipe; as multipart/form-data a part `recipe` and a part for each file that it names."
+        description = "A recipe; as multipart/form-data a part `recipe` and a part for each file \
+                       that it names."
     ),
     responses(
         (status = 202, description = "The job waits.", body = JobForm),
@@ -197,7 +204,9 @@ pub async fn submit(
         service.limits.admit(&job)?;
         let recipe_digest = request.digest(&job);
         drop(job);
-        if let Some(known) = key.as_deref().map(|key| service.store.by_key(key)).transpose()?.flatten() {
+        if let Some(known) =
+            key.as_deref().map(|key| service.store.by_key(key)).transpose()?.flatten()
+        {
             if known.recipe_digest != recipe_digest {
                 let what = "this Idempotency-Key was used with another recipe: give another key";
                 return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "key", what));
@@ -209,17 +218,26 @@ pub async fn submit(
             let job = match service.store.submit_done(&recipe_digest, &name, &request, &digest) {
                 Ok(id) => service.job_json(id),
                 // There is no room for another job, and the one that made the result tells as much.
-                Err(problem) if problem.is_full() => service.job_form(&service.store.job_with(&digest)?.ok_or(problem)?),
+                Err(problem) if problem.is_full() => {
+                    service.job_form(&service.store.job_with(&digest)?.ok_or(problem)?)
+                }
                 Err(problem) => return Err(problem),
             };
             service.metrics.answered();
             return Ok(answer(StatusCode::OK, job));
         }
         if service.is_ending() {
-            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ending", "the service ends: try again when it is back"));
+            return Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "ending",
+                "the service ends: try again when it is back",
+            ));
         }
         if service.store.count("queued")? >= service.limits.queue {
-            return Err(Problem::busy(format!("{} jobs wait already: try again later", service.limits.queue), 10));
+            return Err(Problem::busy(
+                format!("{} jobs wait already: try again later", service.limits.queue),
+                10,
+            ));
         }
         let id = service.store.submit(&recipe_digest, &name, &request, key.as_deref())?;
         let job = service.job_json(id);
@@ -276,7 +294,10 @@ pub async fn one(State(service): State<Shared>, Path(text): Path<String>) -> Ans
 ///
 /// It may be cancelled more than once, and when it has ended.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", params(("id" = String, Path)), tag = "jobs", responses((status = 200, description = "The job.", body = JobForm), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
-pub async fn cancel(State(service): State<Shared>, Path(text): Path<String>) -> Answer<Json<Value>> {
+pub async fn cancel(
+    State(service): State<Shared>,
+    Path(text): Path<String>,
+) -> Answer<Json<Value>> {
     let id = id(&text)?;
     let waiting = service.clone();
     let track = blocking(move || {
@@ -311,15 +332,24 @@ pub async fn cancel(State(service): State<Shared>, Path(text): Path<String>) -> 
 
 /// Watch a job
 ///
-/// Server-sent events: `job` on each change of state, `progress`, `level` when a level is done, and last `end` with the job. With
-/// `Last-Event-ID` they continue after that event.
+/// Server-sent events: `job` on each change of state, `progress`, `level` when a level is done, and
+/// last `end` with the job. With `Last-Event-ID` they continue after that event.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", params(("id" = String, Path), ("Last-Event-ID" = Option<String>, Header)), tag = "jobs", responses((status = 200, description = "The events.", content_type = "text/event-stream", body = String), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
-pub async fn events(State(service): State<Shared>, Path(text): Path<String>, headers: HeaderMap) -> Answer<Response> {
+pub async fn events(
+    State(service): State<Shared>,
+    Path(text): Path<String>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     let id = id(&text)?;
     // Numbers of another start of the service are of other events.
-    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|value| value.split_once('-'));
-    let seen =
-        seen.filter(|(start, _)| *start == service.started).and_then(|(_, number)| number.parse::<u64>().ok()).unwrap_or(0);
+    let seen = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once('-'));
+    let seen = seen
+        .filter(|(start, _)| *start == service.started)
+        .and_then(|(_, number)| number.parse::<u64>().ok())
+        .unwrap_or(0);
     let place = service.clone();
     let track = blocking(move || {
         if let Some(track) = place.live(id)? {
@@ -352,7 +382,10 @@ pub async fn events(State(service): State<Shared>, Path(text): Path<String>, hea
             news.mark_unchanged();
             for Event { number, kind, data } in track.after(seen) {
                 seen = number;
-                let line = Line::default().event(kind).id(format!("{started}-{number}")).data(data.to_string());
+                let line = Line::default()
+                    .event(kind)
+                    .id(format!("{started}-{number}"))
+                    .data(data.to_string());
                 if lines.send(Ok(line)).await.is_err() || kind == "end" {
                     return;
                 }
@@ -369,7 +402,8 @@ pub async fn events(State(service): State<Shared>, Path(text): Path<String>, hea
     });
     let stream = Sse::new(ReceiverStream::new(received));
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
-    Ok(([(HeaderName::from_static("x-accel-buffering"), "no")], stream.keep_alive(alive)).into_response())
+    Ok(([(HeaderName::from_static("x-accel-buffering"), "no")], stream.keep_alive(alive))
+        .into_response())
 }
 
 /// Waits until the service ends.
@@ -380,7 +414,8 @@ async fn ended(ending: &mut watch::Receiver<bool>) {
 
 /// The heights of a level of a job
 ///
-/// Little-endian float32 metres, row by row from the north. `Thalweg-Width`, `Thalweg-Height` and `Thalweg-Spacing` say what they are.
+/// Little-endian float32 metres, row by row from the north. `Thalweg-Width`, `Thalweg-Height` and
+/// `Thalweg-Spacing` say what they are.
 #[utoipa::path(get, path = "/v1/jobs/{id}/levels/{level}/height.r32", params(("id" = String, Path), ("level" = i32, Path)), tag = "jobs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There are none, or not yet.", body = Problem, content_type = "application/problem+json")))]
 pub async fn level(
     State(service): State<Shared>,
@@ -396,7 +431,8 @@ pub async fn level(
             None => service.store.work_folder(id),
         };
         let entry = levels(&folder).into_iter().find(|entry| entry["level"] == level);
-        let entry = entry.ok_or_else(|| Problem::missing(format!("level {level} is not there, or not yet")))?;
+        let entry = entry
+            .ok_or_else(|| Problem::missing(format!("level {level} is not there, or not yet")))?;
         Ok((folder.join("levels").join(format!("{level}.r32")), entry))
     })
     .await?;

@@ -60,8 +60,17 @@ impl Default for Metrics {
             registry: Registry::default(),
         };
         registry.register("jobs", "Jobs that have ended, by how", metrics.jobs.clone());
-        registry.register("jobs_from_store", "Jobs whose result was there already", metrics.answered.clone());
-        registry.register_with_unit("job_duration", "Time that jobs ran", Unit::Seconds, metrics.job_seconds.clone());
+        registry.register(
+            "jobs_from_store",
+            "Jobs whose result was there already",
+            metrics.answered.clone(),
+        );
+        registry.register_with_unit(
+            "job_duration",
+            "Time that jobs ran",
+            Unit::Seconds,
+            metrics.job_seconds.clone(),
+        );
         registry.register_with_unit(
             "jobs_stood_back",
             "Time of it that jobs stood back for previews",
@@ -69,7 +78,12 @@ impl Default for Metrics {
             metrics.stood_back.clone(),
         );
         registry.register("previews", "Previews, by how they ended", metrics.previews.clone());
-        registry.register_with_unit("preview_duration", "Time that previews ran", Unit::Seconds, metrics.preview_seconds.clone());
+        registry.register_with_unit(
+            "preview_duration",
+            "Time that previews ran",
+            Unit::Seconds,
+            metrics.preview_seconds.clone(),
+        );
         registry.register("requests", "Requests, by route and status", metrics.requests.clone());
         registry.register_with_unit(
             "request_duration",
@@ -79,7 +93,12 @@ impl Default for Metrics {
         );
         registry.register("jobs_queued", "Jobs that wait", metrics.queued.clone());
         registry.register("jobs_running", "Jobs that run", metrics.running.clone());
-        registry.register_with_unit("stored", "Results and uploads on disk", Unit::Bytes, metrics.stored_bytes.clone());
+        registry.register_with_unit(
+            "stored",
+            "Results and uploads on disk",
+            Unit::Bytes,
+            metrics.stored_bytes.clone(),
+        );
         registry.register("connections", "Open connections", metrics.connections.clone());
         Self { registry, ..metrics }
     }
@@ -104,13 +123,17 @@ impl Metrics {
 
     /// A preview has ended.
     pub fn previewed(&self, ran: Duration, cancelled: bool) {
-        self.previews.get_or_create(&Ended { state: if cancelled { "cancelled" } else { "ended" } }).inc();
+        self.previews
+            .get_or_create(&Ended { state: if cancelled { "cancelled" } else { "ended" } })
+            .inc();
         self.preview_seconds.observe(ran.as_secs_f64());
     }
 
     /// A request has been answered.
     pub fn asked(&self, method: &str, route: &str, status: u16, took: Duration) {
-        self.requests.get_or_create(&Route { method: method.into(), route: route.into(), status }).inc();
+        self.requests
+            .get_or_create(&Route { method: method.into(), route: route.into(), status })
+            .inc();
         self.request_seconds.observe(took.as_secs_f64());
     }
 

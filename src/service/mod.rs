@@ -1,10 +1,12 @@
-//! `thalweg serve`: recipes over HTTP. Jobs that wait, run and are kept; previews that are streamed; results by digest; tiles.
+//! `thalweg serve`: recipes over HTTP. Jobs that wait, run and are kept; previews that are
+//! streamed; results by digest; tiles.
 //!
 //! ```text
 //! requests ──► tokio's threads ──► index (SQLite) ──► a thread for each device ──► results by digest
 //!                    └──► a thread for each preview ──► records, as levels are done
 //! ```
-//! What a job leaves is what `thalweg run` leaves, by the same code: [`Job::run_into`](crate::Job::run_into).
+//! What a job leaves is what `thalweg run` leaves, by the same code:
+//! [`Job::run_into`](crate::Job::run_into).
 
 mod assets;
 mod engine;
@@ -90,7 +92,8 @@ pub struct Limits {
     pub connections: usize,
     /// Most previews at a time.
     pub previews: usize,
-    /// How long the headers of a request may take, a connection may be idle, and a body or an answer may stand still.
+    /// How long the headers of a request may take, a connection may be idle, and a body or an
+    /// answer may stand still.
     pub patience: Duration,
 }
 
@@ -172,24 +175,29 @@ impl Service {
 
     /// Where previews compute: on the first device that was checked, else on the CPU.
     fn preview_device(&self) -> DeviceOptions {
-        let device = self.devices.get().and_then(|devices| devices.first().cloned()).unwrap_or(Device::Cpu);
+        let device =
+            self.devices.get().and_then(|devices| devices.first().cloned()).unwrap_or(Device::Cpu);
         DeviceOptions { device, ..self.device.clone() }
     }
 }
 
 /// Does work that waits for the disk or takes long on a thread that may wait.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Answer<T> + Send + 'static) -> Answer<T> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Answer<T> + Send + 'static,
+) -> Answer<T> {
     tokio::task::spawn_blocking(work).await.map_err(Problem::fault)?
 }
 
 /// Lives
-#[utoipa::path(get, path = "/healthz", tag = "service", responses((status = 200, description = "It answers.", content_type = "text/plain", body = String)))]
+#[utoipa::path(get, path = "/healthz", tag = "service", responses((status = 200, description = "It \
+    answers.", content_type = "text/plain", body = String)))]
 async fn healthz() -> &'static str {
     "ok\n"
 }
 
 /// Is ready to take jobs
-#[utoipa::path(get, path = "/readyz", tag = "service", responses((status = 200, description = "It takes jobs.", body = serde_json::Value), (status = 503, description = "Not now.", body = serde_json::Value)))]
+#[utoipa::path(get, path = "/readyz", tag = "service", responses((status = 200, description = "It \
+    takes jobs.", body = serde_json::Value), (status = 503, description = "Not now.", body = serde_json::Value)))]
 async fn readyz(State(service): State<Shared>) -> Answer<Response> {
     blocking(move || {
         let devices: Option<Vec<String>> = service.devices.get().map(|all| all.iter().map(ToString::to_string).collect());
@@ -218,12 +226,19 @@ async fn figures(State(service): State<Shared>) -> Answer<Response> {
 async fn count(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map_or("none".into(), |path| path.as_str().to_string());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("none".into(), |path| path.as_str().to_string());
     let path = request.uri().path().to_string();
     let response = next.run(request).await;
     let (status, took) = (response.status().as_u16(), begun.elapsed());
     // An unknown method is a client's word, which must not fill the table.
-    let word = if ["GET", "HEAD", "POST", "DELETE"].contains(&method.as_str()) { method.as_str() } else { "other" };
+    let word = if ["GET", "HEAD", "POST", "DELETE"].contains(&method.as_str()) {
+        method.as_str()
+    } else {
+        "other"
+    };
     service.metrics.asked(word, &route, status, took);
     tracing::info!(%method, path, status, ms = took.as_secs_f64() * 1e3, "request");
     response
@@ -264,7 +279,8 @@ fn described() -> OpenApiRouter<Shared> {
 pub fn openapi() -> serde_json::Value {
     let mut document = serde_json::to_value(described().into_openapi()).unwrap_or_default();
     document["info"] = json!({
-        "title": "thalweg", "version": env!("CARGO_PKG_VERSION"), "description": "Recipes over HTTP: docs/service.md.",
+        "title": "thalweg", "version": env!("CARGO_PKG_VERSION"), "description": "Recipes over \
+            HTTP: docs/service.md.",
         "license": { "name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE") },
     });
     document
@@ -274,7 +290,10 @@ fn router(service: &Shared) -> Router {
     let (described, _) = described().split_for_parts();
     let document = openapi().to_string();
     let router = described
-        .route("/openapi.json", get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) }))
+        .route(
+            "/openapi.json",
+            get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) }),
+        )
         .route("/v1/results/{digest}", get(results::slash))
         .route("/", get(assets::index))
         .fallback(assets::file)
@@ -284,8 +303,11 @@ fn router(service: &Shared) -> Router {
         .layer(RequestBodyTimeoutLayer::new(service.limits.patience))
         .layer(service.origins.sending().with_rejection_response(|_| guard::cross_site()))
         .layer(from_fn_with_state(service.clone(), guard::guard))
-        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::fault("a request panicked").into_response()));
-    // Outside of all that refuses, so that pages can read why, and that no token is asked of what browsers ask beforehand.
+        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
+            Problem::fault("a request panicked").into_response()
+        }));
+    // Outside of all that refuses, so that pages can read why, and that no token is asked of what
+    // browsers ask beforehand.
     let router = match service.origins.shared() {
         Some(shared) => router.layer(shared),
         None => router,
@@ -296,7 +318,8 @@ fn router(service: &Shared) -> Router {
 /// Listens, with room for many who wait for a place.
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Else a service that is started again would have to wait for old connections. Elsewhere this means something else.
+    // Else a service that is started again would have to wait for old connections. Elsewhere this
+    // means something else.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -306,17 +329,25 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Runs a service until `end` comes. `ready` is told the address, when it listens.
 ///
 /// # Errors
-/// [`Error::Param`] for options that contradict each other, [`Error::Output`] for a folder or an address that cannot be had.
-pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Output = ()>) -> Result<()> {
+/// [`Error::Param`] for options that contradict each other, [`Error::Output`] for a folder or an
+/// address that cannot be had.
+pub fn run(
+    options: Options,
+    ready: impl FnOnce(SocketAddr),
+    end: impl Future<Output = ()>,
+) -> Result<()> {
     let Options { address, state, device, token, hosts, origins, limits, snapshot_every } = options;
     if !address.ip().is_loopback() && token.is_none() {
         return Err(Error::param(format!(
-            "--address {}: others than this machine can reach it: give --token-file, or an address such as 127.0.0.1",
+            "--address {}: others than this machine can reach it: give --token-file, or an address \
+             such as 127.0.0.1",
             address.ip()
         )));
     }
     let store = Store::open(&state)?;
-    let waiting = store.requeue().map_err(|problem| Error::output(&state, std::io::Error::other(problem.detail)))?;
+    let waiting = store
+        .requeue()
+        .map_err(|problem| Error::output(&state, std::io::Error::other(problem.detail)))?;
     if waiting > 0 {
         tracing::info!(jobs = waiting, "jobs that were interrupted go on");
     }
@@ -334,7 +365,9 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         previews: Arc::new(Semaphore::new(limits.previews)),
         previewing: AtomicUsize::new(0),
         encoders: Arc::new(Semaphore::new(2)),
-        tilers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from))),
+        tilers: Arc::new(Semaphore::new(
+            std::thread::available_parallelism().map_or(2, usize::from),
+        )),
         tiles: tiles::kept(),
         worlds: worlds::kept(),
         worlders: Arc::new(Semaphore::new(1)),
@@ -347,7 +380,8 @@ pub fn run(options: Options, ready: impl FnOnce(SocketAddr), end: impl Future<Ou
         limits,
     });
     let failed = |e: std::io::Error| Error::output(address.to_string(), e);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(async { listen(address) }).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let engine = {

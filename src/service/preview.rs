@@ -1,4 +1,5 @@
-//! Previews: the coarse levels of a land, sent as they are made. Nothing is stored, and a client that hangs up ends the work.
+//! Previews: the coarse levels of a land, sent as they are made. Nothing is stored, and a client
+//! that hangs up ends the work.
 
 use super::engine::HangUp;
 use super::extract::Query;
@@ -41,16 +42,19 @@ pub struct Asked {
     /// The maps to send, parted by commas: names of fields.
     #[param(default = "height")]
     fields: Option<String>,
-    /// Whether the first record is to be the land before any stage changes it, as fine as the last one. Its header has `"draft": true`.
+    /// Whether the first record is to be the land before any stage changes it, as fine as the last
+    /// one. Its header has `"draft": true`.
     #[param(default = false)]
     draft: Option<bool>,
 }
 
 /// Stream the coarse levels of a recipe as they are made
 ///
-/// The body is a sequence of records. A record is the length of a JSON header as a little-endian u32, the header, and for each of its `fields`
-/// width * height little-endian float32 values, row by row from the north. Where a level has no such map, `missing` says why. The last record has `"final": true`. An error in mid-stream is a
-/// record whose header is `{"error": problem}`. Hanging up cancels the work.
+/// The body is a sequence of records. A record is the length of a JSON header as a little-endian
+/// u32, the header, and for each of its `fields` width * height little-endian float32 values, row
+/// by row from the north. Where a level has no such map, `missing` says why. The last record has
+/// `"final": true`. An error in mid-stream is a record whose header is `{"error": problem}`.
+/// Hanging up cancels the work.
 #[utoipa::path(
     post, path = "/v1/preview", params(Asked), tag = "previews",
     request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
@@ -60,12 +64,20 @@ pub struct Asked {
         (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, request: HttpRequest) -> Answer<Response> {
+pub async fn preview(
+    State(service): State<Shared>,
+    Query(asked): Query<Asked>,
+    request: HttpRequest,
+) -> Answer<Response> {
     let cells = asked.cells.unwrap_or(CELLS[2]);
     if !(CELLS[0]..=CELLS[1]).contains(&cells) {
         return Err(Problem::bad(format!("cells = {cells}: allowed {} to {}", CELLS[0], CELLS[1])));
     }
-    let wanted = Wanted { cells, fields: fields(asked.fields.as_deref())?, draft: asked.draft.unwrap_or(false) };
+    let wanted = Wanted {
+        cells,
+        fields: fields(asked.fields.as_deref())?,
+        draft: asked.draft.unwrap_or(false),
+    };
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -79,11 +91,15 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
         engine::be_nice(engine::NICE[0]);
         let sender = Sender { records, cancel: cancel.clone() };
         let begun = Instant::now();
-        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&place, &request, &wanted, &sender, admitted)));
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run(&place, &request, &wanted, &sender, admitted)
+        }));
         match ran {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => drop(sender.send(&json!({ "error": problem }), &[])),
-            Err(_) => drop(sender.send(&json!({ "error": Problem::fault("the engine panicked") }), &[])),
+            Err(_) => {
+                drop(sender.send(&json!({ "error": Problem::fault("the engine panicked") }), &[]))
+            }
         }
         place.metrics.previewed(begun.elapsed(), cancel.is_cancelled());
         drop(slot);
@@ -91,7 +107,11 @@ pub async fn preview(State(service): State<Shared>, Query(asked): Query<Asked>, 
     std::thread::Builder::new().name("preview".into()).spawn(work)?;
     answer.await.map_err(Problem::fault)??;
     let body = Body::from_stream(Records { received, _hang_up: hang_up });
-    Ok(([(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+    Ok((
+        [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")],
+        body,
+    )
+        .into_response())
 }
 
 /// What a client wants to see.
@@ -104,15 +124,24 @@ struct Wanted {
 /// The fields that are asked for.
 fn fields(names: Option<&str>) -> Answer<Vec<&'static str>> {
     let mut fields = vec![];
-    for name in names.unwrap_or("height").split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in names.unwrap_or("height").split(',').map(str::trim).filter(|name| !name.is_empty())
+    {
         let field = field::find(name).ok_or_else(|| {
-            Problem::from(Error::from(crate::params::unknown("map", name, field::FIELDS.iter().map(|field| field.name))))
+            Problem::from(Error::from(crate::params::unknown(
+                "map",
+                name,
+                field::FIELDS.iter().map(|field| field.name),
+            )))
         })?;
         if !fields.contains(&field.name) {
             fields.push(field.name);
         }
     }
-    if fields.is_empty() { Err(Problem::bad("fields: name at least one map, such as height")) } else { Ok(fields) }
+    if fields.is_empty() {
+        Err(Problem::bad("fields: name at least one map, such as height"))
+    } else {
+        Ok(fields)
+    }
 }
 
 /// The body of a preview.
@@ -151,7 +180,9 @@ impl Sender {
         loop {
             match self.records.try_send(record) {
                 Ok(()) => return Ok(()),
-                Err(mpsc::error::TrySendError::Full(back)) if begun.elapsed() < READ && !self.cancel.is_cancelled() => {
+                Err(mpsc::error::TrySendError::Full(back))
+                    if begun.elapsed() < READ && !self.cancel.is_cancelled() =>
+                {
                     record = back;
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -179,11 +210,16 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     recipe.check()?;
     let job = request.job(&service.store, recipe)?;
     // A coarser level covers the finer one with a vertex or two more than half.
-    let small = |(level, land, _): &(i32, crate::site::Window, _)| (land.width.max(land.height) <= *cells + 2).then_some(*level);
+    let small = |(level, land, _): &(i32, crate::site::Window, _)| {
+        (land.width.max(land.height) <= *cells + 2).then_some(*level)
+    };
     let Some(level) = job.lands().filter_map(|land| small(&land)).min() else {
         let (land, _) = job.land();
         let why = match job.levels() {
-            1 => "the recipe has no levels, so its land is made at once: make it smaller, or put levels = \"auto\" in it",
+            1 => {
+                "the recipe has no levels, so its land is made at once: make it smaller, or put \
+                 levels = \"auto\" in it"
+            }
             _ => "even its coarsest level is larger: give it more levels",
         };
         return Err(Problem::large(format!(
@@ -202,9 +238,15 @@ fn cut_short(job: Job, fields: &[&'static str], level: i32) -> Answer<Job> {
     let mut recipe = job.recipe().clone();
     recipe.output.maps.retain(|name| lacks(&job, name, level).is_none());
     if recipe.output.maps.is_empty() {
-        let why = fields.iter().filter_map(|name| Some(format!("{name}: {}", lacks(&job, name, level)?)));
-        let what = format!("{}; ask for more cells, or for other fields", why.collect::<Vec<_>>().join("; "));
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/output/maps"));
+        let why =
+            fields.iter().filter_map(|name| Some(format!("{name}: {}", lacks(&job, name, level)?)));
+        let what = format!(
+            "{}; ask for more cells, or for other fields",
+            why.collect::<Vec<_>>().join("; ")
+        );
+        return Err(
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/output/maps")
+        );
     }
     Ok(job.with_recipe(recipe)?.down_to(level)?)
 }
@@ -230,9 +272,15 @@ fn run(
     };
     let _ = admitted.send(Ok(()));
     let finest = job.lands().map(|(level, ..)| level).min().unwrap_or(0);
-    let origins: BTreeMap<i32, [i64; 2]> = job.lands().map(|(level, land, _)| (level, land.origin)).collect();
-    let record = |level: i32, maps: &BTreeMap<&str, Map>, digest: Option<String>, last: bool| -> crate::Result<()> {
-        let sent: Vec<&str> = wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
+    let origins: BTreeMap<i32, [i64; 2]> =
+        job.lands().map(|(level, land, _)| (level, land.origin)).collect();
+    let record = |level: i32,
+                  maps: &BTreeMap<&str, Map>,
+                  digest: Option<String>,
+                  last: bool|
+     -> crate::Result<()> {
+        let sent: Vec<&str> =
+            wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
         let Some(first) = maps.values().next() else { return Ok(()) };
         let mut head = json!({
             "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m,
@@ -258,7 +306,11 @@ fn run(
                     let height = BTreeMap::from([("height", after.map("height")?)]);
                     return record(finest, &height, None, false);
                 }
-                let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words))) else { return Ok(()) };
+                let Some((level, words)) =
+                    after.level().map(|level| (level.level, digest(&level.words)))
+                else {
+                    return Ok(());
+                };
                 // The land is not done with its finest level.
                 if level == finest {
                     return Ok(());
@@ -278,8 +330,11 @@ fn run(
     };
     let options = service.preview_device();
     let outcome = match attempt(&options) {
-        // Only a device that nobody named may be replaced. Levels that were sent come again, with the same words.
-        Err(Error::Device(_) | Error::Limit(_)) if service.device.device == Device::Auto && options.device != Device::Cpu => {
+        // Only a device that nobody named may be replaced. Levels that were sent come again, with
+        // the same words.
+        Err(Error::Device(_) | Error::Limit(_))
+            if service.device.device == Device::Auto && options.device != Device::Cpu =>
+        {
             attempt(&DeviceOptions { device: Device::Cpu, ..options })?
         }
         done => done?,

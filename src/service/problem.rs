@@ -75,7 +75,10 @@ impl Problem {
 
     /// There is too much to do.
     pub fn busy(detail: impl Into<String>, retry_after: u64) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail) }
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail)
+        }
     }
 
     /// Whether another program holds the index, which it will let go of.
@@ -88,19 +91,27 @@ impl Problem {
         self.status == StatusCode::INSUFFICIENT_STORAGE.as_u16()
     }
 
-    /// A fault of the service. The reason goes to the log, since it may name what clients must not know.
+    /// A fault of the service. The reason goes to the log, since it may name what clients must not
+    /// know.
     pub fn fault(reason: impl std::fmt::Display) -> Self {
         tracing::error!(%reason, "fault");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of the service, which its log explains")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "fault",
+            "a fault of the service, which its log explains",
+        )
     }
 
-    /// The same problem with the name that a client has for a file in place of where the service has it.
+    /// The same problem with the name that a client has for a file in place of where the service
+    /// has it.
     pub fn of_file(self, stored: &Path, name: &str) -> Self {
         let place = stored.to_string_lossy();
         let file = stored.file_name().unwrap_or_default().to_string_lossy();
         let known = |text: String| text.replace(&*place, name).replace(&*file, name);
         let errors = self.errors.into_iter();
-        let errors = errors.map(|e| Fault { detail: known(e.detail), given: e.given.map(known), ..e }).collect();
+        let errors = errors
+            .map(|e| Fault { detail: known(e.detail), given: e.given.map(known), ..e })
+            .collect();
         Self { detail: known(self.detail), errors, ..self }
     }
 
@@ -114,10 +125,14 @@ impl Problem {
 
 /// The name of a file without its folders, which are the server's.
 fn name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.to_string_lossy().into_owned(), |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(
+        || path.to_string_lossy().into_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
-/// Whether there is no room for more bytes: on the disk, for this user, or in a file of this process.
+/// Whether there is no room for more bytes: on the disk, for this user, or in a file of this
+/// process.
 fn is_full(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
@@ -135,14 +150,24 @@ impl From<Error> for Problem {
                     allowed: invalid.allowed.clone(),
                 });
                 let errors = fault.into_iter().collect();
-                Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, invalid.message) }
+                Self {
+                    errors,
+                    ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, invalid.message)
+                }
             }
-            Error::Input { path, what } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, format!("{}: {what}", name(&path))),
+            Error::Input { path, what } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                code,
+                format!("{}: {what}", name(&path)),
+            ),
             Error::Limit(what) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, what),
             Error::Device(what) => Self::new(StatusCode::SERVICE_UNAVAILABLE, code, what),
             Error::Output { path, source } => {
-                let status =
-                    if is_full(source.kind()) { StatusCode::INSUFFICIENT_STORAGE } else { StatusCode::INTERNAL_SERVER_ERROR };
+                let status = if is_full(source.kind()) {
+                    StatusCode::INSUFFICIENT_STORAGE
+                } else {
+                    StatusCode::INTERNAL_SERVER_ERROR
+                };
                 Self::new(status, code, format!("{}: {source}", name(&path)))
             }
             Error::Cancelled => Self::new(StatusCode::CONFLICT, code, "cancelled"),
@@ -154,7 +179,11 @@ impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::missing("there is no such file"),
-            kind if is_full(kind) => Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full"),
+            kind if is_full(kind) => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "output",
+                "the disk of the service is full",
+            ),
             _ => Self::fault(error),
         }
     }
@@ -166,11 +195,20 @@ impl From<rusqlite::Error> for Problem {
         match error.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => {
                 tracing::error!(reason = %error, "the index");
-                let what = "another program holds the service's index, index.sqlite: try again, or end that program";
-                Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "index", what) }
+                let what = "another program holds the service's index, index.sqlite: try again, or \
+                            end that program";
+                Self {
+                    retry_after: Some(5),
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "index", what)
+                }
             }
-            Some(DiskFull) => Self::new(StatusCode::INSUFFICIENT_STORAGE, "output", "the disk of the service is full"),
-            // So a file system says it that has no room for what the index shares with itself, and a limit of the size of files.
+            Some(DiskFull) => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "output",
+                "the disk of the service is full",
+            ),
+            // So a file system says it that has no room for what the index shares with itself, and
+            // a limit of the size of files.
             Some(SystemIoFailure) => {
                 tracing::error!(reason = %error, "the index");
                 let what = "the disk of the service is full, or cannot be written";
@@ -191,7 +229,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let mut response =
+            (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -57,7 +57,8 @@ fn form(content_type: Option<&str>) -> Answer<Option<Form>> {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "media-type",
             format!(
-                "Content-Type: {essence}: allowed application/json, application/toml, multipart/form-data with a part recipe"
+                "Content-Type: {essence}: allowed application/json, application/toml, \
+                 multipart/form-data with a part recipe"
             ),
         )),
     }
@@ -83,7 +84,9 @@ fn value(bytes: &[u8], form: Form) -> Answer<Value> {
 pub async fn bytes(body: Body, most: usize, what: &str) -> Answer<Vec<u8>> {
     match Limited::new(body, most).collect().await {
         Ok(all) => Ok(all.to_bytes().to_vec()),
-        Err(e) if e.is::<LengthLimitError>() => Err(Problem::large(format!("{what} has at most {most} bytes"))),
+        Err(e) if e.is::<LengthLimitError>() => {
+            Err(Problem::large(format!("{what} has at most {most} bytes")))
+        }
         Err(e) => Err(broken(&*e)),
     }
 }
@@ -92,7 +95,11 @@ pub async fn bytes(body: Body, most: usize, what: &str) -> Answer<Vec<u8>> {
 fn broken(e: &(dyn std::error::Error + 'static)) -> Problem {
     let mut causes = std::iter::successors(Some(e), |e| e.source());
     if causes.any(|e| e.is::<TimeoutError>()) {
-        return Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the rest of the body did not come in time");
+        return Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "slow",
+            "the rest of the body did not come in time",
+        );
     }
     Problem::bad(format!("the body broke off: {e}"))
 }
@@ -133,7 +140,8 @@ fn guess(bytes: &[u8]) -> Form {
 }
 
 async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
-    let mut parts = Multipart::from_request(request, &()).await.map_err(|e| Problem::bad(e.body_text()))?;
+    let mut parts =
+        Multipart::from_request(request, &()).await.map_err(|e| Problem::bad(e.body_text()))?;
     let (mut recipe, mut files, mut count) = (None, vec![], 0);
     while let Some(part) = parts.next_field().await.map_err(broken_part)? {
         count += 1;
@@ -147,7 +155,9 @@ async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
             while let Some(chunk) = chunks.next().await? {
                 bytes.extend_from_slice(&chunk);
                 if bytes.len() > RECIPE_BYTES_MAX {
-                    return Err(Problem::large(format!("a recipe has at most {RECIPE_BYTES_MAX} bytes")));
+                    return Err(Problem::large(format!(
+                        "a recipe has at most {RECIPE_BYTES_MAX} bytes"
+                    )));
                 }
             }
             let form = kind.unwrap_or(guess(&bytes));
@@ -192,13 +202,18 @@ impl Chunks<'_> {
 
 /// The extension of a file's name, which says its format, in lower case.
 fn extension(name: &str) -> Answer<String> {
-    let plain = !name.is_empty() && name.len() <= NAME_MAX && !name.contains(['/', '\\', '\0']) && !name.starts_with('.');
+    let plain = !name.is_empty()
+        && name.len() <= NAME_MAX
+        && !name.contains(['/', '\\', '\0'])
+        && !name.starts_with('.');
     let extension = Path::new(name).extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    let short = |e: &String| (1..=5).contains(&e.len()) && e.bytes().all(|c| c.is_ascii_alphanumeric());
+    let short =
+        |e: &String| (1..=5).contains(&e.len()) && e.bytes().all(|c| c.is_ascii_alphanumeric());
     match extension.filter(|e| plain && short(e)) {
         Some(extension) => Ok(extension),
         None => Err(Problem::bad(format!(
-            "the name of a file is up to {NAME_MAX} bytes without folders and with an extension that says its format, such as \
+            "the name of a file is up to {NAME_MAX} bytes without folders and with an extension \
+             that says its format, such as \
              land.tif; this one is {:?}",
             name.chars().take(40).collect::<String>()
         ))),
@@ -220,7 +235,8 @@ impl Drop for Scratch {
 /// A name without an extension, too many bytes, a full disk.
 pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) -> Answer<String> {
     let extension = extension(name)?;
-    let scratch = Scratch(service.store.root().join("uploads").join(format!(".part-{}", service.number())));
+    let scratch =
+        Scratch(service.store.root().join("uploads").join(format!(".part-{}", service.number())));
     let mut file = std::fs::File::create_new(&scratch.0)?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(extension.as_bytes());
@@ -229,11 +245,16 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
     while let Some(chunk) = chunks.next().await? {
         length += chunk.len() as u64;
         if length > service.limits.upload_bytes {
-            return Err(Problem::large(format!("{name}: a file has at most {} bytes here", service.limits.upload_bytes)));
+            return Err(Problem::large(format!(
+                "{name}: a file has at most {} bytes here",
+                service.limits.upload_bytes
+            )));
         }
         hasher.update(&chunk);
         // A disk may be slow, and others wait for this thread.
-        file = tokio::task::spawn_blocking(move || file.write_all(&chunk).map(|()| file)).await.map_err(Problem::fault)??;
+        file = tokio::task::spawn_blocking(move || file.write_all(&chunk).map(|()| file))
+            .await
+            .map_err(Problem::fault)??;
     }
     let digest = hasher.finalize().to_hex().to_string();
     let service = service.clone();
@@ -250,8 +271,11 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
 
 /// The keys of a recipe that name files, as JSON pointers with their values.
 fn file_places(recipe: &Value) -> Vec<(String, Value)> {
-    let mut places: Vec<(String, Value)> = recipe.get("input").map(|v| ("/input".into(), v.clone())).into_iter().collect();
-    for (i, stage) in recipe.get("stage").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    let mut places: Vec<(String, Value)> =
+        recipe.get("input").map(|v| ("/input".into(), v.clone())).into_iter().collect();
+    for (i, stage) in
+        recipe.get("stage").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
         for place in crate::recipe::file_places(stage) {
             places.extend(stage.pointer(&place).map(|v| (format!("/stage/{i}{place}"), v.clone())));
         }
@@ -259,10 +283,13 @@ fn file_places(recipe: &Value) -> Vec<(String, Value)> {
     places
 }
 
-/// Puts names in place of `{ upload = "DIGEST" }`, and refuses names of files that the client has not sent.
+/// Puts names in place of `{ upload = "DIGEST" }`, and refuses names of files that the client has
+/// not sent.
 fn name_files(sent: &mut Sent) -> Answer<()> {
     for (pointer, value) in file_places(&sent.recipe) {
-        let refused = |what: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at(pointer.clone());
+        let refused = |what: String| {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at(pointer.clone())
+        };
         let name = match &value {
             Value::String(name) if name.is_empty() => continue,
             Value::String(name) => name.clone(),
@@ -276,7 +303,8 @@ fn name_files(sent: &mut Sent) -> Answer<()> {
                 }
                 _ => {
                     return Err(refused(format!(
-                        "{value}: expected the name of a part of this request, or {{\"upload\": \"DIGEST\"}} with the digest that \
+                        "{value}: expected the name of a part of this request, or \
+                         {{\"upload\": \"DIGEST\"}} with the digest that \
                          POST /v1/inputs has answered"
                     )));
                 }
@@ -286,7 +314,8 @@ fn name_files(sent: &mut Sent) -> Answer<()> {
         };
         if !sent.files.iter().any(|(known, _)| *known == name) {
             return Err(refused(format!(
-                "{name:?}: a recipe that comes by HTTP cannot name files of the server: send the file as a part called {name:?}, or \
+                "{name:?}: a recipe that comes by HTTP cannot name files of the server: send the \
+                 file as a part called {name:?}, or \
                  with POST /v1/inputs and name it by {{\"upload\": \"DIGEST\"}}"
             )));
         }
@@ -308,25 +337,31 @@ impl Sent {
 }
 
 impl Request {
-    /// The recipe and its files as an archive, from which the command makes the same land: `recipe.toml`, or `recipe.json` for numbers that TOML
-    /// does not have, names the files beside it.
+    /// The recipe and its files as an archive, from which the command makes the same land:
+    /// `recipe.toml`, or `recipe.json` for numbers that TOML does not have, names the files beside
+    /// it.
     ///
     /// # Errors
     /// A file that is not here any more, and too little memory.
     pub fn bundle(&self, store: &Store) -> Answer<Vec<u8>> {
         let (mut recipe, mut files, mut length) = (self.recipe.clone(), BTreeMap::new(), 0);
         for (name, digest) in &self.files {
-            let gone = || Problem::missing(format!("{name}: the file is not here any more: send it again"));
+            let gone = || {
+                Problem::missing(format!("{name}: the file is not here any more: send it again"))
+            };
             let path = store.upload(digest)?.ok_or_else(gone)?;
             let extension = path.extension().unwrap_or_default().to_string_lossy();
-            let plain = if is_digest(name) { format!("{}.{extension}", &name[..16]) } else { name.clone() };
+            let plain =
+                if is_digest(name) { format!("{}.{extension}", &name[..16]) } else { name.clone() };
             length += std::fs::metadata(&path)?.len();
             files.insert(name.as_str(), (plain, path));
         }
         // The files, and the archive of them.
         crate::memory::admit("the archive", 2 * length)?;
         for (pointer, value) in file_places(&self.recipe) {
-            if let Some(((plain, _), place)) = value.as_str().and_then(|name| files.get(name)).zip(recipe.pointer_mut(&pointer)) {
+            if let Some(((plain, _), place)) =
+                value.as_str().and_then(|name| files.get(name)).zip(recipe.pointer_mut(&pointer))
+            {
                 *place = plain.as_str().into();
             }
         }
@@ -358,9 +393,12 @@ impl Request {
     pub fn job(&self, store: &Store, recipe: Recipe) -> Answer<Job> {
         let place = |path: &Path| -> crate::Result<PathBuf> {
             let name = path.to_string_lossy();
-            let digest = self.files.iter().find(|(known, _)| *known == name).map(|(_, digest)| digest);
+            let digest =
+                self.files.iter().find(|(known, _)| *known == name).map(|(_, digest)| digest);
             let found = digest.and_then(|digest| store.upload(digest).ok().flatten());
-            found.ok_or_else(|| Error::input(path, "the file is not here, or not any more: send it again"))
+            found.ok_or_else(|| {
+                Error::input(path, "the file is not here, or not any more: send it again")
+            })
         };
         // Files are stored by digest, and clients know them by their names.
         let named = |problem: Problem| {
@@ -380,7 +418,8 @@ impl Request {
         Ok(job)
     }
 
-    /// The digest of all that decides the bytes of the run: the recipe with every setting, its files, and the edition of the program.
+    /// The digest of all that decides the bytes of the run: the recipe with every setting, its
+    /// files, and the edition of the program.
     pub fn digest(&self, job: &Job) -> String {
         let all = serde_json::json!({
             "thalweg": identity::engine(), "recipe": job.recipe().describe(), "files": self.files, "frames": self.frames,
@@ -391,7 +430,8 @@ impl Request {
 }
 
 impl Limits {
-    /// Refuses a run that is too large, before memory is taken. Returns the work of each of its parts.
+    /// Refuses a run that is too large, before memory is taken. Returns the work of each of its
+    /// parts.
     ///
     /// # Errors
     /// 413 with what is too large.
@@ -399,7 +439,8 @@ impl Limits {
         let cells = job.whole_cells();
         if cells > self.cells {
             return Err(Problem::large(format!(
-                "the land has {cells} cells with its margin, allowed here {}: make it smaller, or start the service with --max-cells",
+                "the land has {cells} cells with its margin, allowed here {}: make it smaller, or \
+                 start the service with --max-cells",
                 self.cells
             )));
         }
@@ -407,7 +448,8 @@ impl Limits {
         let (bytes, all) = total(job, &costs);
         if all > self.work {
             return Err(Problem::large(format!(
-                "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, steps or cells, or start the service \
+                "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, \
+                 steps or cells, or start the service \
                  with --max-work",
                 self.work
             )));

@@ -1,4 +1,5 @@
-//! Results: what a job has left, by the digest of its bytes. Their addresses never change their meaning.
+//! Results: what a job has left, by the digest of its bytes. Their addresses never change their
+//! meaning.
 
 use super::extract::Path as Place;
 use super::problem::{Answer, Problem};
@@ -71,14 +72,25 @@ pub fn media_type(name: &str) -> &'static str {
     }
 }
 
-/// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its digest.
-pub fn complete(record: &Record, recipe_digest: &str, job: &Job, bundle: &Bundle, folder: &Path) -> Answer<String> {
+/// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its
+/// digest.
+pub fn complete(
+    record: &Record,
+    recipe_digest: &str,
+    job: &Job,
+    bundle: &Bundle,
+    folder: &Path,
+) -> Answer<String> {
     let root = folder.join("files");
     let name = |file: &Stored| -> String {
         let path = file.path.strip_prefix(&root).unwrap_or(&file.path);
-        path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+        path.components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect::<Vec<_>>()
+            .join("/")
     };
-    let mut files: Vec<(String, &Stored)> = bundle.timelapse.iter().chain(&bundle.files).map(|file| (name(file), file)).collect();
+    let mut files: Vec<(String, &Stored)> =
+        bundle.timelapse.iter().chain(&bundle.files).map(|file| (name(file), file)).collect();
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut hasher = blake3::Hasher::new();
     for (name, file) in &files {
@@ -121,12 +133,21 @@ fn gone() -> Problem {
 
 /// Whether a request has what it would get.
 fn has(headers: &HeaderMap, tag: &str) -> bool {
-    let given = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    given.flat_map(|value| value.split(',')).map(|value| value.trim().trim_start_matches("W/")).any(|v| v == tag || v == "*")
+    let given =
+        headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    given
+        .flat_map(|value| value.split(','))
+        .map(|value| value.trim().trim_start_matches("W/"))
+        .any(|v| v == tag || v == "*")
 }
 
 /// Bytes whose address never changes its meaning.
-pub fn unchanging(headers: &HeaderMap, tag: &str, media_type: &'static str, bytes: impl Into<Body>) -> Response {
+pub fn unchanging(
+    headers: &HeaderMap,
+    tag: &str,
+    media_type: &'static str,
+    bytes: impl Into<Body>,
+) -> Response {
     let tag = format!("\"{tag}\"");
     let shared = [(header::ETAG, tag.clone()), (header::CONTENT_TYPE, media_type.into())];
     let cache = [(header::CACHE_CONTROL, IMMUTABLE)];
@@ -137,7 +158,12 @@ pub fn unchanging(headers: &HeaderMap, tag: &str, media_type: &'static str, byte
 }
 
 /// A file whose address never changes its meaning, or the range of it that was asked for.
-pub async fn file(path: &Path, media_type: &'static str, digest: &str, request: Request<Body>) -> Answer<Response> {
+pub async fn file(
+    path: &Path,
+    media_type: &'static str,
+    digest: &str,
+    request: Request<Body>,
+) -> Answer<Response> {
     let tag = format!("\"{digest}\"");
     if has(request.headers(), &tag) {
         return Ok(unchanging(request.headers(), digest, media_type, Body::empty()));
@@ -145,7 +171,10 @@ pub async fn file(path: &Path, media_type: &'static str, digest: &str, request: 
     let mut inner = Request::new(Body::empty());
     *inner.method_mut() = request.method().clone();
     // A range of another file's bytes is no use, but for one of this digest it is.
-    let same = request.headers().get(header::IF_RANGE).is_none_or(|given| given.as_bytes() == tag.as_bytes());
+    let same = request
+        .headers()
+        .get(header::IF_RANGE)
+        .is_none_or(|given| given.as_bytes() == tag.as_bytes());
     if let Some(range) = request.headers().get(header::RANGE).filter(|_| same) {
         inner.headers_mut().insert(header::RANGE, range.clone());
     }
@@ -154,8 +183,12 @@ pub async fn file(path: &Path, media_type: &'static str, digest: &str, request: 
     let status = response.status();
     if status == StatusCode::RANGE_NOT_SATISFIABLE {
         let allowed = response.headers().get(header::CONTENT_RANGE).cloned();
-        let mut refused = Problem::new(status, "range", "Range: allowed one range of bytes within the file").into_response();
-        allowed.into_iter().for_each(|range| drop(refused.headers_mut().insert(header::CONTENT_RANGE, range)));
+        let mut refused =
+            Problem::new(status, "range", "Range: allowed one range of bytes within the file")
+                .into_response();
+        allowed
+            .into_iter()
+            .for_each(|range| drop(refused.headers_mut().insert(header::CONTENT_RANGE, range)));
         return Ok(refused);
     }
     if !status.is_success() {
@@ -181,14 +214,19 @@ pub fn sizes(response: &mut Response, [width, height]: [u32; 2], spacing_m: f64)
 
 /// The folder of a result that is there, and what it is.
 pub fn open(service: &Service, digest: &str) -> Answer<(PathBuf, Value)> {
-    let meta = is_digest(digest).then(|| service.store.result(digest)).flatten().ok_or_else(gone)?;
+    let meta =
+        is_digest(digest).then(|| service.store.result(digest)).flatten().ok_or_else(gone)?;
     service.store.touch(digest);
     Ok((service.store.result_folder(digest), meta))
 }
 
 /// Tell of a result
 #[utoipa::path(get, path = "/v1/results/{digest}/", params(("digest" = String, Path)), tag = "results", responses((status = 200, description = "The result.", body = ResultForm), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json")))]
-pub async fn listing(State(service): State<Shared>, Place(digest): Place<String>, headers: HeaderMap) -> Answer<Response> {
+pub async fn listing(
+    State(service): State<Shared>,
+    Place(digest): Place<String>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     blocking(move || {
         open(&service, &digest)?;
         let form = form(&service, &digest).ok_or_else(gone)?;
@@ -231,7 +269,12 @@ pub async fn frame(
     named(service, digest, format!("frames/{file}"), request).await
 }
 
-async fn named(service: Shared, digest: String, name: String, request: Request<Body>) -> Answer<Response> {
+async fn named(
+    service: Shared,
+    digest: String,
+    name: String,
+    request: Request<Body>,
+) -> Answer<Response> {
     let kind = media_type(&name);
     let (found, blake3) = blocking(move || {
         let (folder, meta) = open(&service, &digest)?;
@@ -240,10 +283,20 @@ async fn named(service: Shared, digest: String, name: String, request: Request<B
             return Ok((archive(&service, &digest, &folder, &meta)?, format!("{digest}.zip")));
         }
         // Only names that the result lists become paths.
-        let listed = meta["files"].as_array().into_iter().flatten().find(|file| file["name"] == name.as_str());
-        let listed =
-            listed.ok_or_else(|| Problem::missing(format!("the result has no file {name:?}; it has those of its listing")))?;
-        Ok((Found::File(folder.join("files").join(&name)), listed["blake3"].as_str().unwrap_or_default().to_string()))
+        let listed = meta["files"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|file| file["name"] == name.as_str());
+        let listed = listed.ok_or_else(|| {
+            Problem::missing(format!(
+                "the result has no file {name:?}; it has those of its listing"
+            ))
+        })?;
+        Ok((
+            Found::File(folder.join("files").join(&name)),
+            listed["blake3"].as_str().unwrap_or_default().to_string(),
+        ))
     })
     .await?;
     found.answer(kind, &blake3, request).await
@@ -258,7 +311,12 @@ enum Found {
 }
 
 impl Found {
-    async fn answer(self, kind: &'static str, tag: &str, request: Request<Body>) -> Answer<Response> {
+    async fn answer(
+        self,
+        kind: &'static str,
+        tag: &str,
+        request: Request<Body>,
+    ) -> Answer<Response> {
         match self {
             Self::File(path) => file(&path, kind, tag, request).await,
             Self::Bytes(bytes) => Ok(unchanging(request.headers(), tag, kind, bytes)),
@@ -298,8 +356,8 @@ fn archive(service: &Service, digest: &str, folder: &Path, meta: &Value) -> Answ
 
 /// A map of a result in any format that the command writes
 ///
-/// `height.r32` has the heights as float32, row by row from the north; `.r16`, `.png`, `.tif`, `.exr`, `.npy` and `.asc` are the bytes that
-/// a run with that output has.
+/// `height.r32` has the heights as float32, row by row from the north; `.r16`, `.png`, `.tif`,
+/// `.exr`, `.npy` and `.asc` are the bytes that a run with that output has.
 #[utoipa::path(get, path = "/v1/results/{digest}/fields/{file}", params(("digest" = String, Path), ("file" = String, Path, description = "The name of a map and an extension, such as flow.tif.")), tag = "results", responses((status = 200, description = "The file.", content_type = "application/octet-stream", body = Vec<u8>), (status = 304, description = "It is what the client has."), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json"), (status = 422, description = "The result has no such map, or the format cannot hold it.", body = Problem, content_type = "application/problem+json")))]
 pub async fn field(
     State(service): State<Shared>,
@@ -311,8 +369,9 @@ pub async fn field(
     let slot = service.encoders.acquire().await.map_err(Problem::fault)?;
     let (found, kind, tag, size, spacing_m) = blocking(move || {
         let (folder, _) = open(&place, &digest)?;
-        let (map, extension) =
-            name.rsplit_once('.').ok_or_else(|| Problem::missing("a map has an extension, such as height.r32"))?;
+        let (map, extension) = name
+            .rsplit_once('.')
+            .ok_or_else(|| Problem::missing("a map has an extension, such as height.r32"))?;
         let format = MapFormat::from_path(Path::new(&name))?;
         let maps = Maps::open(&folder.join("words"))?;
         let field = maps.field(map)?;
@@ -320,8 +379,14 @@ pub async fn field(
         let path = cache.join(format!("{}.{}", field.name, format.extension()));
         let mut found = Found::File(path.clone());
         if !path.exists() {
-            let encoded =
-                encode_field(field, &maps.map(field.name)?, format, maps.palette(), maps.output_range_m(), &maps.missing())?;
+            let encoded = encode_field(
+                field,
+                &maps.map(field.name)?,
+                format,
+                maps.palette(),
+                maps.output_range_m(),
+                &maps.missing(),
+            )?;
             let new = Scratch(cache.join(format!("{}.{extension}", place.number())));
             let keep = || -> Answer<()> {
                 std::fs::create_dir_all(&cache)?;
@@ -351,5 +416,6 @@ pub async fn slash(Place(digest): Place<String>) -> Answer<Response> {
     if !is_digest(&digest) {
         return Err(gone());
     }
-    Ok((StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/v1/results/{digest}/"))]).into_response())
+    Ok((StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/v1/results/{digest}/"))])
+        .into_response())
 }

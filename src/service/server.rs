@@ -1,4 +1,5 @@
-//! The socket: connections with limits on how many there are and how long their headers take, and an orderly end.
+//! The socket: connections with limits on how many there are and how long their headers take, and
+//! an orderly end.
 
 use super::{Service, Shared};
 use axum::Router;
@@ -20,7 +21,12 @@ const HEADERS_MAX: usize = 100;
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Serves connections until `end` comes, and then ends what is under way.
-pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: impl Future<Output = ()>) {
+pub async fn serve(
+    service: Shared,
+    listener: TcpListener,
+    router: Router,
+    end: impl Future<Output = ()>,
+) {
     let connections = Arc::new(Semaphore::new(connections(&service)));
     let graceful = GracefulShutdown::new();
     let mut end = std::pin::pin!(end);
@@ -76,14 +82,19 @@ pub async fn serve(service: Shared, listener: TcpListener, router: Router, end: 
     }
 }
 
-/// How many connections there may be: those that were asked for, or fewer where the process may open fewer files.
+/// How many connections there may be: those that were asked for, or fewer where the process may
+/// open fewer files.
 fn connections(service: &Service) -> usize {
     // Jobs, results and the index need some.
     const OTHERS: usize = 128;
     let files = open_files(service.limits.connections.saturating_add(OTHERS));
     let places = service.limits.connections.min(files.saturating_sub(OTHERS).max(16));
     if places < service.limits.connections {
-        tracing::warn!(places, files, "fewer connections than --connections: the process may open no more files (ulimit -n)");
+        tracing::warn!(
+            places,
+            files,
+            "fewer connections than --connections: the process may open no more files (ulimit -n)"
+        );
     }
     places
 }
@@ -95,7 +106,8 @@ fn open_files(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current else { return usize::MAX };
     let goal = limit.maximum.unwrap_or(u64::MAX).min(wanted as u64).max(current);
-    let raised = goal > current && setrlimit(Resource::Nofile, Rlimit { current: Some(goal), ..limit }).is_ok();
+    let raised = goal > current
+        && setrlimit(Resource::Nofile, Rlimit { current: Some(goal), ..limit }).is_ok();
     if raised { goal as usize } else { current as usize }
 }
 

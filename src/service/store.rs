@@ -8,7 +8,8 @@
 //! uploads/          files that clients have sent, named by digest
 //! worlds/           recipes without an end, named by digest, and tiles/, the store of their tiles
 //! ```
-//! The index may be lost: results are found again by their folders, and only the history of jobs is gone.
+//! The index may be lost: results are found again by their folders, and only the history of jobs is
+//! gone.
 
 use super::problem::{Answer, Problem};
 use crate::error::{Error, Result};
@@ -35,17 +36,21 @@ pub struct Store {
 const VERSION: i32 = 1;
 const TABLES: &str = "
     CREATE TABLE jobs (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, recipe_digest TEXT NOT NULL, state TEXT NOT NULL, name TEXT NOT NULL,
-        request TEXT NOT NULL, submitted_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER, result TEXT, error TEXT,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, recipe_digest TEXT NOT NULL, state TEXT NOT NULL, \
+                      name TEXT NOT NULL,
+        request TEXT NOT NULL, submitted_at INTEGER NOT NULL, started_at INTEGER, ended_at \
+                      INTEGER, result TEXT, error TEXT,
         idempotency_key TEXT UNIQUE
     );
     CREATE INDEX jobs_by_state ON jobs (state, id);
     CREATE TABLE results (
-        digest TEXT PRIMARY KEY, recipe_digest TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER NOT NULL
+        digest TEXT PRIMARY KEY, recipe_digest TEXT NOT NULL, bytes INTEGER NOT NULL, used_at \
+                      INTEGER NOT NULL
     );
     CREATE INDEX results_by_recipe ON results (recipe_digest);
     CREATE TABLE uploads (
-        digest TEXT PRIMARY KEY, extension TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER NOT NULL
+        digest TEXT PRIMARY KEY, extension TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER \
+                      NOT NULL
     );";
 
 /// What a client asked for: enough to make the job again after a restart.
@@ -81,7 +86,8 @@ pub struct Record {
     pub error: Option<Value>,
 }
 
-/// What holds although it could not be entered in the index: it is entered when there is room again.
+/// What holds although it could not be entered in the index: it is entered when there is room
+/// again.
 #[derive(Default)]
 struct Unentered {
     /// Jobs, and how they have ended.
@@ -114,8 +120,9 @@ fn record(row: &Row) -> rusqlite::Result<Record> {
         Ok(row.get::<_, Option<String>>(column)?.and_then(|text| serde_json::from_str(&text).ok()))
     };
     let text: String = row.get("request")?;
-    let request = serde_json::from_str(&text)
-        .map_err(|e| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(e)))?;
+    let request = serde_json::from_str(&text).map_err(|e| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(e))
+    })?;
     Ok(Record {
         id: row.get("id")?,
         recipe_digest: row.get("recipe_digest")?,
@@ -143,12 +150,23 @@ impl Store {
         }
         private(root).map_err(|e| wrong(root, e))?;
         let path = root.join("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| wrong(&path, e))?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| wrong(&path, e))?;
         if lock.try_lock().is_err() {
-            let what = "another thalweg serve works in this folder; end it, or give another with --state";
+            let what =
+                "another thalweg serve works in this folder; end it, or give another with --state";
             return Err(wrong(root, std::io::Error::new(std::io::ErrorKind::ResourceBusy, what)));
         }
-        let store = Self { root: root.into(), index: Mutex::new(Self::index(root)?), unentered: Mutex::default(), _lock: lock };
+        let store = Self {
+            root: root.into(),
+            index: Mutex::new(Self::index(root)?),
+            unentered: Mutex::default(),
+            _lock: lock,
+        };
         store.find_ends();
         store.find_again()?;
         Ok(store)
@@ -164,7 +182,9 @@ impl Store {
             index.pragma_update(None, "synchronous", "FULL")?;
             let version: i32 = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
             if version == 0 {
-                index.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+                index.execute_batch(&format!(
+                    "BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
+                ))?;
             }
             let sound: String = index.pragma_query_value(None, "quick_check", |row| row.get(0))?;
             match (version, sound.as_str()) {
@@ -179,11 +199,13 @@ impl Store {
             use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
             matches!(e.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
         };
-        let output = |e: rusqlite::Error| Error::output(&path, std::io::Error::other(e.to_string()));
+        let output =
+            |e: rusqlite::Error| Error::output(&path, std::io::Error::other(e.to_string()));
         match open() {
             Err(e) if damaged(&e) => {
                 let aside = root.join(format!("index.sqlite.damaged-{}", now()));
-                tracing::warn!(reason = %e, to = %aside.display(), "the index is damaged and put aside; results are found again");
+                tracing::warn!(reason = %e, to = %aside.display(), "the index is damaged and put \
+                    aside; results are found again");
                 std::fs::rename(&path, &aside).map_err(|e| Error::output(&path, e))?;
                 for rest in ["index.sqlite-wal", "index.sqlite-shm"] {
                     let _ = std::fs::remove_file(root.join(rest));
@@ -196,11 +218,16 @@ impl Store {
 
     /// Enters results and uploads that the index does not know of, and forgets those that are gone.
     fn find_again(&self) -> Result<()> {
-        let wrong = |e: rusqlite::Error| Error::output(self.root.join("index.sqlite"), std::io::Error::other(e.to_string()));
+        let wrong = |e: rusqlite::Error| {
+            Error::output(self.root.join("index.sqlite"), std::io::Error::other(e.to_string()))
+        };
         let index = self.index_now();
         let known: Vec<(String, String)> = {
             let mut all = index
-                .prepare("SELECT 'results', digest FROM results UNION SELECT 'uploads', digest || '.' || extension FROM uploads")
+                .prepare(
+                    "SELECT 'results', digest FROM results UNION SELECT 'uploads', digest || \
+                     '.' || extension FROM uploads",
+                )
                 .map_err(wrong)?;
             let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(wrong)?;
             rows.collect::<rusqlite::Result<_>>().map_err(wrong)?
@@ -208,7 +235,9 @@ impl Store {
         for (kind, name) in &known {
             if !self.root.join(kind).join(name).exists() {
                 let digest = name.split('.').next().unwrap_or_default();
-                index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [digest]).map_err(wrong)?;
+                index
+                    .execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [digest])
+                    .map_err(wrong)?;
             }
         }
         let names = |folder: &str| -> Vec<String> {
@@ -220,7 +249,10 @@ impl Store {
             if let Some(recipe) = meta["recipe_digest"].as_str() {
                 let size = folder_bytes(&self.result_folder(digest));
                 index
-                    .execute("INSERT OR IGNORE INTO results VALUES (?1, ?2, ?3, ?4)", params![digest, recipe, size as i64, now()])
+                    .execute(
+                        "INSERT OR IGNORE INTO results VALUES (?1, ?2, ?3, ?4)",
+                        params![digest, recipe, size as i64, now()],
+                    )
                     .map_err(wrong)?;
             }
         }
@@ -270,7 +302,9 @@ impl Store {
         let mut waiting = self.unentered();
         for entry in std::fs::read_dir(self.root.join("work")).into_iter().flatten().flatten() {
             let path = entry.path();
-            let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".ended")?.parse().ok());
+            let id = path
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".ended")?.parse().ok());
             let ended = id.and_then(|_| serde_json::from_slice(&std::fs::read(&path).ok()?).ok());
             waiting.ends.extend(id.zip(ended));
         }
@@ -312,12 +346,19 @@ impl Store {
 
     /// What a result is: `result.json` of its folder. None if it is not there, or not any more.
     pub fn result(&self, digest: &str) -> Option<Value> {
-        let text = is_digest(digest).then(|| std::fs::read(self.result_folder(digest).join("result.json")).ok())??;
+        let text = is_digest(digest)
+            .then(|| std::fs::read(self.result_folder(digest).join("result.json")).ok())??;
         serde_json::from_slice(&text).ok()
     }
 
     /// Enters a job.
-    pub fn submit(&self, recipe_digest: &str, name: &str, request: &Request, key: Option<&str>) -> Answer<i64> {
+    pub fn submit(
+        &self,
+        recipe_digest: &str,
+        name: &str,
+        request: &Request,
+        key: Option<&str>,
+    ) -> Answer<i64> {
         let text = serde_json::to_string(request)?;
         let index = self.index_now();
         index.execute(
@@ -329,11 +370,18 @@ impl Store {
     }
 
     /// Enters a job whose result is there already.
-    pub fn submit_done(&self, recipe_digest: &str, name: &str, request: &Request, result: &str) -> Answer<i64> {
+    pub fn submit_done(
+        &self,
+        recipe_digest: &str,
+        name: &str,
+        request: &Request,
+        result: &str,
+    ) -> Answer<i64> {
         let text = serde_json::to_string(request)?;
         let index = self.index_now();
         index.execute(
-            "INSERT INTO jobs (recipe_digest, state, name, request, submitted_at, started_at, ended_at, result)
+            "INSERT INTO jobs (recipe_digest, state, name, request, submitted_at, started_at, \
+             ended_at, result)
              VALUES (?1, 'succeeded', ?2, ?3, ?4, ?4, ?4, ?5)",
             params![recipe_digest, name, text, now(), result],
         )?;
@@ -342,13 +390,19 @@ impl Store {
 
     /// The job that was entered with a key.
     pub fn by_key(&self, key: &str) -> Answer<Option<Record>> {
-        let found = self.index_now().query_row("SELECT * FROM jobs WHERE idempotency_key = ?1", [key], record).optional()?;
+        let found = self
+            .index_now()
+            .query_row("SELECT * FROM jobs WHERE idempotency_key = ?1", [key], record)
+            .optional()?;
         Ok(found.map(|record| self.as_it_is(record)))
     }
 
     /// A job.
     pub fn job(&self, id: i64) -> Answer<Option<Record>> {
-        let found = self.index_now().query_row("SELECT * FROM jobs WHERE id = ?1", [id], record).optional()?;
+        let found = self
+            .index_now()
+            .query_row("SELECT * FROM jobs WHERE id = ?1", [id], record)
+            .optional()?;
         Ok(found.map(|record| self.as_it_is(record)))
     }
 
@@ -359,7 +413,12 @@ impl Store {
         match found {
             Some(found) => Ok(Some(found)),
             None => {
-                let id = self.unentered().ends.iter().find(|(_, end)| end.result.as_deref() == Some(result)).map(|(id, _)| *id);
+                let id = self
+                    .unentered()
+                    .ends
+                    .iter()
+                    .find(|(_, end)| end.result.as_deref() == Some(result))
+                    .map(|(id, _)| *id);
                 id.map_or(Ok(None), |id| self.job(id))
             }
         }
@@ -368,14 +427,21 @@ impl Store {
     /// The newest jobs, newest first.
     pub fn jobs(&self, before: i64, most: usize) -> Answer<Vec<Record>> {
         let index = self.index_now();
-        let mut all = index.prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
-        let rows = all.query_map(params![before, most as i64], record)?.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut all =
+            index.prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
+        let rows = all
+            .query_map(params![before, most as i64], record)?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
         Ok(rows.into_iter().map(|record| self.as_it_is(record)).collect())
     }
 
     /// How many jobs are in a state.
     pub fn count(&self, state: &str) -> Answer<usize> {
-        let count: i64 = self.index_now().query_row("SELECT count(*) FROM jobs WHERE state = ?1", [state], |row| row.get(0))?;
+        let count: i64 = self.index_now().query_row(
+            "SELECT count(*) FROM jobs WHERE state = ?1",
+            [state],
+            |row| row.get(0),
+        )?;
         Ok(count as usize)
     }
 
@@ -387,17 +453,29 @@ impl Store {
         Ok(self.index_now().query_row(text, [now()], record).optional()?)
     }
 
-    /// The end of a job, or its interruption. A job that has ended does not change any more. Where the disk is full it holds all the same, and
-    /// is entered later.
-    pub fn end(&self, id: i64, state: &str, result: Option<&str>, error: Option<&Problem>) -> Answer<()> {
+    /// The end of a job, or its interruption. A job that has ended does not change any more. Where
+    /// the disk is full it holds all the same, and is entered later.
+    pub fn end(
+        &self,
+        id: i64,
+        state: &str,
+        result: Option<&str>,
+        error: Option<&Problem>,
+    ) -> Answer<()> {
         let error = error.map(serde_json::to_string).transpose()?;
         let at = (state != "interrupted").then(now);
         let ended = Ended { state: state.into(), at, result: result.map(String::from), error };
         match self.enter_end(id, &ended) {
             Err(problem) if !problem.is_of_others() => {
-                tracing::warn!(id, state, detail = problem.detail, "the end of a job waits for room in the index");
+                tracing::warn!(
+                    id,
+                    state,
+                    detail = problem.detail,
+                    "the end of a job waits for room in the index"
+                );
                 // Another start of the service would run it again.
-                let told = serde_json::to_vec(&ended).map(|text| std::fs::write(self.end_path(id), text));
+                let told =
+                    serde_json::to_vec(&ended).map(|text| std::fs::write(self.end_path(id), text));
                 if !matches!(told, Ok(Ok(()))) {
                     tracing::warn!(id, "and is lost if the service ends before");
                 }
@@ -420,29 +498,40 @@ impl Store {
 
     /// Ends a job that waits. Returns whether it did.
     pub fn cancel_queued(&self, id: i64) -> Answer<bool> {
-        let text = "UPDATE jobs SET state = 'cancelled', ended_at = ?2 WHERE id = ?1 AND state IN ('queued', 'interrupted')";
+        let text = "UPDATE jobs SET state = 'cancelled', ended_at = ?2 WHERE id = ?1 AND state IN \
+                    ('queued', 'interrupted')";
         Ok(self.index_now().execute(text, params![id, now()])? > 0)
     }
 
     /// Jobs that a process left in the middle wait again. Returns how many there are.
     pub fn requeue(&self) -> Answer<usize> {
         self.enter_what_waits()?;
-        Ok(self.index_now().execute("UPDATE jobs SET state = 'queued' WHERE state IN ('running', 'interrupted')", [])?)
+        Ok(self.index_now().execute(
+            "UPDATE jobs SET state = 'queued' WHERE state IN ('running', 'interrupted')",
+            [],
+        )?)
     }
 
     /// The result of a recipe, if it is there.
     pub fn find(&self, recipe_digest: &str) -> Answer<Option<String>> {
-        let waits =
-            self.unentered().results.iter().find(|(_, (recipe, _))| recipe == recipe_digest).map(|(digest, _)| digest.clone());
+        let waits = self
+            .unentered()
+            .results
+            .iter()
+            .find(|(_, (recipe, _))| recipe == recipe_digest)
+            .map(|(digest, _)| digest.clone());
         if let Some(digest) = waits.filter(|digest| self.result(digest).is_some()) {
             return Ok(Some(digest));
         }
-        let text = "SELECT digest FROM results WHERE recipe_digest = ?1 ORDER BY used_at DESC LIMIT 1";
-        let found: Option<String> = self.index_now().query_row(text, [recipe_digest], |row| row.get(0)).optional()?;
+        let text =
+            "SELECT digest FROM results WHERE recipe_digest = ?1 ORDER BY used_at DESC LIMIT 1";
+        let found: Option<String> =
+            self.index_now().query_row(text, [recipe_digest], |row| row.get(0)).optional()?;
         Ok(found.filter(|digest| self.result(digest).is_some()))
     }
 
-    /// A result is wanted, and is the last to be evicted. That it cannot be said is no reason not to serve it.
+    /// A result is wanted, and is the last to be evicted. That it cannot be said is no reason not
+    /// to serve it.
     pub fn touch(&self, digest: &str) {
         // The second is all that counts, and most requests come within one.
         let text = "UPDATE results SET used_at = ?2 WHERE digest = ?1 AND used_at < ?2";
@@ -468,7 +557,11 @@ impl Store {
         match self.enter_result(digest, recipe_digest, bytes) {
             // It is in its place, where it is found again in any case.
             Err(problem) if !problem.is_of_others() => {
-                tracing::warn!(digest, detail = problem.detail, "a result waits for room in the index");
+                tracing::warn!(
+                    digest,
+                    detail = problem.detail,
+                    "a result waits for room in the index"
+                );
                 self.unentered().results.insert(digest.into(), (recipe_digest.into(), bytes));
                 Ok(())
             }
@@ -488,28 +581,37 @@ impl Store {
     /// What a result has beside its files has grown: weighs it anew, and makes room.
     pub fn grown(&self, digest: &str, quota: u64) {
         let bytes = folder_bytes(&self.result_folder(digest)) as i64;
-        let weighed = self.index_now().execute("UPDATE results SET bytes = ?2 WHERE digest = ?1", params![digest, bytes]);
+        let weighed = self
+            .index_now()
+            .execute("UPDATE results SET bytes = ?2 WHERE digest = ?1", params![digest, bytes]);
         let done = weighed.map_err(Problem::from).and_then(|_| self.evict(quota, Some(digest)));
         if let Err(problem) = done {
-            tracing::warn!(digest, detail = problem.detail, "the index does not hear that a result has grown");
+            tracing::warn!(
+                digest,
+                detail = problem.detail,
+                "the index does not hear that a result has grown"
+            );
         }
     }
 
     /// Bytes of results and uploads.
     pub fn bytes(&self) -> Answer<u64> {
-        let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT coalesce(sum(bytes), 0) FROM uploads)";
+        let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT \
+                    coalesce(sum(bytes), 0) FROM uploads)";
         let bytes: i64 = self.index_now().query_row(text, [], |row| row.get(0))?;
         Ok(bytes as u64)
     }
 
-    /// Removes what was wanted longest ago, until `quota` bytes are left. Files that jobs wait for stay, as does `but`.
+    /// Removes what was wanted longest ago, until `quota` bytes are left. Files that jobs wait for
+    /// stay, as does `but`.
     pub fn evict(&self, quota: u64, but: Option<&str>) -> Answer<()> {
         while self.bytes()? > quota {
             let index = self.index_now();
             let oldest: Option<(String, String, String)> = index
                 .query_row(
                     "SELECT kind, digest, extension FROM (
-                        SELECT 'results' AS kind, digest, '' AS extension, used_at FROM results WHERE digest IS NOT ?1
+                        SELECT 'results' AS kind, digest, '' AS extension, used_at FROM results \
+                     WHERE digest IS NOT ?1
                         UNION ALL
                         SELECT 'uploads', digest, extension, used_at FROM uploads WHERE NOT EXISTS (
                             SELECT 1 FROM jobs WHERE state IN ('queued', 'running', 'interrupted')
@@ -524,7 +626,9 @@ impl Store {
             if kind == "results" {
                 let _ = std::fs::remove_dir_all(self.result_folder(&digest));
             } else {
-                let _ = std::fs::remove_file(self.root.join("uploads").join(format!("{digest}.{extension}")));
+                let _ = std::fs::remove_file(
+                    self.root.join("uploads").join(format!("{digest}.{extension}")),
+                );
             }
             index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [&digest])?;
             drop(index);
@@ -542,13 +646,16 @@ impl Store {
             std::fs::remove_file(from)?;
         }
         let entered = self.index_now().execute(
-            "INSERT INTO uploads VALUES (?1, ?2, ?3, ?4) ON CONFLICT (digest) DO UPDATE SET used_at = ?4",
+            "INSERT INTO uploads VALUES (?1, ?2, ?3, ?4) ON CONFLICT (digest) DO UPDATE SET \
+             used_at = ?4",
             params![digest, extension, bytes, now()],
         );
         if let Err(e) = entered {
             // One that is known stays; one that is not would lie there for nothing.
             if self.upload(digest)?.is_none() {
-                let _ = std::fs::remove_file(self.root.join("uploads").join(format!("{digest}.{extension}")));
+                let _ = std::fs::remove_file(
+                    self.root.join("uploads").join(format!("{digest}.{extension}")),
+                );
             }
             return Err(e.into());
         }
@@ -559,11 +666,14 @@ impl Store {
     pub fn upload(&self, digest: &str) -> Answer<Option<PathBuf>> {
         let index = self.index_now();
         let text = "SELECT extension FROM uploads WHERE digest = ?1";
-        let extension: Option<String> = index.query_row(text, [digest], |row| row.get(0)).optional()?;
+        let extension: Option<String> =
+            index.query_row(text, [digest], |row| row.get(0)).optional()?;
         // Others may hold the index, which is no reason to miss a file that is here.
-        let _ = index.execute("UPDATE uploads SET used_at = ?2 WHERE digest = ?1", params![digest, now()]);
+        let _ = index
+            .execute("UPDATE uploads SET used_at = ?2 WHERE digest = ?1", params![digest, now()]);
         drop(index);
-        let path = extension.map(|extension| self.root.join("uploads").join(format!("{digest}.{extension}")));
+        let path = extension
+            .map(|extension| self.root.join("uploads").join(format!("{digest}.{extension}")));
         Ok(path.filter(|path| path.exists()))
     }
 }

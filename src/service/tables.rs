@@ -17,7 +17,8 @@ use utoipa::IntoParams;
 
 /// The stages with their parameters, and the maps
 ///
-/// Every parameter has its name, unit, type (`number`, `integer`, `choice`, `switch`, `file`, `list`), range or choices, default and text.
+/// Every parameter has its name, unit, type (`number`, `integer`, `choice`, `switch`, `file`,
+/// `list`), range or choices, default and text.
 #[utoipa::path(get, path = "/v1/stages", tag = "tables", responses((status = 200, description = "{\"stages\": […], \"fields\": […]}", body = Value)))]
 pub async fn stages() -> Json<Value> {
     Json(Recipe::tables())
@@ -26,7 +27,8 @@ pub async fn stages() -> Json<Value> {
 /// The JSON Schema of recipes
 #[utoipa::path(get, path = "/v1/recipe.schema.json", tag = "tables", responses((status = 200, description = "The schema.", content_type = "application/schema+json", body = Value)))]
 pub async fn schema() -> Response {
-    ([(header::CONTENT_TYPE, "application/schema+json")], Recipe::schema().to_string()).into_response()
+    ([(header::CONTENT_TYPE, "application/schema+json")], Recipe::schema().to_string())
+        .into_response()
 }
 
 /// The presets of erosion
@@ -43,25 +45,35 @@ pub async fn presets() -> Json<Value> {
 #[utoipa::path(get, path = "/v1/examples", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"recipe\", \"toml\"}]", body = Value)))]
 pub async fn examples() -> Answer<Json<Value>> {
     let example = |(name, text): &(&str, &str)| {
-        Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?, "toml": text }))
+        Ok(
+            json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?, "toml": text }),
+        )
     };
     Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
 }
 
 /// Check a recipe
 ///
-/// It is answered as JSON and as TOML, with what it would make; as TOML, if that is asked for; or as an archive of the recipe and the files that it
-/// names, from which the command makes the same land.
+/// It is answered as JSON and as TOML, with what it would make; as TOML, if that is asked for; or
+/// as an archive of the recipe and the files that it names, from which the command makes the same
+/// land.
 #[utoipa::path(
     post, path = "/v1/recipes", tag = "tables",
     request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
     responses(
-        (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; as TOML, if that is asked for, the recipe alone; as a ZIP archive, the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
+        (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \
+                                      \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; \
+                                      as TOML, if that is asked for, the recipe alone; as a ZIP \
+                                      archive, the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
         (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Response> {
-    let wanted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let wanted = request
+        .headers()
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let bundle = wanted.contains("zip");
     let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
     let sent = receive(&service, request).await?;
@@ -102,8 +114,10 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
 /// Reads a file of heights, or of a mask in a format that heights do not come in.
 fn map_of(path: &std::path::Path, max_cells: u64) -> crate::Result<crate::io::Reading> {
     let options = ReadOptions { max_cells, ..ReadOptions::default() };
-    read(path, &options)
-        .or_else(|first| read(path, &ReadOptions { samples: crate::io::Samples::Shares, ..options }).map_err(|_| first))
+    read(path, &options).or_else(|first| {
+        read(path, &ReadOptions { samples: crate::io::Samples::Shares, ..options })
+            .map_err(|_| first)
+    })
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -114,23 +128,30 @@ pub struct Named {
 
 /// Send a file of heights or of a mask
 ///
-/// It is kept under the digest of its format and its bytes. Recipes name it by `input = { upload = "DIGEST" }`, and so do stages with a
-/// `file`.
+/// It is kept under the digest of its format and its bytes. Recipes name it by `input = { upload =
+/// "DIGEST" }`, and so do stages with a `file`.
 #[utoipa::path(
     post, path = "/v1/inputs", params(Named), tag = "inputs",
-    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file."),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The \
+        file."),
     responses(
-        (status = 200, description = "{\"digest\", \"width\", \"height\", \"spacing_m\", \"min_m\", \"max_m\", \"warnings\", \"href\"}", body = Value),
+        (status = 200, description = "{\"digest\", \"width\", \"height\", \"spacing_m\", \
+                                      \"min_m\", \"max_m\", \"warnings\", \"href\"}", body = Value),
         (status = 413, description = "The file is too large.", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "It is no map.", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, request: Request) -> Answer<Json<Value>> {
+pub async fn input(
+    State(service): State<Shared>,
+    Query(named): Query<Named>,
+    request: Request,
+) -> Answer<Json<Value>> {
     let digest = upload(&service, &named.name, Chunks::Body(request.into_body())).await?;
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
-        let path = service.store.upload(&digest)?.ok_or_else(|| Problem::missing("the file was evicted: send it again"))?;
+        let path = service.store.upload(&digest)?.ok_or_else(|| Problem::missing("the file was \
+            evicted: send it again"))?;
         let reading = map_of(&path, service.limits.cells).map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
         let (low, high) = reading.map.min_max();
         Ok(Json(json!({
@@ -145,7 +166,11 @@ pub async fn input(State(service): State<Shared>, Query(named): Query<Named>, re
 ///
 /// Little-endian float32 metres, or shares of a mask, row by row from the north.
 #[utoipa::path(get, path = "/v1/inputs/{digest}/height.r32", params(("digest" = String, Path)), tag = "inputs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There is no such file, or not any more.", body = Problem, content_type = "application/problem+json")))]
-pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<String>, headers: HeaderMap) -> Answer<Response> {
+pub async fn input_heights(
+    State(service): State<Shared>,
+    Path(digest): Path<String>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
@@ -154,7 +179,9 @@ pub async fn input_heights(State(service): State<Shared>, Path(digest): Path<Str
             return Err(missing());
         }
         let path = service.store.upload(&digest)?.ok_or_else(missing)?;
-        let map = map_of(&path, service.limits.cells).map_err(|e| Problem::from(e).of_file(&path, &digest))?.map;
+        let map = map_of(&path, service.limits.cells)
+            .map_err(|e| Problem::from(e).of_file(&path, &digest))?
+            .map;
         let bytes: Vec<u8> = map.data.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut response = unchanging(&headers, &digest, "application/octet-stream", bytes);
         sizes(&mut response, [map.width, map.height], map.spacing_m);
@@ -172,24 +199,33 @@ pub struct Drawn {
 
 /// Make a dungeon
 ///
-/// The body has its `kind` (`isaac`, `rebirth`, `tinykeep`), its `seed`, and the settings of `thalweg dungeon` by their names in recipes.
-/// `steps` is how its layout came about, up to the corridors, as a list: `what` happens, `boxes` as \[x, y, width, height, mark\] and `lines` as
+/// The body has its `kind` (`isaac`, `rebirth`, `tinykeep`), its `seed`, and the settings of
+/// `thalweg dungeon` by their names in recipes. `steps` is how its layout came about, up to the
+/// corridors, as a list: `what` happens, `boxes` as \[x, y, width, height, mark\] and `lines` as
 /// \[x, y, x, y, mark\], in the cells of the dungeon's grid.
 #[utoipa::path(
     post, path = "/v1/dungeons", params(Drawn), tag = "tables",
-    request_body(content = Value, content_type = "application/json", description = "{\"kind\": \"isaac\", \"seed\": 7, \"level\": 3}"),
+    request_body(content = Value, content_type = "application/json", description = "{\"kind\": \
+        \"isaac\", \"seed\": 7, \"level\": 3}"),
     responses(
         (status = 200, description = "The dungeon.", body = Value),
         (status = 422, description = "A setting is wrong.", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn dungeon(State(service): State<Shared>, Query(drawn): Query<Drawn>, request: Request) -> Answer<Response> {
+pub async fn dungeon(
+    State(service): State<Shared>,
+    Query(drawn): Query<Drawn>,
+    request: Request,
+) -> Answer<Response> {
     use crate::io::dungeon::{DungeonFormat, encode};
-    let bytes = super::recipes::bytes(request.into_body(), super::recipes::RECIPE_BYTES_MAX, "a dungeon").await?;
+    let bytes =
+        super::recipes::bytes(request.into_body(), super::recipes::RECIPE_BYTES_MAX, "a dungeon")
+            .await?;
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
-        let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
         let (generator, seed) = crate::recipe::dungeon(&Recipe::value_of_json(text)?)?;
         let extension = drawn.format.as_deref().unwrap_or("json");
         let rooms = crate::dungeon::rooms::Rooms::standard();
@@ -220,8 +256,13 @@ fn told(step: &crate::dungeon::Step) -> Option<Value> {
         Mark::Tree => json!("tree"),
         Mark::Extra => json!("extra"),
     };
-    let boxes: Vec<Value> = step.boxes.iter().map(|(r, mark)| json!([r.x, r.y, r.width, r.height, name(mark)])).collect();
-    let lines: Vec<Value> = step.lines.iter().map(|(a, b, mark)| json!([a[0], a[1], b[0], b[1], name(mark)])).collect();
+    let boxes: Vec<Value> = step
+        .boxes
+        .iter()
+        .map(|(r, mark)| json!([r.x, r.y, r.width, r.height, name(mark)]))
+        .collect();
+    let lines: Vec<Value> =
+        step.lines.iter().map(|(a, b, mark)| json!([a[0], a[1], b[0], b[1], name(mark)])).collect();
     let corridors = step.boxes.iter().any(|(_, mark)| *mark == Mark::Corridor);
     (!corridors).then(|| json!({ "what": step.what, "boxes": boxes, "lines": lines }))
 }

@@ -3,8 +3,8 @@
 use crate::recipe::KEYS;
 use serde_json::{Map, Value};
 
-/// A recipe as TOML: stages and what lies within them, dungeons, water and the output as tables, all else in one line each. None for what TOML does not have:
-/// null, and whole numbers above 2⁶³.
+/// A recipe as TOML: stages and what lies within them, dungeons, water and the output as tables,
+/// all else in one line each. None for what TOML does not have: null, and whole numbers above 2⁶³.
 pub fn toml(recipe: &Value) -> Option<String> {
     let mut text = String::new();
     table(recipe.as_object()?, "", &mut text)?;
@@ -13,7 +13,8 @@ pub fn toml(recipe: &Value) -> Option<String> {
 
 /// Whether a value has tables of its own rather than a line.
 fn is_table(at: &str, key: &str, value: &Value) -> bool {
-    let tables = value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object));
+    let tables =
+        value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object));
     tables || (at.is_empty() && value.is_object() && matches!(key, "dungeons" | "water" | "output"))
 }
 
@@ -42,7 +43,8 @@ fn table(all: &Map<String, Value>, at: &str, text: &mut String) -> Option<()> {
 }
 
 fn name(key: &str) -> String {
-    let bare = !key.is_empty() && key.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
+    let bare =
+        !key.is_empty() && key.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
     if bare { key.into() } else { toml::Value::from(key).to_string() }
 }
 
@@ -53,9 +55,12 @@ fn line(value: &Value) -> Option<String> {
         Value::Number(one) if one.is_u64() && one.as_i64().is_none() => return None,
         Value::Number(one) => one.to_string(),
         Value::String(one) => toml::Value::from(one.as_str()).to_string(),
-        Value::Array(all) => format!("[{}]", all.iter().map(line).collect::<Option<Vec<_>>>()?.join(", ")),
+        Value::Array(all) => {
+            format!("[{}]", all.iter().map(line).collect::<Option<Vec<_>>>()?.join(", "))
+        }
         Value::Object(all) => {
-            let pair = |(key, value): (&String, &Value)| Some(format!("{} = {}", name(key), line(value)?));
+            let pair =
+                |(key, value): (&String, &Value)| Some(format!("{} = {}", name(key), line(value)?));
             format!("{{ {} }}", all.iter().map(pair).collect::<Option<Vec<_>>>()?.join(", "))
         }
     })

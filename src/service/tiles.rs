@@ -1,7 +1,9 @@
-//! Tiles of a result: squares of 256 pixels, addressed as XYZ. Zoom 0 has all of the land, and at the last zoom a pixel is a cell.
+//! Tiles of a result: squares of 256 pixels, addressed as XYZ. Zoom 0 has all of the land, and at
+//! the last zoom a pixel is a cell.
 //!
-//! A map of a result becomes a pyramid of files when its first tile is wanted: each next one is half as wide, by the mean of 2 × 2 cells
-//! for smooth quantities and by the north-western cell for others. A tile reads its rows from one of them.
+//! A map of a result becomes a pyramid of files when its first tile is wanted: each next one is
+//! half as wide, by the mean of 2 × 2 cells for smooth quantities and by the north-western cell for
+//! others. A tile reads its rows from one of them.
 
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
@@ -83,20 +85,23 @@ impl Tile {
 
 #[derive(Deserialize, IntoParams)]
 pub struct Coding {
-    /// How a PNG holds values: `terrarium` (steps of 1/256 m), `terrain-rgb` (steps of 0.1 m), `grey` (8 bits of the map's range) or `colours`.
-    /// Without it: `terrarium` for metres, `colours` for pictures, biomes and colours, `grey` for others.
+    /// How a PNG holds values: `terrarium` (steps of 1/256 m), `terrain-rgb` (steps of 0.1 m),
+    /// `grey` (8 bits of the map's range) or `colours`. Without it: `terrarium` for metres,
+    /// `colours` for pictures, biomes and colours, `grey` for others.
     pub encoding: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
 pub struct Laid {
-    /// `corner` lays the land on the whole map from its north-western corner on, `equator` lays it in about its true size to the south-east of 0° N,
-    /// 0° E, where the map keeps shapes and heights.
+    /// `corner` lays the land on the whole map from its north-western corner on, `equator` lays it
+    /// in about its true size to the south-east of 0° N, 0° E, where the map keeps shapes and
+    /// heights.
     #[param(default = "corner")]
     at: Option<String>,
 }
 
-/// Where tiles lie on the Web Mercator map: zooms that come before the land's own, and the land's first pixel at the last zoom.
+/// Where tiles lie on the Web Mercator map: zooms that come before the land's own, and the land's
+/// first pixel at the last zoom.
 #[derive(Clone, Copy)]
 struct Laying {
     before: u32,
@@ -108,7 +113,8 @@ impl Laying {
         match laid.at.as_deref() {
             None | Some("corner") => Ok(Self { before: 0, first: 0 }),
             Some("equator") => {
-                // The zoom whose pixels at the equator are nearest to a cell, of those that have the land in a quarter of the map.
+                // The zoom whose pixels at the equator are nearest to a cell, of those that have
+                // the land in a quarter of the map.
                 let zoom = (EQUATOR_M / (f64::from(SIDE) * spacing_m)).log2().round();
                 let zoom = zoom.min(24.0).max(f64::from(last + 1)) as u32;
                 Ok(Self { before: zoom - last, first: SIDE << (zoom - 1) })
@@ -138,26 +144,38 @@ enum Encoding {
 }
 
 impl Encoding {
-    const ALL: [(&str, Self); 4] =
-        [("terrarium", Self::Terrarium), ("terrain-rgb", Self::TerrainRgb), ("grey", Self::Grey), ("colours", Self::Colours)];
+    const ALL: [(&str, Self); 4] = [
+        ("terrarium", Self::Terrarium),
+        ("terrain-rgb", Self::TerrainRgb),
+        ("grey", Self::Grey),
+        ("colours", Self::Colours),
+    ];
 
     fn of(layer: &Layer, asked: Option<&str>) -> Answer<Self> {
         let colours = match layer {
             Layer::Picture(_) => true,
             Layer::Field(field) => matches!(field.decode, Decode::Colour | Decode::Number),
         };
-        let metres = matches!(layer, Layer::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
+        let metres =
+            matches!(layer, Layer::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
         let allowed: &[Self] = match (colours, metres) {
             (true, _) => &[Self::Colours],
             (_, true) => &[Self::Terrarium, Self::TerrainRgb, Self::Grey],
             _ => &[Self::Grey, Self::Terrarium, Self::TerrainRgb],
         };
         let Some(asked) = asked else { return Ok(allowed[0]) };
-        let found = Self::ALL.iter().find(|(name, _)| *name == asked).map(|(_, encoding)| *encoding);
+        let found =
+            Self::ALL.iter().find(|(name, _)| *name == asked).map(|(_, encoding)| *encoding);
         found.filter(|encoding| allowed.contains(encoding)).ok_or_else(|| {
-            let names: Vec<&str> =
-                Self::ALL.iter().filter(|(_, encoding)| allowed.contains(encoding)).map(|(name, _)| *name).collect();
-            Problem::bad(format!("encoding = {asked:?}: allowed for this layer {}", names.join(", ")))
+            let names: Vec<&str> = Self::ALL
+                .iter()
+                .filter(|(_, encoding)| allowed.contains(encoding))
+                .map(|(name, _)| *name)
+                .collect();
+            Problem::bad(format!(
+                "encoding = {asked:?}: allowed for this layer {}",
+                names.join(", ")
+            ))
         })
     }
 
@@ -176,7 +194,9 @@ impl Layer {
     fn of(maps: &Maps, name: &str) -> Answer<Self> {
         match PICTURES.iter().find(|known| **known == name) {
             Some(name) => Ok(Self::Picture(name)),
-            None => maps.field(name).map(Self::Field).map_err(|e| Problem { status: 404, ..e.into() }),
+            None => {
+                maps.field(name).map(Self::Field).map_err(|e| Problem { status: 404, ..e.into() })
+            }
         }
     }
 }
@@ -217,9 +237,17 @@ const HEAD: &str = "head.json";
 
 impl Pyramid {
     /// The pyramid of a map, which is made if it is not there.
-    fn of(service: &Service, digest: &str, folder: &Path, maps: &Maps, field: &'static Field) -> Answer<Self> {
+    fn of(
+        service: &Service,
+        digest: &str,
+        folder: &Path,
+        maps: &Maps,
+        field: &'static Field,
+    ) -> Answer<Self> {
         let place = folder.join("pyramids").join(field.name);
-        let read = || -> Option<Head> { serde_json::from_slice(&std::fs::read(place.join(HEAD)).ok()?).ok() };
+        let read = || -> Option<Head> {
+            serde_json::from_slice(&std::fs::read(place.join(HEAD)).ok()?).ok()
+        };
         if let Some(head) = read() {
             return Ok(Self { folder: place, head });
         }
@@ -228,7 +256,8 @@ impl Pyramid {
         if let Some(head) = read() {
             return Ok(Self { folder: place, head });
         }
-        let scratch = ScratchFolder(folder.join("pyramids").join(format!("new-{}", service.number())));
+        let scratch =
+            ScratchFolder(folder.join("pyramids").join(format!("new-{}", service.number())));
         let new = &scratch.0;
         std::fs::create_dir_all(new)?;
         let map = maps.map(field.name)?;
@@ -266,7 +295,8 @@ impl Pyramid {
             let row = within(top + row, height);
             file.seek(SeekFrom::Start(((row * width as usize + from) * 4) as u64))?;
             file.read_exact(&mut line)?;
-            let values: Vec<f32> = line.as_chunks().0.iter().map(|v| f32::from_le_bytes(*v)).collect();
+            let values: Vec<f32> =
+                line.as_chunks().0.iter().map(|v| f32::from_le_bytes(*v)).collect();
             data.extend((0..side as i64).map(|column| values[within(left + column, width) - from]));
         }
         let (width, height) = (side as u32, side as u32);
@@ -282,29 +312,48 @@ fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
             return values[2 * y * w + 2 * x];
         }
         // At an odd edge there are fewer.
-        let rows = (2 * y..(2 * y + 2).min(h)).map(|row| &values[row * w..][2 * x..(2 * x + 2).min(w)]);
-        let (sum, count) = rows.flatten().fold((0.0, 0), |(sum, count), v| (sum + f64::from(*v), count + 1));
+        let rows =
+            (2 * y..(2 * y + 2).min(h)).map(|row| &values[row * w..][2 * x..(2 * x + 2).min(w)]);
+        let (sum, count) =
+            rows.flatten().fold((0.0, 0), |(sum, count), v| (sum + f64::from(*v), count + 1));
         (sum / f64::from(count)) as f32
     };
-    (0..h.div_ceil(2)).flat_map(|y| (0..w.div_ceil(2)).map(move |x| (x, y))).map(|(x, y)| cell(x, y)).collect()
+    (0..h.div_ceil(2))
+        .flat_map(|y| (0..w.div_ceil(2)).map(move |x| (x, y)))
+        .map(|(x, y)| cell(x, y))
+        .collect()
 }
 
 /// Makes a tile.
-fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form: &str, asked: Option<&str>) -> Answer<Tile> {
+fn make(
+    service: &Service,
+    digest: &str,
+    layer: &str,
+    at: At,
+    laid: &Laid,
+    form: &str,
+    asked: Option<&str>,
+) -> Answer<Tile> {
     let (folder, _) = open(service, digest)?;
     let maps = Maps::open(&folder.join("words"))?;
     let layer = Layer::of(&maps, layer)?;
     let (size, last) = (maps.size(), zoom_max(maps.size()));
     let laying = Laying::of(laid, maps.spacing_m(), last)?;
     let [first, end] = [0, last].map(|zoom| zoom + laying.before);
-    let missing =
-        || Problem::missing(format!("tile {}/{}/{}: the land has none; its zooms are {first} to {end}", at.zoom, at.x, at.y));
+    let missing = || {
+        Problem::missing(format!(
+            "tile {}/{}/{}: the land has none; its zooms are {first} to {end}",
+            at.zoom, at.x, at.y
+        ))
+    };
     if at.zoom > end {
         return Err(missing());
     }
     let at = &laying.own(at).ok_or_else(missing)?;
     let [width, height] = size.map(|side| side.div_ceil(1 << (last - at.zoom)));
-    if u64::from(at.x) * u64::from(SIDE) >= u64::from(width) || u64::from(at.y) * u64::from(SIDE) >= u64::from(height) {
+    if u64::from(at.x) * u64::from(SIDE) >= u64::from(width)
+        || u64::from(at.y) * u64::from(SIDE) >= u64::from(height)
+    {
         return Err(missing());
     }
     let spacing_m = maps.spacing_m() * f64::from(1u32 << (last - at.zoom));
@@ -315,7 +364,9 @@ fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form:
         if asked.is_some() {
             return Err(Problem::bad("encoding: only a tile.png has one"));
         }
-        let Layer::Field(field) = layer else { return Err(Problem::missing("a picture has tiles of .png alone")) };
+        let Layer::Field(field) = layer else {
+            return Err(Problem::missing("a picture has tiles of .png alone"));
+        };
         let pyramid = pyramid(field.name)?;
         let map = pyramid.read(at, 0)?;
         let (low, high) = pyramid.head.range;
@@ -324,7 +375,9 @@ fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form:
             _ => {
                 // The range is that of the whole map: tiles fit together.
                 let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
-                let step = |v: &f32| (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes();
+                let step = |v: &f32| {
+                    (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes()
+                };
                 (map.data.iter().flat_map(step).collect(), Some((low, high)))
             }
         };
@@ -335,13 +388,21 @@ fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form:
         Layer::Field(field) if encoding == Encoding::Grey => {
             let pyramid = pyramid(field.name)?;
             let (low, high) = pyramid.head.range;
-            let grey = grey(&pyramid.read(at, 0)?, Some((low.into(), high.into())), field.decode == Decode::Count);
+            let grey = grey(
+                &pyramid.read(at, 0)?,
+                Some((low.into(), high.into())),
+                field.decode == Decode::Count,
+            );
             let clear = |x, y| LumaA([grey.get_pixel(x, y).0[0], if land(x, y) { 255 } else { 0 }]);
             (encode_picture(GrayAlphaImage::from_fn(SIDE, SIDE, clear))?, Some((low, high)))
         }
         Layer::Field(field) if encoding != Encoding::Colours => {
             let map = pyramid(field.name)?.read(at, 0)?;
-            let code = if encoding == Encoding::Terrarium { Elevation::Terrarium } else { Elevation::TerrainRgb };
+            let code = if encoding == Encoding::Terrarium {
+                Elevation::Terrarium
+            } else {
+                Elevation::TerrainRgb
+            };
             let pixel = |x: u32, y: u32| Rgb(code.rgb(map.data[(y * SIDE + x) as usize]));
             (encode_picture(RgbImage::from_fn(SIDE, SIDE, pixel))?, None)
         }
@@ -365,14 +426,20 @@ fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form:
             let height = pyramid("height")?;
             let (low, high) = height.head.range;
             let map = Map { spacing_m, ..height.read(at, 1)? };
-            let style = Style { sea_level_m: maps.sea_level_m(), range_m: Some((low.into(), high.into())), ..Style::default() };
+            let style = Style {
+                sea_level_m: maps.sea_level_m(),
+                range_m: Some((low.into(), high.into())),
+                ..Style::default()
+            };
             let colours = |name| pyramid(name)?.read(at, 1);
             let picture = match kind {
                 "hillshade" => {
                     let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };
                     coloured(&map, &grey, &Style { sea_level_m: None, relief: 1.0, ..style })?
                 }
-                _ if maps.field("biome_colour").is_ok() => coloured(&map, &colours("biome_colour")?, &style)?,
+                _ if maps.field("biome_colour").is_ok() => {
+                    coloured(&map, &colours("biome_colour")?, &style)?
+                }
                 _ => shaded(&map, &style),
             };
             let pixel = |x: u32, y: u32| {
@@ -387,9 +454,10 @@ fn make(service: &Service, digest: &str, layer: &str, at: At, laid: &Laid, form:
 
 /// A tile of a result
 ///
-/// The layer is a map (`height`, `flow`, `slope` …), `hillshade` or `colours`. A `.png` has values as its encoding says, `.r16` has them as
-/// little-endian 16-bit integers over the range of the whole map (`Thalweg-Range`), `.r32` as little-endian float32. Pixels beyond the land
-/// are clear where there is an alpha channel, and else go on as its edge.
+/// The layer is a map (`height`, `flow`, `slope` …), `hillshade` or `colours`. A `.png` has values
+/// as its encoding says, `.r16` has them as little-endian 16-bit integers over the range of the
+/// whole map (`Thalweg-Range`), `.r32` as little-endian float32. Pixels beyond the land are clear
+/// where there is an alpha channel, and else go on as its edge.
 #[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding, Laid), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
@@ -399,8 +467,12 @@ pub async fn tile(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png, .r16 or .r32");
-    let (y, form) = y.split_once('.').filter(|(_, form)| ["png", "r16", "r32"].contains(form)).ok_or_else(nowhere)?;
-    let number = |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
+    let (y, form) = y
+        .split_once('.')
+        .filter(|(_, form)| ["png", "r16", "r32"].contains(form))
+        .ok_or_else(nowhere)?;
+    let number =
+        |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
     let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };
     let encoding = coding.encoding.as_deref().unwrap_or("-");
     let corner = laid.at.as_deref().unwrap_or("corner");
@@ -409,21 +481,28 @@ pub async fn tile(
         Some(tile) => tile,
         None => {
             let slot = service.tilers.clone().acquire_owned().await.map_err(Problem::fault)?;
-            let (service, key, form, asked) = (service.clone(), key.clone(), form.to_string(), coding.encoding.clone());
+            let (service, key, form, asked) =
+                (service.clone(), key.clone(), form.to_string(), coding.encoding.clone());
             blocking(move || {
                 let _slot = slot;
                 // Another may have made it while this one waited.
                 if let Some(tile) = service.tiles.get(&key) {
                     return Ok(tile);
                 }
-                let tile = Arc::new(make(&service, &digest, &layer, at, &laid, &form, asked.as_deref())?);
+                let tile =
+                    Arc::new(make(&service, &digest, &layer, at, &laid, &form, asked.as_deref())?);
                 service.tiles.insert(key, tile.clone());
                 Ok(tile)
             })
             .await?
         }
     };
-    let mut response = unchanging(&headers, &key, media_type(&key[..key.rfind('/').unwrap_or(key.len())]), tile.bytes.clone());
+    let mut response = unchanging(
+        &headers,
+        &key,
+        media_type(&key[..key.rfind('/').unwrap_or(key.len())]),
+        tile.bytes.clone(),
+    );
     sizes(&mut response, [SIDE, SIDE], tile.spacing_m);
     if let Some((low, high)) = tile.range
         && let Ok(value) = header::HeaderValue::from_str(&format!("{low} {high}"))
@@ -433,17 +512,22 @@ pub async fn tile(
     Ok(response)
 }
 
-/// What the heights of a land are multiplied by so that they fit its width on the map: the metres of the map that a cell takes in the land's middle.
+/// What the heights of a land are multiplied by so that they fit its width on the map: the metres
+/// of the map that a cell takes in the land's middle.
 pub fn exaggeration(described: &Value, spacing_m: f64) -> f64 {
-    let number = |pointer: &str| described.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
-    let pixel_m = EQUATOR_M * number("/center/1").to_radians().cos() / (f64::from(SIDE) * number("/maxzoom").exp2());
+    let number =
+        |pointer: &str| described.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
+    let pixel_m = EQUATOR_M * number("/center/1").to_radians().cos()
+        / (f64::from(SIDE) * number("/maxzoom").exp2());
     rounded(pixel_m / spacing_m)
 }
 
 /// What a layer's tiles are, as TileJSON 3.0.0
 ///
-/// The land is a plane and has no place on Earth, so it is laid on the square of the Web Mercator map from its north-western corner on, or in about
-/// its true size at the equator. `exaggeration` is what heights are multiplied by so that they fit the width of the land in the middle of its bounds.
+/// The land is a plane and has no place on Earth, so it is laid on the square of the Web Mercator
+/// map from its north-western corner on, or in about its true size at the equator. `exaggeration`
+/// is what heights are multiplied by so that they fit the width of the land in the middle of its
+/// bounds.
 #[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding, Laid), tag = "tiles", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such result or layer.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tilejson(
     State(service): State<Shared>,
@@ -453,7 +537,11 @@ pub async fn tilejson(
     headers: HeaderMap,
 ) -> Answer<Json<Value>> {
     // The guard has let the name pass.
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_string();
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default()
+        .to_string();
     blocking(move || {
         if !is_digest(&digest) {
             return Err(Problem::missing("there is no such result"));
@@ -465,7 +553,10 @@ pub async fn tilejson(
         let (size, last) = (maps.size(), zoom_max(maps.size()));
         let laying = Laying::of(&laid, maps.spacing_m(), last)?;
         let asked = [("encoding", &coding.encoding), ("at", &laid.at)];
-        let asked: Vec<String> = asked.iter().filter_map(|(key, value)| Some(format!("{key}={}", (*value).as_ref()?))).collect();
+        let asked: Vec<String> = asked
+            .iter()
+            .filter_map(|(key, value)| Some(format!("{key}={}", (*value).as_ref()?)))
+            .collect();
         let suffix = if asked.is_empty() { String::new() } else { format!("?{}", asked.join("&")) };
         let about = match layer {
             Layer::Field(field) => format!("{} ({})", field.name, field.unit),
@@ -475,9 +566,12 @@ pub async fn tilejson(
             Encoding::TerrainRgb => Elevation::TerrainRgb.name(),
             other => other.name(),
         };
-        let mut json = described([laying.first; 2], size, SIDE, [0, last].map(|zoom| zoom + laying.before));
+        let mut json =
+            described([laying.first; 2], size, SIDE, [0, last].map(|zoom| zoom + laying.before));
         json["name"] = json!(about);
-        json["tiles"] = json!([format!("http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")]);
+        json["tiles"] = json!([format!(
+            "http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}"
+        )]);
         json["encoding"] = json!(shown);
         json["spacing_m"] = json!(maps.spacing_m());
         json["range_m"] = meta["range_m"].clone();

@@ -1,7 +1,7 @@
 //! Worlds: tiles of recipes without an end, made when they are wanted and kept in a store of tiles.
 //!
-//! At zoom 22 a pixel is a cell, and the tile 2²¹, 2²¹ begins at the world's origin: so a web map has 2³⁰ x 2³⁰ cells round it. Each zoom before it
-//! is the next coarser level.
+//! At zoom 22 a pixel is a cell, and the tile 2²¹, 2²¹ begins at the world's origin: so a web map
+//! has 2³⁰ x 2³⁰ cells round it. Each zoom before it is the next coarser level.
 
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
@@ -70,17 +70,24 @@ impl Service {
         if let Some(world) = self.worlds.get(digest) {
             return Ok(world);
         }
-        let text = is_digest(digest).then(|| std::fs::read(self.world_path(digest)).ok()).flatten().ok_or_else(nowhere)?;
+        let text = is_digest(digest)
+            .then(|| std::fs::read(self.world_path(digest)).ok())
+            .flatten()
+            .ok_or_else(nowhere)?;
         let request: Request = serde_json::from_slice(&text).map_err(|_| nowhere())?;
         let job = request.job(&self.store, request.recipe()?)?;
         if request.digest(&job) != digest {
             // Its address never changes its meaning, so it has no tiles of this edition.
             return Err(Problem::missing(format!(
-                "the world was named by another edition of thalweg than this, {}: send its recipe to POST /v1/worlds again",
+                "the world was named by another edition of thalweg than this, {}: send its recipe \
+                 to POST /v1/worlds again",
                 identity::engine()
             )));
         }
-        let store = Store::open(self.store.root().join("worlds").join("tiles"), Some(self.limits.disk_bytes / SHARE_OF_DISK))?;
+        let store = Store::open(
+            self.store.root().join("worlds").join("tiles"),
+            Some(self.limits.disk_bytes / SHARE_OF_DISK),
+        )?;
         let tiles = Tiles::new(job.clone(), SIDE)?.stored_in(store);
         let world = World { job: Arc::new(job), tiles: Arc::new(Mutex::new(tiles)) };
         self.worlds.insert(digest.into(), world.clone());
@@ -90,11 +97,14 @@ impl Service {
     /// Refuses a world whose tiles are too much work, before it is taken.
     fn admit_world(&self, job: &Job) -> Answer<()> {
         let finest = job.recipe().finest();
-        let cost = Tiles::cost(job, SIDE, finest, &Window { origin: [0, 0], width: SIDE, height: SIDE })?;
-        let cells = cost.levels.iter().map(|level| level.longest * level.longest).max().unwrap_or(0);
+        let cost =
+            Tiles::cost(job, SIDE, finest, &Window { origin: [0, 0], width: SIDE, height: SIDE })?;
+        let cells =
+            cost.levels.iter().map(|level| level.longest * level.longest).max().unwrap_or(0);
         if cells > self.limits.cells || cost.work() > self.limits.work {
             return Err(Problem::large(format!(
-                "a tile of the world depends on {cells} cells of a level and takes {:.3e} steps of a cell, allowed here {} and {:.3e}: lower \
+                "a tile of the world depends on {cells} cells of a level and takes {:.3e} steps of \
+                 a cell, allowed here {} and {:.3e}: lower \
                  lifetime or rain, or start the service with --max-cells or --max-work",
                 cost.work(),
                 self.limits.cells,
@@ -108,8 +118,9 @@ impl Service {
 
 /// Name a world without an end
 ///
-/// The recipe has `endless = true`. Its tiles are made when they are wanted, and are the same however often and in whatever order they are asked for.
-/// The address is the digest of the recipe, so the same recipe has the same one.
+/// The recipe has `endless = true`. Its tiles are made when they are wanted, and are the same
+/// however often and in whatever order they are asked for. The address is the digest of the recipe,
+/// so the same recipe has the same one.
 #[utoipa::path(
     post, path = "/v1/worlds", tag = "worlds",
     request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe with endless = true."),
@@ -124,7 +135,8 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
     blocking(move || {
         let recipe = request.recipe()?;
         if !recipe.endless {
-            let what = "endless = false: a world has endless = true; send a land with borders to POST /v1/jobs";
+            let what = "endless = false: a world has endless = true; send a land with borders to \
+                        POST /v1/jobs";
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/endless"));
         }
         let job = request.job(&service.store, recipe)?;
@@ -163,34 +175,44 @@ impl Layer {
             Some(field) => Ok(Self::Field(field)),
             None if name == HILLSHADE => Ok(Self::Hillshade),
             None => {
-                let known = fields.iter().map(|field| field.name).chain([HILLSHADE]).collect::<Vec<_>>().join(", ");
-                Err(Problem::missing(format!("{name:?}: the world has {known}; output.maps of its recipe says which")))
+                let known = fields
+                    .iter()
+                    .map(|field| field.name)
+                    .chain([HILLSHADE])
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                Err(Problem::missing(format!(
+                    "{name:?}: the world has {known}; output.maps of its recipe says which"
+                )))
             }
         }
     }
 
     /// How heights become colours; none for a picture.
     fn elevation(&self, asked: Option<&str>) -> Answer<Option<Elevation>> {
-        let metres = matches!(self, Self::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
+        let metres =
+            matches!(self, Self::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
         match (self, asked) {
             (Self::Hillshade, None) => Ok(None),
             (Self::Field(_), Some("terrarium")) => Ok(Some(Elevation::Terrarium)),
             (Self::Field(_), None) if metres => Ok(Some(Elevation::Terrarium)),
             (Self::Field(_), Some("terrain-rgb")) => Ok(Some(Elevation::TerrainRgb)),
             (Self::Field(_), None) => Err(Problem::bad(
-                "a map that is no height has no colours of its own here, since a world has no range: take .r32, or encoding=terrarium or terrain-rgb",
+                "a map that is no height has no colours of its own here, since a world has no \
+                 range: take .r32, or encoding=terrarium or terrain-rgb",
             )),
-            (_, Some(asked)) => {
-                Err(Problem::bad(format!("encoding = {asked:?}: allowed for maps terrarium, terrain-rgb; hillshade has none")))
-            }
+            (_, Some(asked)) => Err(Problem::bad(format!(
+                "encoding = {asked:?}: allowed for maps terrarium, terrain-rgb; hillshade has none"
+            ))),
         }
     }
 }
 
 /// A tile of a world
 ///
-/// The layer is one of the recipe's maps, or `hillshade`. A `.png` has values as its encoding says, `.r32` has them as little-endian float32. A tile
-/// that nobody has asked for yet is made now, which may take seconds.
+/// The layer is one of the recipe's maps, or `hillshade`. A `.png` has values as its encoding says,
+/// `.r32` has them as little-endian float32. A tile that nobody has asked for yet is made now,
+/// which may take seconds.
 #[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png or .r32."), Coding), tag = "worlds", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "There is no such world, layer or zoom.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
@@ -199,8 +221,10 @@ pub async fn tile(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png or .r32");
-    let (y, form) = y.split_once('.').filter(|(_, form)| ["png", "r32"].contains(form)).ok_or_else(nowhere)?;
-    let number = |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
+    let (y, form) =
+        y.split_once('.').filter(|(_, form)| ["png", "r32"].contains(form)).ok_or_else(nowhere)?;
+    let number =
+        |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
     let at = [number(&z)?, number(&x)?, number(y)?];
     let encoding = coding.encoding.as_deref().unwrap_or("-");
     let key = format!("{digest}/{layer}/{z}/{x}/{y}.{form}/{encoding}");
@@ -218,7 +242,9 @@ pub async fn tile(
                 let _slot = slot;
                 let work = || make(&place, &digest, &layer, at, is_png, coding.encoding.as_deref());
                 let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-                let made = made.unwrap_or_else(|_| Err(Problem::fault("the engine panicked"))).map(Arc::new);
+                let made = made
+                    .unwrap_or_else(|_| Err(Problem::fault("the engine panicked")))
+                    .map(Arc::new);
                 if let Ok(made) = &made {
                     place.tiles.insert(key, made.clone());
                 }
@@ -229,13 +255,25 @@ pub async fn tile(
             answer.await.map_err(Problem::fault)??
         }
     };
-    let mut response = unchanging(&headers, &key, media_type(&key[..key.rfind('/').unwrap_or(key.len())]), made.bytes());
+    let mut response = unchanging(
+        &headers,
+        &key,
+        media_type(&key[..key.rfind('/').unwrap_or(key.len())]),
+        made.bytes(),
+    );
     sizes(&mut response, [SIDE, SIDE], made.spacing_m());
     Ok(response)
 }
 
 /// Makes a tile.
-fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_png: bool, asked: Option<&str>) -> Answer<Made> {
+fn make(
+    service: &Service,
+    digest: &str,
+    layer: &str,
+    [z, x, y]: [u32; 3],
+    is_png: bool,
+    asked: Option<&str>,
+) -> Answer<Made> {
     let World { job, tiles } = service.world(digest)?;
     let _first = service.first();
     let mut tiles = tiles.lock().unwrap_or_else(PoisonError::into_inner);
@@ -243,7 +281,8 @@ fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_pn
     let first = first_zoom(&job);
     if !(first..=LAST).contains(&z) || x.max(y) >= 1 << z {
         return Err(Problem::missing(format!(
-            "tile {z}/{x}/{y}: the world's zooms are {first} to {LAST}, each with 2^zoom x 2^zoom tiles"
+            "tile {z}/{x}/{y}: the world's zooms are {first} to {LAST}, each with 2^zoom x 2^zoom \
+             tiles"
         )));
     }
     let elevation = if is_png { layer.elevation(asked)? } else { None };
@@ -252,7 +291,8 @@ fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_pn
     }
     let half = 1i64 << (z - 1);
     let level = job.recipe().finest() + (LAST - z) as i32;
-    let own = tiles.window(Tile { level, slab: 0, x: i64::from(x) - half, y: i64::from(y) - half })?;
+    let own =
+        tiles.window(Tile { level, slab: 0, x: i64::from(x) - half, y: i64::from(y) - half })?;
     // A border, so that slopes go on from tile to tile.
     let wide = Window { origin: own.origin.map(|at| at - 1), width: SIDE + 2, height: SIDE + 2 };
     let (field, window) = match layer {
@@ -265,19 +305,25 @@ fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_pn
     let options = service.preview_device();
     let map = match attempt(&mut tiles, &options) {
         // Only a device that nobody named may be replaced.
-        Err(Error::Device(_) | Error::Limit(_)) if service.device.device == Device::Auto && options.device != Device::Cpu => {
+        Err(Error::Device(_) | Error::Limit(_))
+            if service.device.device == Device::Auto && options.device != Device::Cpu =>
+        {
             attempt(&mut tiles, &DeviceOptions { device: Device::Cpu, ..options })?
         }
         made => made?,
     };
     let bytes = match (is_png, elevation) {
         (false, _) => map.data.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        (true, Some(elevation)) => {
-            encode_picture(RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb(elevation.rgb(map.data[(y * SIDE + x) as usize]))))?
-        }
+        (true, Some(elevation)) => encode_picture(RgbImage::from_fn(SIDE, SIDE, |x, y| {
+            Rgb(elevation.rgb(map.data[(y * SIDE + x) as usize]))
+        }))?,
         (true, None) => {
             let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };
-            let picture = coloured(&map, &grey, &Style { sea_level_m: None, relief: 1.0, ..Style::default() })?;
+            let picture = coloured(
+                &map,
+                &grey,
+                &Style { sea_level_m: None, relief: 1.0, ..Style::default() },
+            )?;
             encode_picture(RgbImage::from_fn(SIDE, SIDE, |x, y| *picture.get_pixel(x + 1, y + 1)))?
         }
     };
@@ -286,7 +332,8 @@ fn make(service: &Service, digest: &str, layer: &str, [z, x, y]: [u32; 3], is_pn
 
 /// What a layer's tiles are, as TileJSON 3.0.0
 ///
-/// A world is a plane and has no place on Earth, so its origin is laid on the middle of the Web Mercator map.
+/// A world is a plane and has no place on Earth, so its origin is laid on the middle of the Web
+/// Mercator map.
 #[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding), tag = "worlds", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such world or layer.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tilejson(
     State(service): State<Shared>,
@@ -295,18 +342,25 @@ pub async fn tilejson(
     headers: HeaderMap,
 ) -> Answer<Json<Value>> {
     // The guard has let the name pass.
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_string();
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or_default()
+        .to_string();
     blocking(move || {
         let World { job, .. } = service.world(&digest)?;
         let layer = Layer::of(&job, &name)?;
         let elevation = layer.elevation(coding.encoding.as_deref())?;
-        let suffix = coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
+        let suffix =
+            coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
         let mut json = described([0; 2], [SIDE << LAST; 2], SIDE, [first_zoom(&job), LAST]);
         json["name"] = match layer {
             Layer::Field(field) => json!(format!("{} ({})", field.name, field.unit)),
             Layer::Hillshade => json!(HILLSHADE),
         };
-        json["tiles"] = json!([format!("http://{host}/v1/worlds/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}")]);
+        json["tiles"] = json!([format!(
+            "http://{host}/v1/worlds/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}"
+        )]);
         json["encoding"] = elevation.map_or(json!("colours"), |elevation| json!(elevation.name()));
         let spacing_m = job.scale_on(job.recipe().finest()).spacing_m;
         json["spacing_m"] = json!(spacing_m);

@@ -1,47 +1,60 @@
-//! Biomes: how much of each there is at every cell, and the heights, layers and textures that follow from that.
+//! Biomes: how much of each there is at every cell, and the heights, layers and textures that
+//! follow from that.
 //!
 //! # Rule
-//! Points lie all over the world, each in one biome. A cell gives every biome the sum of max(0, r² − d²)² over the biome's points at
-//! distances d. The weights are the sums of a cell divided by their total. The methods differ in the points:
-//! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`. r is `padding` plus the distance within which there
-//!   always is a point. No direction is visible.
+//! Points lie all over the world, each in one biome. A cell gives every biome the sum of max(0, r²
+//! − d²)² over the biome's points at distances d. The weights are the sums of a cell divided by
+//! their total. The methods differ in the points:
+//! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`. r is
+//!   `padding` plus the distance within which there always is a point. No direction is visible.
 //! - `full`: a point in every cell; r is `radius`. The reference, and slow.
 //! - `convolved`: points on a square grid of `interval` cells.
-//! - `lerped`: the same points, but weights only at the points of the grid, and linear between them. Fast, and the grid is visible.
+//! - `lerped`: the same points, but weights only at the points of the grid, and linear between
+//!   them. Fast, and the grid is visible.
 //!
-//! All biomes near a cell count, and their weights add up to 65536. Biomes 0 to 7 are a group, 8 to 15 the next, and so on. The share of
-//! the total that the groups up to each have is rounded down, and a group gets the difference from the one before; so a single group gets
-//! all. Within a group each weight is rounded down, and the rest goes by ones to the largest remainders (of equal ones, those of lower
-//! number). The textures of `splat` share 255 in the same way, but shares of groups are rounded to the nearest.
+//! All biomes near a cell count, and their weights add up to 65536. Biomes 0 to 7 are a group, 8 to
+//! 15 the next, and so on. The share of the total that the groups up to each have is rounded down,
+//! and a group gets the difference from the one before; so a single group gets all. Within a group
+//! each weight is rounded down, and the rest goes by ones to the largest remainders (of equal ones,
+//! those of lower number). The textures of `splat` share 255 in the same way, but shares of groups
+//! are rounded to the nearest.
 //!
 //! A point's biome comes from the cell nearest to it:
-//! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal ones, that of lower number);
-//! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature falls from 1 at the `equator` to 0 over
-//!   `pole` cells, and by 1 for each `lapse_m` metres above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share
-//!   `coast` of it is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is water, and it is the biome `sea`, if there is
-//!   one; with `water = "rivers"` so are the cells with a river, a lake, a puddle or the sea of [`crate::water`], which the run finds before the stage begins;
-//! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image is mirrored.
+//! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal
+//!   ones, that of lower number);
+//! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature
+//!   falls from 1 at the `equator` to 0 over `pole` cells, and by 1 for each `lapse_m` metres above
+//!   the sea, and noise changes it by up to `stir`. Moisture is noise, but the share `coast` of it
+//!   is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is water, and
+//!   it is the biome `sea`, if there is one; with `water = "rivers"` so are the cells with a river,
+//!   a lake, a puddle or the sea of [`crate::water`], which the run finds before the stage begins;
+//! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image
+//!   is mirrored.
 //!
-//! The weights are then used, group by group. The heights of the biomes are blended and replace the ground or are added to it;
-//! `hardness`, `rain` and `vegetation` of the biomes become layers; `biome` is the heaviest biome of each cell (of equal ones, that of
-//! lower number). `weights` lists all weights with 16 bits: there the heaviest biome has one less, so that a cell has 65535.
+//! The weights are then used, group by group. The heights of the biomes are blended and replace the
+//! ground or are added to it; `hardness`, `rain` and `vegetation` of the biomes become layers;
+//! `biome` is the heaviest biome of each cell (of equal ones, that of lower number). `weights`
+//! lists all weights with 16 bits: there the heaviest biome has one less, so that a cell has 65535.
 //!
 //! # Shape
-//! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no sums (`skip`), and one that has none of a
-//! group's biomes nothing at all for that group. Large maps are made in strips of whole rows of chunks, one after another, in the same records. No
+//! The work is done by square chunks of cells. A chunk whose points are all of one biome needs no
+//! sums (`skip`), and one that has none of a group's biomes nothing at all for that group. Large
+//! maps are made in strips of whole rows of chunks, one after another, in the same records. No
 //! result depends on the chunks or the strips.
 //!
 //! # Levels
-//! On a coarser lattice than the recipe's the points and the noise are those of the recipe, at its own places. Radii and distances are
-//! divided by the cells of the lattice. A grid is not finer than the lattice.
+//! On a coarser lattice than the recipe's the points and the noise are those of the recipe, at its
+//! own places. Radii and distances are divided by the cells of the lattice. A grid is not finer
+//! than the lattice.
 //!
 //! # Units
-//! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, depending on the radius; the share of one point 2⁻³¹ of the largest possible total; noise 2⁻¹⁶.
+//! Weights 2⁻¹⁶; positions 2⁻³ to 2⁻⁸ cells, depending on the radius; the share of one point 2⁻³¹
+//! of the largest possible total; noise 2⁻¹⁶.
 //!
 //! # Limits
-//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. Because groups are rounded first, a weight of
-//! more than eight biomes can be two parts of 65536 from its share, and four by `lerped`. The climate clamps heights to 4096 cells above
-//! and below the datum.
+//! 255 biomes; r up to 1024 cells. Sums are shortened to 24 bits before they are divided. Because
+//! groups are rounded first, a weight of more than eight biomes can be two parts of 65536 from its
+//! share, and four by `lerped`. The climate clamps heights to 4096 cells above and below the datum.
 //!
 //! # Reach
 //! None for noise. For climate and image, r and how far away water is felt.
@@ -50,18 +63,21 @@
 //! The height, with `heights = "keep"`.
 //!
 //! # Differs
-//! From the article: integers replace floats; records of cells, for eight biomes at a time, replace lists of maps of chunks; the radius
-//! of the grids is as given, where its program adds one cell; noise sums three points of the triangle, where OpenSimplex2S sums four.
-//! Its hash reaches 9 of the 24 directions of the jitter, this one all of them.
+//! From the article: integers replace floats; records of cells, for eight biomes at a time, replace
+//! lists of maps of chunks; the radius of the grids is as given, where its program adds one cell;
+//! noise sums three points of the triangle, where OpenSimplex2S sums four. Its hash reaches 9 of
+//! the 24 directions of the jitter, this one all of them.
 //!
 //! # Source
-//! K.jpg, *Fast Biome Blending, Without Squareness*, 2021. R. H. Whittaker, *Communities and Ecosystems*, 1975, for the table of
-//! temperature and moisture. K. Perlin, *Noise hardware*, 2001, for noise on triangles.
+//! K.jpg, *Fast Biome Blending, Without Squareness*, 2021. R. H. Whittaker, *Communities and
+//! Ecosystems*, 1975, for the table of temperature and moisture. K. Perlin, *Noise hardware*, 2001,
+//! for noise on triangles.
 //!
 //! # Costs
-//! For each group of a chunk, one read of every point near it, and for each of the group's points a few operations a cell; with more than
-//! one group twice that, because a weight needs the total of all groups. 4 words a cell, or 5 with new heights, and no more with more
-//! biomes; and 10 words for each cell of a strip, of which a map of 1024 x 1024 cells has one.
+//! For each group of a chunk, one read of every point near it, and for each of the group's points a
+//! few operations a cell; with more than one group twice that, because a weight needs the total of
+//! all groups. 4 words a cell, or 5 with new heights, and no more with more biomes; and 10 words
+//! for each cell of a strip, of which a map of 1024 x 1024 cells has one.
 
 mod biome;
 mod cases;
@@ -80,7 +96,8 @@ use crate::table::shown;
 use encase::ShaderType;
 use glam::IVec2;
 use kernels::{
-    assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, list, paint, raise, shore, texture,
+    assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, list,
+    paint, raise, shore, texture,
 };
 use plan::Layout;
 pub use plan::plan_of;
@@ -92,9 +109,11 @@ pub use biome::{Biome, BiomeShape, biomes, describe};
 pub const BIOMES_MAX: usize = 255;
 /// Biomes whose sums and weights are in memory at a time.
 const GROUP: usize = 8;
-/// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups so far; the sum of all groups.
+/// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups so
+/// far; the sum of all groups.
 const RECORD_WORDS: usize = 10;
-/// Words of the records that are in memory at a time, approximately: 64 MiB. A larger map is made strip by strip.
+/// Words of the records that are in memory at a time, approximately: 64 MiB. A larger map is made
+/// strip by strip.
 const RECORDS_MAX: usize = 1 << 24;
 /// The place of the sum of all groups so far in a record.
 const SO_FAR: usize = 8;
@@ -104,10 +123,11 @@ const TOTAL: usize = 9;
 const SET_WORDS: usize = 8;
 /// Words of a point.
 const POINT_WORDS: usize = 2;
-/// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and the number of its waves as a
-/// candidate at a point, colour.
+/// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and the
+/// number of its waves as a candidate at a point, colour.
 const FORM_WORDS: usize = 10;
-/// Words of a wave, the noise of one frequency: key (2), steps along and across (2), start (4), amplitude.
+/// Words of a wave, the noise of one frequency: key (2), steps along and across (2), start (4),
+/// amplitude.
 const WAVE_WORDS: usize = 9;
 /// Directions of gradients.
 const GRADIENTS: usize = 24;
@@ -172,7 +192,8 @@ const PARAMS: &[Param] = &[
         name: "method",
         unit: "",
         kind: ParamKind::Choice(&["scattered", "full", "convolved", "lerped"]),
-        doc: "Where weights come from: scattered points, every cell, a square grid, or a square grid with linear interpolation.",
+        doc: "Where weights come from: scattered points, every cell, a square grid, or a square \
+              grid with linear interpolation.",
     },
     Param {
         name: "frequency",
@@ -184,7 +205,8 @@ const PARAMS: &[Param] = &[
         name: "padding",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
-        doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always is a point.",
+        doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always \
+              is a point.",
     },
     Param {
         name: "radius",
@@ -214,13 +236,15 @@ const PARAMS: &[Param] = &[
         name: "from",
         unit: "",
         kind: ParamKind::Choice(&["noise", "climate", "image"]),
-        doc: "How a point gets its biome: noise for each biome, of which the highest wins; temperature and moisture; or a picture.",
+        doc: "How a point gets its biome: noise for each biome, of which the highest wins; \
+              temperature and moisture; or a picture.",
     },
     Param {
         name: "file",
         unit: "",
         kind: ParamKind::File,
-        doc: "A picture with 8 bits a sample and the terrain's size. The palette index or grey level 0 is the first biome, 1 the second.",
+        doc: "A picture with 8 bits a sample and the terrain's size. The palette index or grey \
+              level 0 is the first biome, 1 the second.",
     },
     Param {
         name: "feature",
@@ -232,12 +256,15 @@ const PARAMS: &[Param] = &[
         name: "octaves",
         unit: "",
         kind: ParamKind::Integer { min: 1, max: 8, default: 2 },
-        doc: "Noise and climate only: number of octaves, each with half the size and half the strength of the last.",
+        doc: "Noise and climate only: number of octaves, each with half the size and half the \
+              strength of the last.",
     },
     Param {
         name: "table",
         unit: "",
-        kind: ParamKind::List("rows from cold to hot, each with the same number of names of biomes from dry to wet"),
+        kind: ParamKind::List(
+            "rows from cold to hot, each with the same number of names of biomes from dry to wet",
+        ),
         doc: "Climate only: the biome of each temperature and moisture.",
     },
     Param {
@@ -256,7 +283,8 @@ const PARAMS: &[Param] = &[
         name: "pole",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
-        doc: "Climate only: distance from the equator over which the temperature falls from 1 to 0.",
+        doc: "Climate only: distance from the equator over which the temperature falls from 1 to \
+              0.",
     },
     Param {
         name: "lapse_m",
@@ -268,7 +296,9 @@ const PARAMS: &[Param] = &[
         name: "water",
         unit: "",
         kind: ParamKind::Choice(&["sea", "rivers"]),
-        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and the sea, the lakes, puddles and rivers of the table [water] on the ground before this stage.",
+        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and \
+              the sea, the lakes, puddles and rivers of the table [water] on the ground before \
+              this stage.",
     },
     Param {
         name: "inland",
@@ -280,7 +310,8 @@ const PARAMS: &[Param] = &[
         name: "coast",
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.3 },
-        doc: "Climate only: share of the moisture that comes from the nearness of water. The rest is noise.",
+        doc: "Climate only: share of the moisture that comes from the nearness of water. The rest \
+              is noise.",
     },
     Param {
         name: "stir",
@@ -292,27 +323,32 @@ const PARAMS: &[Param] = &[
         name: "heights",
         unit: "",
         kind: ParamKind::Choice(&["keep", "replace", "add"]),
-        doc: "What happens to the ground: it stays, is replaced by the blended heights of the biomes, or these are added to it.",
+        doc: "What happens to the ground: it stays, is replaced by the blended heights of the \
+              biomes, or these are added to it.",
     },
     Param {
         name: "splat",
         unit: "",
         kind: ParamKind::Switch(false),
-        doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the texels of a cell add up to 255.",
+        doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the \
+              texels of a cell add up to 255.",
     },
     Param {
         name: "weights",
         unit: "",
         kind: ParamKind::Choice(&["none", "npy", "exr"]),
-        doc: "Make biome_weights, a file of this format with the weights of every biome: 16 bits each, and 65535 in all in every cell.",
+        doc: "Make biome_weights, a file of this format with the weights of every biome: 16 bits \
+              each, and 65535 in all in every cell.",
     },
     Param {
         name: "biome",
         unit: "",
         kind: ParamKind::List(
-            "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
+            "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, \
+             hardness, rain, vegetation",
         ),
-        doc: "The biomes. Without this list, the article's four: forest, plains, mountains, desert.",
+        doc: "The biomes. Without this list, the article's four: forest, plains, mountains, \
+              desert.",
     },
 ];
 
@@ -321,7 +357,8 @@ pub fn textures(s: &Settings) -> usize {
     if s.switch("splat") { biomes(s).map_or(0, |all| all.len().div_ceil(4)) } else { 0 }
 }
 
-/// How many words a cell has in the list of the weights of all biomes, two biomes each; 0 if there is none.
+/// How many words a cell has in the list of the weights of all biomes, two biomes each; 0 if there
+/// is none.
 pub fn pairs(s: &Settings) -> usize {
     if s.word("weights") != "none" { biomes(s).map_or(0, |all| all.len().div_ceil(2)) } else { 0 }
 }
@@ -344,14 +381,17 @@ fn layers(s: &Settings) -> Layers {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (from, file) = (s.word("from"), s.word("file"));
     if from != "image" && !file.is_empty() {
-        return Err(Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\""))
-            .about("from")
-            .into());
+        return Err(Invalid::from(format!(
+            "from = {from:?}, file = {file:?}: a file is read only with from = \"image\""
+        ))
+        .about("from")
+        .into());
     }
     let all = check_lists(s)?;
     if radius(s) > RADIUS_MAX {
         return Err(Invalid::from(format!(
-            "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to {RADIUS_MAX}",
+            "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to \
+             {RADIUS_MAX}",
             s.number("padding"),
             s.number("frequency"),
             radius(s)
@@ -370,9 +410,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     };
     if cells * dense > POINTS_MAX {
         return Err(Invalid::from(format!(
-            "{width} x {height} cells have about {:.0} points with this method: allowed up to {POINTS_MAX}; use a sparser grid or a smaller window",
+            "{width} x {height} cells have about {:.0} points with this method: allowed up to \
+             {POINTS_MAX}; use a sparser grid or a smaller window",
             cells * dense
-        )).about("method").into());
+        ))
+        .about("method")
+        .into());
     }
     if cells * textures(s) as f64 > u32::MAX as f64 {
         return Err(Invalid::from(format!(
@@ -384,7 +427,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if cells * pairs(s) as f64 > u32::MAX as f64 {
         return Err(Invalid::from(format!(
-            "weights of {} biomes for {width} x {height} cells: allowed up to 8589934590 weights in all",
+            "weights of {} biomes for {width} x {height} cells: allowed up to 8589934590 weights \
+             in all",
             all.len()
         ))
         .about("weights")
@@ -393,7 +437,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval") as f64 {
         return Err(Invalid::from(format!(
-            "radius = {} and interval = {}: the radius must be at least the interval, so that there always is a point within it",
+            "radius = {} and interval = {}: the radius must be at least the interval, so that \
+             there always is a point within it",
             radius(s),
             s.integer("interval")
         ))
@@ -403,7 +448,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
         return Err(Invalid::from(format!(
-            "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, {most} m, either way",
+            "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, \
+             {most} m, either way",
             high.name,
             high.extreme_m(),
             site.spacing_m()
@@ -416,7 +462,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 
 /// Checks the list of biomes, and the table of climates where there is one or one is needed.
 pub(crate) fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
-    let all = biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
+    let all =
+        biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
     if s.word("from") == "climate" || !s.list("table").is_empty() {
         table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
     }
@@ -428,14 +475,17 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
     let rows = s.list("table");
     if !(1..=64).contains(&rows.len()) {
         return Err(format!(
-            "table: {} rows: from = \"climate\" needs 1 to 64 lists of names of biomes, from cold to hot",
+            "table: {} rows: from = \"climate\" needs 1 to 64 lists of names of biomes, from cold \
+             to hot",
             rows.len()
         ));
     }
     let mut numbers = vec![];
     let mut columns = 0;
     for (y, row) in rows.iter().enumerate() {
-        let names = row.as_array().ok_or_else(|| format!("table, row {}: {}: expected a list of names", y + 1, shown(row)))?;
+        let names = row.as_array().ok_or_else(|| {
+            format!("table, row {}: {}: expected a list of names", y + 1, shown(row))
+        })?;
         if y == 0 {
             columns = names.len();
         }
@@ -443,14 +493,20 @@ fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
             return Err(format!("table, row {}: {} names: allowed 1 to 64", y + 1, names.len()));
         }
         if names.len() != columns {
-            return Err(format!("table, row {}: {} names: every row must have as many as row 1: {columns}", y + 1, names.len()));
+            return Err(format!(
+                "table, row {}: {} names: every row must have as many as row 1: {columns}",
+                y + 1,
+                names.len()
+            ));
         }
         for (x, value) in names.iter().enumerate() {
             let name = value.as_str();
-            let name =
-                name.ok_or_else(|| format!("table, row {}, column {}: {}: expected a name", y + 1, x + 1, shown(value)))?;
+            let name = name.ok_or_else(|| {
+                format!("table, row {}, column {}: {}: expected a name", y + 1, x + 1, shown(value))
+            })?;
             let number = all.iter().position(|b| b.name == name).ok_or_else(|| {
-                let unknown = crate::params::unknown("biome", name, all.iter().map(|b| b.name.as_str()));
+                let unknown =
+                    crate::params::unknown("biome", name, all.iter().map(|b| b.name.as_str()));
                 format!("table, row {}, column {}: {unknown}", y + 1, x + 1)
             })?;
             numbers.push(number as i32);
@@ -468,7 +524,8 @@ pub fn mask(s: &Settings, map: &Map) -> Result<Vec<i32>, String> {
     match map.data.iter().position(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(v)) {
         None => Ok(map.data.iter().map(|v| (v / 255.0 * 65536.0).round() as i32).collect()),
         Some(at) => Err(format!(
-            "{} in column {}, row {}: there are {count} biomes, so the whole numbers 0 to {} are allowed",
+            "{} in column {}, row {}: there are {count} biomes, so the whole numbers 0 to {} are \
+             allowed",
             map.data[at],
             at % map.width as usize,
             at / map.width as usize,
@@ -482,7 +539,8 @@ fn reach(s: &Settings, site: &Site) -> u64 {
     let felt = layout.radius.ceil() as u64 + 2 * layout.interval as u64;
     match s.word("from") {
         "noise" => 0,
-        // The steps of a flood are powers of two, and add up to at most four times the distance at which water counts.
+        // The steps of a flood are powers of two, and add up to at most four times the distance at
+        // which water counts.
         "climate" => felt + 4 * inland(s, site) as u64,
         _ => felt,
     }
@@ -515,7 +573,8 @@ struct Params {
     /// Chunks have 2^bits cells or nodes a side, and buckets the same number of cells.
     bits: u32,
     chunks_across: i32,
-    /// The first cell or node of the first chunk, in the coordinates of points, and the cells from one to the next.
+    /// The first cell or node of the first chunk, in the coordinates of points, and the cells from
+    /// one to the next.
     start: IVec2,
     step: i32,
     buckets_across: i32,
@@ -526,12 +585,14 @@ struct Params {
     /// Whether this is the first and whether it is the last pass over the rows.
     opens: u32,
     closes: u32,
-    /// The group of biomes, whether this pass adds it to the total of all groups, and whether it makes weights of its sums.
+    /// The group of biomes, whether this pass adds it to the total of all groups, and whether it
+    /// makes weights of its sums.
     group: u32,
     counts: u32,
     weighs: u32,
     skip: u32,
-    /// How far the influence of a point reaches, in cells, rounded up; and its square, in the fraction of positions.
+    /// How far the influence of a point reaches, in cells, rounded up; and its square, in the
+    /// fraction of positions.
     reach: i32,
     square: u32,
     fraction: u32,
@@ -543,9 +604,9 @@ struct Params {
     node_chunks_across: i32,
     interval: i32,
     heights: u32,
-    /// Climate: the row of the equator, in the coordinates of points; the distance to the pole; the height of the sea; the height above
-    /// it at which the temperature has fallen by 1, shortened; how far inland water counts; its share and the amplitude of the
-    /// temperature's noise, 2⁻¹⁶.
+    /// Climate: the row of the equator, in the coordinates of points; the distance to the pole; the
+    /// height of the sea; the height above it at which the temperature has fallen by 1, shortened;
+    /// how far inland water counts; its share and the amplitude of the temperature's noise, 2⁻¹⁶.
     equator: i32,
     pole: i32,
     sea: i32,
@@ -573,16 +634,36 @@ struct Params {
 
 macro_rules! kernel {
     ($name:ident, $entry:literal, $cpu:expr, $reads:expr, $owned:literal, $words:expr) => {
-        static $name: Kernel = Kernel { entry: $entry, reads: &$reads, owns: &[($owned, $words)], adds: &[], cpu: $cpu };
+        static $name: Kernel = Kernel {
+            entry: $entry,
+            reads: &$reads,
+            owns: &[($owned, $words)],
+            adds: &[],
+            cpu: $cpu,
+        };
     };
 }
 kernel!(BY_NOISE, "by_noise", by_noise, ["points", "forms", "waves", "gradients"], "kinds", 1);
 kernel!(SHORE, "shore", shore, ["height", "mask"], "water", 1);
 kernel!(FLOOD, "flood", flood, ["before"], "water", 1);
-kernel!(BY_CLIMATE, "by_climate", by_climate, ["points", "height", "water", "table", "waves", "gradients"], "kinds", 1);
+kernel!(
+    BY_CLIMATE,
+    "by_climate",
+    by_climate,
+    ["points", "height", "water", "table", "waves", "gradients"],
+    "kinds",
+    1
+);
 kernel!(BY_IMAGE, "by_image", by_image, ["points", "mask"], "kinds", 1);
 kernel!(CENSUS, "census", census, ["points", "kinds", "buckets"], "sets", SET_WORDS);
-kernel!(CONVOLVE, "convolve", convolve, ["points", "kinds", "buckets", "sets"], "records", RECORD_WORDS);
+kernel!(
+    CONVOLVE,
+    "convolve",
+    convolve,
+    ["points", "kinds", "buckets", "sets"],
+    "records",
+    RECORD_WORDS
+);
 kernel!(INTERPOLATE, "interpolate", interpolate, ["nodes"], "records", RECORD_WORDS);
 kernel!(DOMINATE, "dominate", dominate, ["records", "sets"], "biome", 1);
 static PAINT: Kernel = Kernel {
@@ -599,8 +680,22 @@ static RAISE: Kernel = Kernel {
     adds: &[],
     cpu: raise,
 };
-kernel!(ASSIGN_HARDNESS, "assign_hardness", assign::<4>, ["records", "sets", "forms"], "hardness", 1);
+kernel!(
+    ASSIGN_HARDNESS,
+    "assign_hardness",
+    assign::<4>,
+    ["records", "sets", "forms"],
+    "hardness",
+    1
+);
 kernel!(ASSIGN_RAIN, "assign_rain", assign::<5>, ["records", "sets", "forms"], "rain", 1);
-kernel!(ASSIGN_VEGETATION, "assign_vegetation", assign::<6>, ["records", "sets", "forms"], "vegetation", 1);
+kernel!(
+    ASSIGN_VEGETATION,
+    "assign_vegetation",
+    assign::<6>,
+    ["records", "sets", "forms"],
+    "vegetation",
+    1
+);
 kernel!(TEXTURE, "texture", texture, ["records", "sets"], "splat", 1);
 kernel!(LIST, "list", list, ["records", "sets"], "weights", 1);

@@ -1,27 +1,32 @@
 //! A blur of the heights: the binomial kernel, any number of times.
 //!
 //! # Rule
-//! In a pass each cell becomes the mean of its 3 × 3 neighbours with weights [1 2 1; 2 4 2; 1 2 1] / 16. After n `passes` the weights are
-//! those of 2n coin tosses along each axis: a Gaussian with a standard deviation of √(n / 2) cells.
+//! In a pass each cell becomes the mean of its 3 × 3 neighbours with weights [1 2 1; 2 4 2; 1 2 1]
+//! / 16. After n `passes` the weights are those of 2n coin tosses along each axis: a Gaussian with
+//! a standard deviation of √(n / 2) cells.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south). Two buffers exchange their names after each pass.
+//! Reads and writes `height` (row-major, y south). Two buffers exchange their names after each
+//! pass.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells. A cell passes on whole units: an eighth, rounded down, to each side and a sixteenth, rounded down, to each corner.
-//! It keeps the rest.
+//! Heights 2⁻¹⁸ cells. A cell passes on whole units: an eighth, rounded down, to each side and a
+//! sixteenth, rounded down, to each corner. It keeps the rest.
 //!
 //! # Limits
-//! None: heights stay between the lowest and the highest, except for remainders of at most 7 units a pass.
+//! None: heights stay between the lowest and the highest, except for remainders of at most 7 units
+//! a pass.
 //!
 //! # Reach
 //! `passes` cells.
 //!
 //! # Keeps
-//! Σ height, to the unit: what would leave over a border comes back to the row or column next to it, or on the other side.
+//! Σ height, to the unit: what would leave over a border comes back to the row or column next to
+//! it, or on the other side.
 //!
 //! # Differs
-//! From the published blur, which does not change the cells of the rim, and so gains or loses mass there.
+//! From the published blur, which does not change the cells of the rim, and so gains or loses mass
+//! there.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020, which ends with one pass of it.
@@ -70,7 +75,8 @@ const PARAMS: &[Param] = &[
         name: "border",
         unit: "",
         kind: ParamKind::Choice(&["mirror", "torus"]),
-        doc: "mirror: what would leave the map stays at its border; torus: it comes in on the other side.",
+        doc: "mirror: what would leave the map stays at its border; torus: it comes in on the \
+              other side.",
     },
 ];
 
@@ -82,8 +88,13 @@ struct Params {
     torus: u32,
 }
 
-static SMOOTH: Kernel =
-    Kernel { entry: "smooth_cells", reads: &["height"], owns: &[("blurred", 1)], adds: &[], cpu: smooth_cells };
+static SMOOTH: Kernel = Kernel {
+    entry: "smooth_cells",
+    reads: &["height"],
+    owns: &[("blurred", 1)],
+    adds: &[],
+    cpu: smooth_cells,
+};
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
@@ -91,8 +102,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         height: site.window.height as i32,
         torus: (s.word("border") == "torus") as u32,
     };
-    let buffers = vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1).unset()];
-    let smooth = Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping(&[["height", "blurred"]]);
+    let buffers =
+        vec![Buffer::height(&site.window), Buffer::cells("blurred", &site.window, 1).unset()];
+    let smooth =
+        Pass::over(&SMOOTH, Uniform::of(params), &site.window).swapping(&[["height", "blurred"]]);
     Plan::new(STAGE.shader, site.window, buffers, vec![smooth; s.integer("passes") as usize])
 }
 
@@ -110,8 +123,13 @@ fn smooth_cells(call: &mut Call) {
     }
 }
 
-/// A row of the result, from the row itself and those to its north and south. What goes east and west is summed by column first.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+/// A row of the result, from the row itself and those to its north and south. What goes east and
+/// west is summed by column first.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], aside: &mut [i32]) {
     let w = own.len();
     let (north, here, south, inner) = (&north[..w], &here[..w], &south[..w], &mut aside[1..w + 1]);
@@ -130,7 +148,13 @@ fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], as
 fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let window = |width, height| Window { origin: [0, 0], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
+    let case = |name, settings, window, surface| Case {
+        name,
+        settings,
+        window,
+        surface,
+        layers: Layers::NONE,
+    };
     let torus = ("border", Value::Word("torus".into()));
     vec![
         case("default", vec![], window(67, 45), Surface::Noise),

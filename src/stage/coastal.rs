@@ -1,21 +1,25 @@
 //! Coastal erosion: waves wear the land down as high as they reach.
 //!
 //! # Rule
-//! One pass, `waves` (gather). Let t be the height of a cell above `sea_level_m`, and T the height that waves reach there:
-//! T = `wave_height_min_m` + noise · (`wave_height_max_m` − `wave_height_min_m`). If 0 < t < T, t becomes t · (t / T)^`power`. The
-//! noise is value noise of world coordinates: hashes on a lattice of spacing `noise_size_m`, with smoothstep between them.
+//! One pass, `waves` (gather). Let t be the height of a cell above `sea_level_m`, and T the height
+//! that waves reach there: T = `wave_height_min_m` + noise · (`wave_height_max_m` −
+//! `wave_height_min_m`). If 0 < t < T, t becomes t · (t / T)^`power`. The noise is value noise of
+//! world coordinates: hashes on a lattice of spacing `noise_size_m`, with smoothstep between them.
 //!
-//! A shore that rises evenly becomes a beach. At the distance x of the w = T / slope cells that waves reach, the beach is
-//! T · (x / w)^(`power` + 1) high, and the bank behind it is `power` + 1 times as steep as the shore was.
+//! A shore that rises evenly becomes a beach. At the distance x of the w = T / slope cells that
+//! waves reach, the beach is T · (x / w)^(`power` + 1) high, and the bank behind it is `power` + 1
+//! times as steep as the shore was.
 //!
-//! Where there are layers, bedrock of hardness h erodes more slowly. Waves take loose sediment first and in full, and then the part 1 − h
-//! of what remains to be taken. Without a layer of sediment, the hardness applies to all ground.
+//! Where there are layers, bedrock of hardness h erodes more slowly. Waves take loose sediment
+//! first and in full, and then the part 1 − h of what remains to be taken. Without a layer of
+//! sediment, the hardness applies to all ground.
 //!
-//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights, floor. In total a height is off by less than
-//! `power` · T / 2¹³ and a unit.
+//! Rounding: noise to 2⁻¹⁶; t / T, floor to 2⁻¹⁶ from 15 bits of each; its power and heights,
+//! floor. In total a height is off by less than `power` · T / 2¹³ and a unit.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south, each cell for itself. Reads `hardness`, and the sediment of the `ledger`.
+//! Reads and writes `height`, row-major, y south, each cell for itself. Reads `hardness`, and the
+//! sediment of the `ledger`.
 //!
 //! # Units
 //! Heights 2⁻¹⁸ cells; fractions 2⁻¹⁶.
@@ -27,19 +31,21 @@
 //! None: a cell depends on its own height and world coordinates alone.
 //!
 //! # Keeps
-//! Heights at or below the sea and above the waves. The order of heights, where noise and layers are the same. Not the mass: the sea
-//! carries off what waves erode. Another run erodes again, but never below the sea, so between the steps of another stage the shore
-//! becomes a flat.
+//! Heights at or below the sea and above the waves. The order of heights, where noise and layers
+//! are the same. Not the mass: the sea carries off what waves erode. Another run erodes again, but
+//! never below the sea, so between the steps of another stage the shore becomes a flat.
 //!
 //! # Differs
-//! From Talle: heights are counted from the sea, in metres; value noise in integers replaces his cubic noise; powers are whole. As
-//! there, height alone decides, so low ground far from the sea erodes too.
+//! From Talle: heights are counted from the sea, in metres; value noise in integers replaces his
+//! cubic noise; powers are whole. As there, height alone decides, so low ground far from the sea
+//! erodes too.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020: the coasts of its islands.
 //!
 //! # Costs
-//! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of layers. Memory: 4 bytes a cell.
+//! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of
+//! layers. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
@@ -93,13 +99,15 @@ const PARAMS: &[Param] = &[
         name: "wave_height_max_m",
         unit: "m",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 60.0 },
-        doc: "How high above the sea waves reach on exposed shores. A beach is about as wide as this height divided by the slope of the shore.",
+        doc: "How high above the sea waves reach on exposed shores. A beach is about as wide as \
+              this height divided by the slope of the shore.",
     },
     Param {
         name: "noise_size_m",
         unit: "m",
         kind: ParamKind::Number { min: 0.0, max: 1e9, default: 400.0 },
-        doc: "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at least one.",
+        doc: "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at \
+              least one.",
     },
     Param {
         name: "power",
@@ -115,16 +123,20 @@ fn scale(s: &Settings, site: &Site) -> f64 {
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
-    let (low, high, sea) = (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
+    let (low, high, sea) =
+        (s.number("wave_height_min_m"), s.number("wave_height_max_m"), s.number("sea_level_m"));
     if low > high {
-        return Err(Invalid::from(format!("wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"))
-            .about("wave_height_min_m")
-            .into());
+        return Err(Invalid::from(format!(
+            "wave_height_min_m = {low} is above wave_height_max_m = {high}: it must not be"
+        ))
+        .about("wave_height_min_m")
+        .into());
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if (sea - site.datum_m()).abs() > most {
         return Err(Invalid::from(format!(
-            "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
+            "sea_level_m = {sea} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, \
+             {} to {} m",
             rounded(site.spacing_m()),
             site.datum_m(),
             rounded(site.datum_m() - most),
@@ -135,7 +147,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if high > most {
         return Err(Invalid::from(format!(
-            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
+            "wave_height_max_m = {high} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} \
+             m",
             rounded(site.spacing_m()),
             rounded(most)
         ))
@@ -161,7 +174,8 @@ struct Params {
     width: i32,
     height: i32,
     key: UVec2,
-    /// The lattice point of the noise at or before the window's corner, and the cells between the two.
+    /// The lattice point of the noise at or before the window's corner, and the cells between the
+    /// two.
     lattice: UVec2,
     inner: UVec2,
     scale: u32,
@@ -175,7 +189,13 @@ struct Params {
     loose: u32,
 }
 
-static WAVES: Kernel = Kernel { entry: "waves", reads: &["hardness", "ledger"], owns: &[("height", 1)], adds: &[], cpu: waves };
+static WAVES: Kernel = Kernel {
+    entry: "waves",
+    reads: &["hardness", "ledger"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: waves,
+};
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
@@ -213,7 +233,8 @@ fn smooth_part(p: &Params, inner: u32) -> u32 {
 fn noise(p: &Params, i: u32, j: u32) -> u32 {
     let (u, v) = (p.inner[0] + i, p.inner[1] + j);
     let (x, y) = (p.lattice[0].wrapping_add(u / p.scale), p.lattice[1].wrapping_add(v / p.scale));
-    value_noise(p.key.to_array(), x, y, smooth_part(p, u % p.scale), smooth_part(p, v % p.scale)) as u32
+    value_noise(p.key.to_array(), x, y, smooth_part(p, u % p.scale), smooth_part(p, v % p.scale))
+        as u32
 }
 
 fn waves(call: &mut Call) {
@@ -227,15 +248,19 @@ fn waves(call: &mut Call) {
         if above < 0 || above >= p.low.wrapping_add(p.span) {
             continue;
         }
-        let threshold = p.low.wrapping_add(mul_q16(p.span, noise(p, at % p.width as u32, at / p.width as u32)));
+        let threshold =
+            p.low.wrapping_add(mul_q16(p.span, noise(p, at % p.width as u32, at / p.width as u32)));
         if above >= threshold {
             continue;
         }
         let shift = log2(threshold as u32 >> 8).max(6) - 6;
-        let part = div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32).min(65535);
+        let part =
+            div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32)
+                .min(65535);
         let left = (0..p.power).fold(65536, |left: u32, _| left.wrapping_mul(part) >> 16);
         let taken = above.wrapping_sub(mul_q16(above, left));
-        let loose = if p.loose == 1 { taken.min(ledger[at as usize * LEDGER_WORDS + 1]) } else { 0 };
+        let loose =
+            if p.loose == 1 { taken.min(ledger[at as usize * LEDGER_WORDS + 1]) } else { 0 };
         let hard = if p.hard == 1 { hardness[at as usize] as u32 } else { 0 };
         *h = h.wrapping_sub(loose).wrapping_sub(mul_q16(taken.wrapping_sub(loose), 65536 - hard));
     }
@@ -244,7 +269,13 @@ fn waves(call: &mut Call) {
 fn cases() -> Vec<Case> {
     let n = Value::Number;
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
+    let case = |name, settings, window, surface| Case {
+        name,
+        settings,
+        window,
+        surface,
+        layers: Layers::NONE,
+    };
     let shore = vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))];
     let layered = |layers, case| Case { layers, ..case };
     vec![
@@ -272,7 +303,10 @@ fn cases() -> Vec<Case> {
             window(0, 7, 40, 33),
             Surface::Noise,
         ),
-        layered(Layers::of(&[Layer::Hardness]), case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills)),
+        layered(
+            Layers::of(&[Layer::Hardness]),
+            case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills),
+        ),
         layered(
             Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment]),
             case("loose", shore, window(0, 0, 61, 50), Surface::Hills),

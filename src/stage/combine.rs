@@ -1,8 +1,9 @@
-//! What generators share: how the land that one makes is combined with the land that is there. Runs insert its pass behind a generator's.
+//! What generators share: how the land that one makes is combined with the land that is there. Runs
+//! insert its pass behind a generator's.
 //!
 //! # Rule
-//! With g the ground that is there and m what the generator makes, both heights in metres, the new height is
-//! g + `share` · w · (f(g, m) − g), where f is
+//! With g the ground that is there and m what the generator makes, both heights in metres, the new
+//! height is g + `share` · w · (f(g, m) − g), where f is
 //! - `add`: g + m; `subtract`: g − m;
 //! - `multiply`: g · max(0, m / `one_m`), of which the factor is at most 64;
 //! - `least`, `most`: the lower and the higher of both;
@@ -23,10 +24,12 @@
 //! None.
 //!
 //! # Source
-//! *How to generate terrain*, an article of 2011 on Habr: fractals of several scales are multiplied and added, with coefficients.
+//! *How to generate terrain*, an article of 2011 on Habr: fractals of several scales are multiplied
+//! and added, with coefficients.
 //!
 //! # Costs
-//! 2 or 3 reads and 1 write a cell; 28 rounds of long division with `multiply`. Memory: 4 bytes a cell more than the generator alone.
+//! 2 or 3 reads and 1 write a cell; 28 rounds of long division with `multiply`. Memory: 4 bytes a
+//! cell more than the generator alone.
 
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
@@ -54,7 +57,8 @@ pub const COMBINE: Param = Param {
     name: "combine",
     unit: "",
     kind: ParamKind::Choice(&["none", "add", "subtract", "multiply", "least", "most", "blend"]),
-    doc: "How what it makes is combined with the heights that are there. none: it makes the first heights.",
+    doc: "How what it makes is combined with the heights that are there. none: it makes the first \
+          heights.",
 };
 
 /// Where it is.
@@ -116,7 +120,13 @@ struct Params {
     one: u32,
 }
 
-static JOIN: Kernel = Kernel { entry: "join", reads: &["ground", "mask"], owns: &[("height", 1)], adds: &[], cpu: join };
+static JOIN: Kernel = Kernel {
+    entry: "join",
+    reads: &["ground", "mask"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: join,
+};
 
 /// Whether a generator with these settings makes the first heights, rather than changing some.
 pub fn is_first(s: &Settings) -> bool {
@@ -125,7 +135,10 @@ pub fn is_first(s: &Settings) -> bool {
 
 /// The layer that is the mask.
 fn mask(s: &Settings) -> Option<(&'static str, Layer)> {
-    Layer::PAINTED.into_iter().find(|(name, ..)| *name == s.word("mask")).map(|(name, layer, _)| (name, layer))
+    Layer::PAINTED
+        .into_iter()
+        .find(|(name, ..)| *name == s.word("mask"))
+        .map(|(name, layer, _)| (name, layer))
 }
 
 /// Checks how a generator is combined.
@@ -133,7 +146,9 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let wrong = |field: &str, message: String| Err(Invalid::from(message).about(field).into());
     if is_first(s) {
         return match mask(s) {
-            Some((name, _)) => wrong("mask", format!("mask = \"{name}\": allowed with combine, which is none")),
+            Some((name, _)) => {
+                wrong("mask", format!("mask = \"{name}\": allowed with combine, which is none"))
+            }
             None => Ok(()),
         };
     }
@@ -141,7 +156,10 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         && !site.layers.has(layer)
     {
         let kind = format!("put a stage of kind = \"layer\" with map = \"{name}\" before this one");
-        return wrong("mask", format!("mask = \"{name}\": no stage before this one makes that layer: {kind}"));
+        return wrong(
+            "mask",
+            format!("mask = \"{name}\": no stage before this one makes that layer: {kind}"),
+        );
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if s.number("one_m") > most {
@@ -159,7 +177,8 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         return wrong(
             "combine",
             format!(
-                "combine = \"{}\": the heights of the input lie round {} m, too far from 0 m to be combined: subtract that from them",
+                "combine = \"{}\": the heights of the input lie round {} m, too far from 0 m to be \
+                 combined: subtract that from them",
                 s.word("combine"),
                 rounded(site.datum_m())
             ),
@@ -171,7 +190,9 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 /// Refuses heights in metres that a generator cannot make.
 pub fn check_heights(site: &Site, heights: &[(&'static str, f64)]) -> crate::Result<()> {
     let most = HEIGHT_MAX as f64 * site.spacing_m();
-    let Some((name, metres)) = heights.iter().find(|(_, metres)| metres.abs() > most) else { return Ok(()) };
+    let Some((name, metres)) = heights.iter().find(|(_, metres)| metres.abs() > most) else {
+        return Ok(());
+    };
     let message = format!(
         "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
         rounded(*metres),
@@ -181,10 +202,15 @@ pub fn check_heights(site: &Site, heights: &[(&'static str, f64)]) -> crate::Res
     Err(Invalid::from(message).about(name.split(' ').next().unwrap_or(name)).into())
 }
 
-/// The buffers that the pass needs besides the height, and the pass. The ground has waited under the name `from`.
+/// The buffers that the pass needs besides the height, and the pass. The ground has waited under
+/// the name `from`.
 fn joining(s: &Settings, site: &Site, from: &'static str) -> (Vec<Buffer>, Pass) {
     let window = &site.window;
-    let taken = |name, from, keep| Buffer { fill: Fill::Taken(from), keep, ..Buffer::cells(name, window, 1) };
+    let taken = |name, from, keep| Buffer {
+        fill: Fill::Taken(from),
+        keep,
+        ..Buffer::cells(name, window, 1)
+    };
     let mask = match mask(s) {
         Some((layer, _)) => taken("mask", layer, Some(layer)),
         None => Buffer::absent("mask"),
@@ -195,7 +221,8 @@ fn joining(s: &Settings, site: &Site, from: &'static str) -> (Vec<Buffer>, Pass)
         share: (s.number("share") * 65536.0).round() as u32,
         one: site.units(s.number("one_m")).max(1) as u32,
     };
-    let pass = Pass { shader: Some(STAGE.shader), ..Pass::over(&JOIN, Uniform::of(params), window) };
+    let pass =
+        Pass { shader: Some(STAGE.shader), ..Pass::over(&JOIN, Uniform::of(params), window) };
     (vec![taken("ground", from, None), mask], pass)
 }
 
@@ -247,7 +274,11 @@ fn join(call: &mut Call) {
             _ => made,
         };
         let both = both.clamp(-HIGHEST, HIGHEST);
-        let share = if p.masked == 1 { mul_q16(p.share as i32, mask[i as usize].clamp(0, 65536) as u32) as u32 } else { p.share };
+        let share = if p.masked == 1 {
+            mul_q16(p.share as i32, mask[i as usize].clamp(0, 65536) as u32) as u32
+        } else {
+            p.share
+        };
         *own = mul_q16_near(old, 65536 - share).wrapping_add(mul_q16_near(both, share));
     }
 }
@@ -257,7 +288,12 @@ fn cases() -> Vec<Case> {
     let word = |w: &str| Value::Word(w.into());
     let case = |name, how: &str, mask: &str, share: f64, one: f64, surface| Case {
         name,
-        settings: vec![("combine", word(how)), ("mask", word(mask)), ("share", n(share)), ("one_m", n(one))],
+        settings: vec![
+            ("combine", word(how)),
+            ("mask", word(mask)),
+            ("share", n(share)),
+            ("one_m", n(one)),
+        ],
         window: Window { origin: [3, -5], width: 41, height: 23 },
         surface,
         layers: Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]),

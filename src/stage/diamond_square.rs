@@ -1,48 +1,58 @@
 //! Fractal terrain by diamond-square, for any window of a world of up to 2³² cells a side.
 //!
 //! # Rule
-//! The world is a square of `world` cells, a power of two. Values are 0 to 1. Lattices have the spacings B from `feature`, halved down
-//! to 1. With S = `feature`, and r a random number in 0..1 from the hash of the world coordinates:
-//! - *square*: a point with two odd lattice coordinates is the mean of its four diagonal neighbours;
+//! The world is a square of `world` cells, a power of two. Values are 0 to 1. Lattices have the
+//! spacings B from `feature`, halved down to 1. With S = `feature`, and r a random number in 0..1
+//! from the hash of the world coordinates:
+//! - *square*: a point with two odd lattice coordinates is the mean of its four diagonal
+//!   neighbours;
 //! - *diamond*: a point with one odd coordinate is the mean of its four axial neighbours;
-//! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of ½ this is
-//!   (r − ½) · 2B / S · roughness) and clamped to 0..1.
+//! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of
+//!   ½ this is (r − ½) · 2B / S · roughness) and clamped to 0..1.
 //!
-//! If `feature` = `world`, the corners of the world are `edge_height`. If it is smaller, the points of the first lattice are random, which
-//! gives archipelagos instead of one continent. With a constant edge, every point on the rim of the world and outside it has
-//! `edge_height`. A torus repeats.
+//! If `feature` = `world`, the corners of the world are `edge_height`. If it is smaller, the points
+//! of the first lattice are random, which gives archipelagos instead of one continent. With a
+//! constant edge, every point on the rim of the world and outside it has `edge_height`. A torus
+//! repeats.
 //!
-//! `mode = "midpoint"` leaves the midpoints of sides at the mean of their two ends, not displaced. (Diamond-square was invented to avoid
-//! the straight creases that this makes.) `mode = "skyline"` is midpoint displacement along x alone, the same in every row.
+//! `mode = "midpoint"` leaves the midpoints of sides at the mean of their two ends, not displaced.
+//! (Diamond-square was invented to avoid the straight creases that this makes.) `mode = "skyline"`
+//! is midpoint displacement along x alone, the same in every row.
 //!
-//! After that, the value v is optionally stretched to the range of the whole world (`normalise`) and squared (`square`), and becomes the
-//! height `base_m` + v · `relief_m`. The range is that of the world's lattice of 513 × 513 points, never that of the window.
+//! After that, the value v is optionally stretched to the range of the whole world (`normalise`)
+//! and squared (`square`), and becomes the height `base_m` + v · `relief_m`. The range is that of
+//! the world's lattice of 513 × 513 points, never that of the window.
 //!
 //! # Shape
-//! The levels of a window shrink to a handful of points, so the work is proportional to the window and the memory is twice the window.
-//! Each level is one pass, in which a diamond computes the two square centres that it needs anew.
+//! The levels of a window shrink to a handful of points, so the work is proportional to the window
+//! and the memory is twice the window. Each level is one pass, in which a diamond computes the two
+//! square centres that it needs anew.
 //!
 //! # Units
 //! Values 2⁻²⁸; heights 2⁻¹⁸ cells; random numbers 16 bits.
 //!
 //! # Limits
-//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"` only the seed's low 31 bits count. With
-//! `random = "mul"` it has at most 2²⁶, and only its low 32: it multiplies coordinates and nothing more, so that worlds of some 10⁸ cells show
-//! symmetries along diagonals and islets that repeat.
+//! The world has 2 to 2³² cells a side, a power of two. With `random = "pair"` only the seed's low
+//! 31 bits count. With `random = "mul"` it has at most 2²⁶, and only its low 32: it multiplies
+//! coordinates and nothing more, so that worlds of some 10⁸ cells show symmetries along diagonals
+//! and islets that repeat.
 //!
 //! # Reach
 //! None: a point depends on its world coordinates alone.
 //!
 //! # Differs
-//! From the article: fixed point replaces floats; our hash replaces its generator, unless `random = "pair"` asks for that; passes by level
-//! replace a recursion with a cache (a point depends on coarser points alone, so the order cannot matter).
+//! From the article: fixed point replaces floats; our hash replaces its generator, unless `random =
+//! "pair"` asks for that; passes by level replace a recursion with a cache (a point depends on
+//! coarser points alone, so the order cannot matter).
 //!
 //! # Source
-//! A. Fournier, D. Fussell, L. Carpenter, *Computer rendering of stochastic models*, 1982; the lazy window follows an article of 2011 on
-//! Habr, *Fractal terrain: diamond-square* (its JavaScript in f64 is `classic::diamond_square`).
+//! A. Fournier, D. Fussell, L. Carpenter, *Computer rendering of stochastic models*, 1982; the lazy
+//! window follows an article of 2011 on Habr, *Fractal terrain: diamond-square* (its JavaScript in
+//! f64 is `classic::diamond_square`).
 //!
 //! # Costs
-//! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of that.
+//! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of
+//! that.
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
@@ -100,19 +110,22 @@ const PARAMS: &[Param] = &[
         name: "feature",
         unit: "cells",
         kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
-        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for archipelagos. 0 is the side of the world.",
+        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for \
+              archipelagos. 0 is the side of the world.",
     },
     Param {
         name: "mode",
         unit: "",
         kind: ParamKind::Choice(&["diamond_square", "midpoint", "skyline"]),
-        doc: "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint displacement along x.",
+        doc: "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint \
+              displacement along x.",
     },
     Param {
         name: "edge",
         unit: "",
         kind: ParamKind::Choice(&["constant", "torus"]),
-        doc: "constant: the rim of the world and everything outside it are at edge_height; torus: the world repeats.",
+        doc: "constant: the rim of the world and everything outside it are at edge_height; torus: \
+              the world repeats.",
     },
     Param {
         name: "edge_height",
@@ -130,13 +143,16 @@ const PARAMS: &[Param] = &[
         name: "gain",
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Displacement of a level compared with the last. The article has ½, and more is rougher at small scales.",
+        doc: "Displacement of a level compared with the last. The article has ½, and more is \
+              rougher at small scales.",
     },
     Param {
         name: "random",
         unit: "",
         kind: ParamKind::Choice(&["hash", "pair", "mul"]),
-        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders by primes (slow, and by the low 31 bits of the stage's seed, which a line `seed` in the stage sets); or its readers', which multiplies (artefacts in large worlds).",
+        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders \
+              by primes (slow, and by the low 31 bits of the stage's seed, which a line `seed` in \
+              the stage sets); or its readers', which multiplies (artefacts in large worlds).",
     },
     Param {
         name: "rounds",
@@ -144,8 +160,18 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 1, max: 80, default: 80 },
         doc: "Rounds of the article's generator.",
     },
-    Param { name: "normalise", unit: "", kind: ParamKind::Switch(false), doc: "Stretches the range of the whole world to 0..1." },
-    Param { name: "square", unit: "", kind: ParamKind::Switch(false), doc: "Squares the values: flatter plains, steeper peaks." },
+    Param {
+        name: "normalise",
+        unit: "",
+        kind: ParamKind::Switch(false),
+        doc: "Stretches the range of the whole world to 0..1.",
+    },
+    Param {
+        name: "square",
+        unit: "",
+        kind: ParamKind::Switch(false),
+        doc: "Squares the values: flatter plains, steeper peaks.",
+    },
     Param {
         name: "relief_m",
         unit: "m",
@@ -169,7 +195,12 @@ pub(crate) fn world(s: &Settings, window: &Window) -> u64 {
     match s.integer("world") {
         0 => {
             let far = |a: usize, n: u32| (window.origin[a].max(0) as u64).saturating_add(n as u64);
-            far(0, window.width).max(far(1, window.height)).saturating_sub(1).max(2).next_power_of_two().min(1 << 32)
+            far(0, window.width)
+                .max(far(1, window.height))
+                .saturating_sub(1)
+                .max(2)
+                .next_power_of_two()
+                .min(1 << 32)
         }
         given => given as u64,
     }
@@ -183,7 +214,8 @@ fn feature(s: &Settings, window: &Window) -> u64 {
     }
 }
 
-/// A warning where some of the land lies beyond its world. There all points are at `edge_height`, and people take it for a fault.
+/// A warning where some of the land lies beyond its world. There all points are at `edge_height`,
+/// and people take it for a fault.
 pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<String> {
     if s.word("edge") == "torus" || s.word("mode") == "skyline" {
         return None;
@@ -202,7 +234,8 @@ pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<Strin
         false => format!("{:.0} % of the land lies beyond it", (outside * 100.0).ceil()),
     };
     Some(format!(
-        "world = {world} cells: {reach}, where diamond_square makes level ground; raise world, move origin, or use edge = \"torus\""
+        "world = {world} cells: {reach}, where diamond_square makes level ground; raise world, \
+         move origin, or use edge = \"torus\""
     ))
 }
 
@@ -220,21 +253,25 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if s.word("random") == "mul" && world > 1 << 26 {
         return Err(Invalid::from(format!(
-            "random = \"mul\" with world = {world} cells: allowed up to 67108864, beyond which it shows, or use random = \"hash\""
+            "random = \"mul\" with world = {world} cells: allowed up to 67108864, beyond which it \
+             shows, or use random = \"hash\""
         ))
         .about("random")
         .into());
     }
     if feature > world {
-        return Err(Invalid::from(format!("feature = {feature} cells: allowed up to the world's {world}"))
-            .about("feature")
-            .into());
+        return Err(Invalid::from(format!(
+            "feature = {feature} cells: allowed up to the world's {world}"
+        ))
+        .about("feature")
+        .into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     for (name, metres) in [("base_m", base), ("base_m + relief_m", base + relief)] {
         if metres.abs() > HEIGHT_MAX as f64 * site.spacing_m() {
             return Err(Invalid::from(format!(
-                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
+                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either \
+                 way",
                 rounded(metres),
                 rounded(site.spacing_m()),
                 rounded(HEIGHT_MAX as f64 * site.spacing_m())
@@ -259,7 +296,8 @@ struct Params {
     /// Local columns and rows in `inner_low..inner_high` are inside the world.
     inner_low: IVec2,
     inner_high: IVec2,
-    /// World coordinates of the first point, and the cells from point to point. The mask takes a torus back to its first period.
+    /// World coordinates of the first point, and the cells from point to point. The mask takes a
+    /// torus back to its first period.
     origin: UVec2,
     step: u32,
     mask: u32,
@@ -270,7 +308,8 @@ struct Params {
     random: u32,
     rounds: u32,
     mode: u32,
-    /// For `shape`: the value that becomes 0, the factor (whole part and 2⁻¹⁶), and heights in units.
+    /// For `shape`: the value that becomes 0, the factor (whole part and 2⁻¹⁶), and heights in
+    /// units.
     low: i32,
     range: i32,
     stretch: i32,
@@ -287,9 +326,12 @@ impl Params {
     }
 }
 
-static START: Kernel = Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
-static REFINE: Kernel = Kernel { entry: "refine", reads: &["coarse"], owns: &[("height", 1)], adds: &[], cpu: refine };
-static SHAPE: Kernel = Kernel { entry: "shape", reads: &[], owns: &[("height", 1)], adds: &[], cpu: shape };
+static START: Kernel =
+    Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
+static REFINE: Kernel =
+    Kernel { entry: "refine", reads: &["coarse"], owns: &[("height", 1)], adds: &[], cpu: refine };
+static SHAPE: Kernel =
+    Kernel { entry: "shape", reads: &[], owns: &[("height", 1)], adds: &[], cpu: shape };
 
 /// One lattice: spacing, first point in lattice coordinates, points.
 struct Lattice {
@@ -305,13 +347,24 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
         let fine = &all[all.len() - 1];
         let first = fine.first.map(|f| f.div_euclid(2) - 1);
         let last = [0, 1].map(|a| -(-(fine.first[a] + fine.size[a] as i64 - 1)).div_euclid(2) + 1);
-        all.push(Lattice { spacing: fine.spacing * 2, first, size: [0, 1].map(|a| (last[a] - first[a] + 1) as u32) });
+        all.push(Lattice {
+            spacing: fine.spacing * 2,
+            first,
+            size: [0, 1].map(|a| (last[a] - first[a] + 1) as u32),
+        });
     }
     all
 }
 
-/// The parameters of each level, coarsest first. A cell of the recipe has so many `parts`, and `spacing` is in parts.
-fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, parts]: [u64; 2]) -> Vec<Params> {
+/// The parameters of each level, coarsest first. A cell of the recipe has so many `parts`, and
+/// `spacing` is in parts.
+fn levels(
+    s: &Settings,
+    site: &Site,
+    first: [i64; 2],
+    size: [u32; 2],
+    [spacing, parts]: [u64; 2],
+) -> Vec<Params> {
     let (world, feature) = (world(s, &site.own) * parts, feature(s, &site.own) * parts);
     let torus = s.word("edge") == "torus";
     let (pair, mul) = (s.choice("random") == PAIR, s.choice("random") == MUL);
@@ -324,7 +377,8 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, 
         let bound = |from: i64, to: i64| (to - from).clamp(-1, i32::MAX as i64) as i32;
         let far = (world / l.spacing) as i64;
         let random_start = i + 1 == lattices.len() && feature < world;
-        // Points between the recipe's cells have keys of their own, so that the recipe's points are the same for any number of parts.
+        // Points between the recipe's cells have keys of their own, so that the recipe's points are
+        // the same for any number of parts.
         let step = (l.spacing / parts).max(1);
         let finer = (parts / l.spacing).max(1).ilog2();
         let seed = if finer > 0 { spec::seed(site.world.seed, finer) } else { site.world.seed };
@@ -345,7 +399,11 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, 
                 _ => spec::key(seed, 0),
             }
             .into(),
-            amplitude: if i + 1 == lattices.len() { random_start as i32 } else { (amplitude * ONE as f64) as i32 },
+            amplitude: if i + 1 == lattices.len() {
+                random_start as i32
+            } else {
+                (amplitude * ONE as f64) as i32
+            },
             edge: (s.number("edge_height") * ONE as f64) as i32,
             random: s.choice("random"),
             rounds: s.integer("rounds") as u32,
@@ -367,8 +425,15 @@ fn levels(s: &Settings, site: &Site, first: [i64; 2], size: [u32; 2], [spacing, 
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let levels = levels(s, site, window.origin, [window.width, window.height], site.stride().map(|n| n as u64));
-    // Both buffers hold all levels in turn. In the smallest windows, coarser levels have more points than the window.
+    let levels = levels(
+        s,
+        site,
+        window.origin,
+        [window.width, window.height],
+        site.stride().map(|n| n as u64),
+    );
+    // Both buffers hold all levels in turn. In the smallest windows, coarser levels have more
+    // points than the window.
     let words = levels.iter().map(Params::points).max().unwrap_or(0);
     let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
     let range = (high - low).max(1);
@@ -377,7 +442,11 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     for (i, level) in levels.iter().enumerate() {
         let kernel = if i == 0 { &START } else { &REFINE };
         let pass = Pass::new(kernel, Uniform::of(*level), level.points(), level.width as u32);
-        passes.push(if i + 1 < levels.len() { pass.swapping(&[["coarse", "height"]]) } else { pass });
+        passes.push(if i + 1 < levels.len() {
+            pass.swapping(&[["coarse", "height"]])
+        } else {
+            pass
+        });
     }
     let last = Params {
         low,
@@ -392,11 +461,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     // If a level has more points than the window, its words stay behind the last cell.
     let fill = if words == window.cells() { Fill::Unset } else { Fill::Word(0) };
     let buffer = |name| Buffer { words, fill: fill.clone(), ..Buffer::cells(name, window, 1) };
-    let plan = Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes);
+    let plan =
+        Plan::new(STAGE.shader, *window, vec![buffer("height").kept(), buffer("coarse")], passes);
     combine::onto_ground(plan, s, site)
 }
 
-/// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all points of a smaller world.
+/// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all
+/// points of a smaller world.
 fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     let world = world(s, &site.own);
     let spacing = (world / SURVEY).max(1).min(feature(s, &site.own));
@@ -426,16 +497,20 @@ fn remainder(low: u32, high: u32, prime: u32, wrap: u32) -> u32 {
     r.min(r.wrapping_sub(prime))
 }
 
-/// The article's generator, 16 bits of it: repeated remainders of the coordinates by primes, `rounds` times.
+/// The article's generator, 16 bits of it: repeated remainders of the coordinates by primes,
+/// `rounds` times.
 ///
-/// The article's numbers are doubles, which hold what has more than 32 bits. So the two have a 33rd bit here: coordinates are below
-/// 2³², the seed below 2³¹, and 80 sums below 2²⁷.
+/// The article's numbers are doubles, which hold what has more than 32 bits. So the two have a 33rd
+/// bit here: coordinates are below 2³², the seed below 2³¹, and 80 sums below 2²⁷.
 #[inline(always)]
 fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
     let (mut sum, mut xh, mut yh) = (0, 0, 0);
     for _ in 0..rounds {
-        let from_x = remainder(x, xh, 7, 4) + remainder(x, xh, 13, 9) + remainder(x, xh, 1_301_081, 98_915);
-        let from_y = remainder(y, yh, 8461, 2937) + remainder(y, yh, 105_467, 34_655) + remainder(y, yh, 105_943, 38_076);
+        let from_x =
+            remainder(x, xh, 7, 4) + remainder(x, xh, 13, 9) + remainder(x, xh, 1_301_081, 98_915);
+        let from_y = remainder(y, yh, 8461, 2937)
+            + remainder(y, yh, 105_467, 34_655)
+            + remainder(y, yh, 105_943, 38_076);
         sum = from_x + from_y;
         y = x.wrapping_add(seed);
         yh = xh + u32::from(y < x);
@@ -450,7 +525,9 @@ fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
 /// The generator of a reader of the article, 16 bits of it: products of the coordinates.
 #[inline(always)]
 fn rand_by_products(x: u32, y: u32, seed: u32) -> u32 {
-    let s = seed.wrapping_mul(1_972_854_929) ^ x.wrapping_mul(2_971_902_361) ^ y.wrapping_mul(3_572_953_751);
+    let s = seed.wrapping_mul(1_972_854_929)
+        ^ x.wrapping_mul(2_971_902_361)
+        ^ y.wrapping_mul(3_572_953_751);
     s.wrapping_mul(0x6c07_8965) >> 15 & 0xffff
 }
 
@@ -458,7 +535,11 @@ fn rand_by_products(x: u32, y: u32, seed: u32) -> u32 {
 #[inline(always)]
 fn random<const SOURCE: u32>(p: &Params, i: i32, j: i32) -> u32 {
     let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
-    let y = if p.mode == SKYLINE { 0 } else { p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask };
+    let y = if p.mode == SKYLINE {
+        0
+    } else {
+        p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask
+    };
     match SOURCE {
         PAIR => rand_from_pair(x, y, p.key[0], p.rounds),
         MUL => rand_by_products(x, y, p.key[0]),
@@ -468,7 +549,9 @@ fn random<const SOURCE: u32>(p: &Params, i: i32, j: i32) -> u32 {
 
 #[inline(always)]
 fn displace<const SOURCE: u32>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
-    mean.wrapping_add(mul_q16(p.amplitude, random::<SOURCE>(p, i, j))).wrapping_sub(p.amplitude >> 1).clamp(0, ONE)
+    mean.wrapping_add(mul_q16(p.amplitude, random::<SOURCE>(p, i, j)))
+        .wrapping_sub(p.amplitude >> 1)
+        .clamp(0, ONE)
 }
 
 /// Whether the point is inside the world.
@@ -505,14 +588,20 @@ fn refine(call: &mut Call) {
 
 /// Rows of a lattice from the coarser one.
 ///
-/// With u = i + odd, an even u = 2k is at the coarse column k + 1, and an odd one between k + 1 and k + 2. The same holds for rows.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+/// With u = i + odd, an even u = 2k is at the coarse column k + 1, and an odd one between k + 1 and
+/// k + 2. The same holds for rows.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
     let width = p.width as usize;
     let cw = p.coarse_width as usize;
     let odd = p.odd[0] as usize;
     let pairs = (width - 1 + odd) / 2 + 1;
-    // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and k + 2.
+    // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and
+    // k + 2.
     let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
     let mut made = [i32::MIN; 2];
     let mut sides = vec![0i32; 2 * pairs];
@@ -558,7 +647,10 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
         // Pairs of an even and an odd u.
         if v & 1 == 0 {
             let from = &row(m + 1)[..pairs + 2];
-            let (north, south) = (&centres[((m - 1) & 1) as usize][..pairs + 1], &centres[(m & 1) as usize][..pairs + 1]);
+            let (north, south) = (
+                &centres[((m - 1) & 1) as usize][..pairs + 1],
+                &centres[(m & 1) as usize][..pairs + 1],
+            );
             for (k, side) in sides.chunks_exact_mut(2).enumerate() {
                 let i = 2 * k as i32 + 1 - p.odd[0];
                 let ends = from[k + 1] + from[k + 2];
@@ -588,7 +680,11 @@ fn shape(call: &mut Call) {
     shape_cells(p, call.owns[0]);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn shape_cells(p: &Params, own: &mut [i32]) {
     for h in own {
         let v = h.wrapping_sub(p.low).clamp(0, p.range);
@@ -603,11 +699,25 @@ fn cases() -> Vec<Case> {
     let n = Value::Number;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", vec![], window(0, 0, 65, 65)),
-        case("window", vec![("world", i(1 << 24)), ("gain", n(0.6))], window(8_000_001, 5_000_000, 61, 47)),
-        case("largest", vec![("world", i(1 << 32)), ("feature", i(64))], window((1 << 32) - 40, (1 << 32) - 33, 70, 53)),
+        case(
+            "window",
+            vec![("world", i(1 << 24)), ("gain", n(0.6))],
+            window(8_000_001, 5_000_000, 61, 47),
+        ),
+        case(
+            "largest",
+            vec![("world", i(1 << 32)), ("feature", i(64))],
+            window((1 << 32) - 40, (1 << 32) - 33, 70, 53),
+        ),
         case(
             "torus",
             vec![("world", i(64)), ("edge", word("torus")), ("normalise", Value::Switch(true))],
@@ -618,15 +728,27 @@ fn cases() -> Vec<Case> {
             vec![("world", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))],
             window(-9, -5, 60, 51),
         ),
-        case("midpoint", vec![("mode", word("midpoint")), ("base_m", n(-50.0))], window(0, 0, 65, 65)),
+        case(
+            "midpoint",
+            vec![("mode", word("midpoint")), ("base_m", n(-50.0))],
+            window(0, 0, 65, 65),
+        ),
         case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
-        case("pair", vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))], window(1, 2, 40, 33)),
+        case(
+            "pair",
+            vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))],
+            window(1, 2, 40, 33),
+        ),
         case(
             "pair_largest",
             vec![("random", word("pair")), ("world", i(1 << 32)), ("rounds", i(80))],
             window((1 << 32) - 40, (1 << 32) - 33, 34, 21),
         ),
-        case("mul", vec![("random", word("mul")), ("world", i(1 << 26)), ("feature", i(16))], window((1 << 26) - 30, 50, 41, 33)),
+        case(
+            "mul",
+            vec![("random", word("mul")), ("world", i(1 << 26)), ("feature", i(16))],
+            window((1 << 26) - 30, 50, 41, 33),
+        ),
         case("point", vec![("world", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
         case("highest", vec![("combine", word("most"))], window(0, 0, 40, 33)),
     ]

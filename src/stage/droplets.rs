@@ -1,47 +1,60 @@
 //! Hydraulic erosion by droplets that all take each step together.
 //!
 //! # Rule
-//! Droplets are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives for `lifetime` steps, is then
-//! spent, and lays down its load. In a step it first settles what was granted of its last proposal: it takes that into its load or lays it down. Then, on the
-//! frozen `height` h, at its position p, with bilinear gradient g, heading u (a unit vector), speed s, load l and the water w of
-//! its age:
-//! - u′ = unit(u · inertia − g · (1 − inertia)), or a random direction if that is zero; p′ = p + u′, always one cell on;
+//! Droplets are particles of the stepper (`stepper` has births, `settle` and `limit`). Each lives
+//! for `lifetime` steps, is then spent, and lays down its load. In a step it first settles what was
+//! granted of its last proposal: it takes that into its load or lays it down. Then, on the frozen
+//! `height` h, at its position p, with bilinear gradient g, heading u (a unit vector), speed s,
+//! load l and the water w of its age:
+//! - u′ = unit(u · inertia − g · (1 − inertia)), or a random direction if that is zero; p′ = p +
+//!   u′, always one cell on;
 //! - d = h(p′) − h(p);
-//! - the stream is the number of droplets that have passed the vertex that it comes from, or that it is born at, on coarser levels and so far
-//!   on this one, when something was last proposed there. With n such passages for each droplet that falls on a vertex, q is n / `discharge` or 1, whichever
-//!   is greater, in steps of half an octave and up to some 180;
-//! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit through the stepper's narrow spread;
-//! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give (l − c) · `deposition` through the brush if l > c,
-//!   and else to take min((c − l) · `erosion`, −d);
+//! - the stream is the number of droplets that have passed the vertex that it comes from, or that
+//!   it is born at, on coarser levels and so far on this one, when something was last proposed
+//!   there. With n such passages for each droplet that falls on a vertex, q is n / `discharge` or
+//!   1, whichever is greater, in steps of half an octave and up to some 180;
+//! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit
+//!   through the stepper's narrow spread;
+//! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give
+//!   (l − c) · `deposition` through the brush if l > c, and else to take min((c − l) · `erosion`,
+//!   −d);
 //! - with `border = "high"`, the part of u′ that leads off the map is turned round;
 //! - below the sea, where h(p′) < `sea_level_m`, it slows down and lays down: s is halved, and no
 //!   fall adds to it; it takes nothing, uphill or down it proposes to give (l − c) ·
 //!   max(`deposition`, ¼) through the brush, rounded up, and once it is empty it is gone;
 //! - of what it is granted to take, the share `wash` leaves the land at once;
-//! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to nothing in the last quarter of life, in
-//!   which the droplet lays down at least 1 / (steps left) of its surplus.
+//! - s′ = √max(0, s² − d · `gravity`). The water of age a is (1 − `evaporation`)ᵃ and fades to
+//!   nothing in the last quarter of life, in which the droplet lays down at least 1 / (steps left)
+//!   of its surplus.
 //!
 //! Rounding: floor everywhere but where said, and to nearest in bilinear weights.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of droplets that passed.
+//! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of droplets that
+//! passed.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells; slopes and proposals 2⁻¹⁶; positions 2⁻¹⁶ cells; heading 2⁻¹⁴; speed 2⁻¹⁰; fractions 2⁻¹⁶.
+//! Heights 2⁻¹⁸ cells; slopes and proposals 2⁻¹⁶; positions 2⁻¹⁶ cells; heading 2⁻¹⁴; speed 2⁻¹⁰;
+//! fractions 2⁻¹⁶.
 //!
 //! # Limits
-//! Slopes count as at most 64 cells a cell, the drop of a step as at most 16 cells, the speed as at most 32. A proposal is at most 4
-//! cells and a load at most 32. A run has at most 2¹⁸ steps and a droplet at most 511 lives. Heights stay in their range by the maximum
-//! principle of the stepper.
+//! Slopes count as at most 64 cells a cell, the drop of a step as at most 16 cells, the speed as at
+//! most 32. A proposal is at most 4 cells and a load at most 32. A run has at most 2¹⁸ steps and a
+//! droplet at most 511 lives. Heights stay in their range by the maximum principle of the stepper.
 //!
-//! A droplet is spent when its life ends. It stays where it is and proposes to give its whole load until it has laid it down. What is left
-//! when the next droplet of its home is due stays there, through the brush, whether there is room for it or not, and what there is no room for is
-//! carried. So nothing goes from one life to the next, and what happens at a home does not depend on where its last droplet ended.
+//! A droplet is spent when its life ends. It stays where it is and proposes to give its whole load
+//! until it has laid it down. What is left when the next droplet of its home is due stays there,
+//! through the brush, whether there is room for it or not, and what there is no room for is
+//! carried. So nothing goes from one life to the next, and what happens at a home does not depend
+//! on where its last droplet ended.
 //!
-//! So much is left behind only as far as no sum can wrap: 256 / (2 · `lifetime` + 5) cells, which is 1 cell for a lifetime of 128. The rest is
-//! lost, and the books say so. In a step at most 8 · (2 · `lifetime` + 5) droplets end at one vertex: no more rows of homes are in reach, and of the
-//! neighbours in a row at most eight end together (see [`stepper::phase`]). So they leave 2048 cells there at most. About π · `lifetime` is what a
-//! cone can gather at its tip, or 400 cells, and carry that spreads by diffusion stays below 4096 cells if as much comes in each of 2¹⁸ steps.
+//! So much is left behind only as far as no sum can wrap: 256 / (2 · `lifetime` + 5) cells, which
+//! is 1 cell for a lifetime of 128. The rest is lost, and the books say so. In a step at most 8 ·
+//! (2 · `lifetime` + 5) droplets end at one vertex: no more rows of homes are in reach, and of the
+//! neighbours in a row at most eight end together (see [`stepper::phase`]). So they leave 2048
+//! cells there at most. About π · `lifetime` is what a cone can gather at its tip, or 400 cells,
+//! and carry that spreads by diffusion stays below 4096 cells if as much comes in each of 2¹⁸
+//! steps.
 //!
 //! # Reach
 //! About steps · max(radius, (radius + 4) / 2) cells: see [`reach`].
@@ -50,21 +63,23 @@
 //! The stepper's books: mass is constant to the unit after every step.
 //!
 //! # Differs
-//! From Beyer: all droplets step together on a frozen surface, so a limit replaces the order in which they would have seen each other's
-//! work; erosion and deposition are centred on vertices; droplets fade out before they die; proposals below 2⁻¹⁶ cells are not
-//! made.
+//! From Beyer: all droplets step together on a frozen surface, so a limit replaces the order in
+//! which they would have seen each other's work; erosion and deposition are centred on vertices;
+//! droplets fade out before they die; proposals below 2⁻¹⁶ cells are not made.
 //!
 //! # Source
-//! H. T. Beyer, *Implementation of a method for hydraulic erosion*, 2015; I. van der Veen, *Hydraulic erosion*, 2024 (the article whose
-//! constants the `article` preset holds).
+//! H. T. Beyer, *Implementation of a method for hydraulic erosion*, 2015; I. van der Veen,
+//! *Hydraulic erosion*, 2024 (the article whose constants the `article` preset holds).
 //!
 //! # Costs
-//! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells. Memory: 40 bytes a cell and 20 a droplet.
+//! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells.
+//! Memory: 40 bytes a cell and 20 a droplet.
 
 use super::stepper::{
-    self, HIGH, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE, TILE_DROPS, TORUS, WALL,
-    WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export, export_halves, gradient, granted, halves, height_at, lose, propose,
-    row_phase, spot, taps, vertex, wander, wash_out, wrap,
+    self, HIGH, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL,
+    TILE, TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, age_and_life, class, export,
+    export_halves, gradient, granted, halves, height_at, lose, propose, row_phase, spot, taps,
+    vertex, wander, wash_out, wrap,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -76,8 +91,9 @@ use multiversion::multiversion;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8 bits of its proposal and its load (24 bits),
-/// and a word of three parts: whether its proposal fills a pit (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
+/// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8 bits of
+/// its proposal and its load (24 bits), and a word of three parts: whether its proposal fills a pit
+/// (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
 const DROP_WORDS: usize = 5;
 /// The load in its word.
 const LOAD_MASK: i32 = (1 << 24) - 1;
@@ -85,7 +101,8 @@ const LOAD_MASK: i32 = (1 << 24) - 1;
 const SPEED_MAX: i32 = 32767;
 /// The product of water, capacity and stream: a capacity of 16.
 const CARRY_MAX: u32 = 65536;
-/// Divided by 2 · lifetime + 5: what a droplet leaves behind at most when the next one is due, height units.
+/// Divided by 2 · lifetime + 5: what a droplet leaves behind at most when the next one is due,
+/// height units.
 const LEFT_MAX: i32 = 1 << 26;
 /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
 const DROP_MAX: i32 = 1 << 20;
@@ -101,7 +118,8 @@ pub static STAGE: Stage = Stage {
     changes: true,
     nests: false,
     spread: Some(|s, _, steps| {
-        spread(Walk::of(s, 1).steps, s.number("radius"), steps, u64::from(stepper::EDGE)) + s.integer("smooth") as u64
+        spread(Walk::of(s, 1).steps, s.number("radius"), steps, u64::from(stepper::EDGE))
+            + s.integer("smooth") as u64
     }),
     layers: |_| Layers::NONE,
     samples: |_| None,
@@ -134,13 +152,16 @@ const PARAMS: &[Param] = &[
         name: "capacity",
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 16.0, default: 2.0 },
-        doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full water.",
+        doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full \
+              water.",
     },
     Param {
         name: "discharge",
         unit: "passages",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
-        doc: "Streams that carry more: where more droplets than this have passed a vertex for each that falls on it, the capacity grows in proportion to their number. With 0 all streams are alike. On a coarser level half as many droplets count as much.",
+        doc: "Streams that carry more: where more droplets than this have passed a vertex for each \
+              that falls on it, the capacity grows in proportion to their number. With 0 all \
+              streams are alike. On a coarser level half as many droplets count as much.",
     },
     Param {
         name: "slope_min",
@@ -185,23 +206,29 @@ const PARAMS: &[Param] = &[
 
 /// How far a change of one height can spread in this many steps, in cells.
 ///
-/// A step spreads a difference like this, counted in half cells. A droplet differs if it read a height that differs (up to 2 cells
-/// away) or got another share at its last vertex (½ + 1 cells back), and then moves on by 1 cell. It takes at the vertex that it
-/// came from (1½ cells), and the brush spreads that by its taps. A share differs next to a height or a carry that differs, and so do the
-/// room of a vertex and what its neighbours pass on to it.
+/// A step spreads a difference like this, counted in half cells. A droplet differs if it read a
+/// height that differs (up to 2 cells away) or got another share at its last vertex (½ + 1 cells
+/// back), and then moves on by 1 cell. It takes at the vertex that it came from (1½ cells), and the
+/// brush spreads that by its taps. A share differs next to a height or a carry that differs, and so
+/// do the room of a vertex and what its neighbours pass on to it.
 pub fn reach(steps: u32, radius: f64) -> u64 {
     spread(steps, radius, 0..steps, 0)
 }
 
-/// The same in some of the steps of a run of `all`. Where they are not the first, droplets so many cells from an edge are `lost`.
+/// The same in some of the steps of a run of `all`. Where they are not the first, droplets so many
+/// cells from an edge are `lost`.
 fn spread(all: u32, radius: f64, steps: Range<u32>, lost: u64) -> u64 {
     let taps = 2 * taps(radius).max(1) as u64;
     let ends = steps.end == all;
-    // How far the ground (its heights and its carry), droplets and shares differ. At first only one height does. In the middle of a run so do the
-    // droplets that are lost, and what they asked for.
+    // How far the ground (its heights and its carry), droplets and shares differ. At first only one
+    // height does. In the middle of a run so do the droplets that are lost, and what they asked
+    // for.
     let rim = 2 * lost;
-    let (mut height, mut drop, mut share) =
-        if steps.start == 0 { (0u64, None::<u64>, None::<u64>) } else { (0, Some(rim), Some(rim + 5)) };
+    let (mut height, mut drop, mut share) = if steps.start == 0 {
+        (0u64, None::<u64>, None::<u64>)
+    } else {
+        (0, Some(rim), Some(rim + 5))
+    };
     for step in steps.start..if ends { all + TAIL } else { steps.end } {
         let taken = share.max(drop.map(|d| d + 3));
         let met = Some(height + 4).max(share.map(|s| s + 5));
@@ -215,8 +242,10 @@ fn spread(all: u32, radius: f64, steps: Range<u32>, lost: u64) -> u64 {
             share = Some((height + 2).max(drop.map_or(0, |d| d + 1)));
         }
     }
-    // What a run leaves are heights. Between two steps there are also droplets, and what they asked of the vertex that they came from.
-    let left = if ends { height } else { height.max(drop.map_or(0, |d| d + 3)).max(share.unwrap_or(0)) };
+    // What a run leaves are heights. Between two steps there are also droplets, and what they asked
+    // of the vertex that they came from.
+    let left =
+        if ends { height } else { height.max(drop.map_or(0, |d| d + 3)).max(share.unwrap_or(0)) };
     left.div_ceil(2)
 }
 
@@ -248,9 +277,16 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         let rest = lifetime - age;
         let fade = 65536 / quarter * rest.min(quarter);
         // The product of water and capacity, where 1 stands for a capacity of 16.
-        by_age.push(mul_q16(mul_q16(left as i32, fade.min(65536)), (s.number("capacity") / 16.0 * 65536.0).round() as u32));
+        by_age.push(mul_q16(
+            mul_q16(left as i32, fade.min(65536)),
+            (s.number("capacity") / 16.0 * 65536.0).round() as u32,
+        ));
         // In the last quarter of life, at least the share that leaves nothing at the end.
-        by_age.push(if rest <= quarter { q16("deposition").max(65536 / rest) } else { q16("deposition") } as i32);
+        by_age.push(if rest <= quarter {
+            q16("deposition").max(65536 / rest)
+        } else {
+            q16("deposition")
+        } as i32);
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
     let [cells, vertices] = site.stride().map(|n| n as f64);
@@ -284,11 +320,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 /// The new heading, 2⁻¹⁶, not yet a unit vector.
 #[inline(always)]
 fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
-    let axis = |u: i32, g: i32| spec::mul_q16_near(u << 2, inertia).wrapping_sub(spec::mul_q16_near(g, 65536 - inertia));
+    let axis = |u: i32, g: i32| {
+        spec::mul_q16_near(u << 2, inertia).wrapping_sub(spec::mul_q16_near(g, 65536 - inertia))
+    };
     [axis(heading[0], gradient[0]), axis(heading[1], gradient[1])]
 }
 
-/// The part of a heading along an axis: turned round where it leads off the map, and none on a map too narrow for both.
+/// The part of a heading along an axis: turned round where it leads off the map, and none on a map
+/// too narrow for both.
 #[inline(always)]
 fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
     let on_map = |heading: i32| (x.wrapping_add(heading << 2) as u32) < span as u32;
@@ -309,7 +348,8 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     let lay = lay.max(SEA_LAY & wet);
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
     let steep = drop.max(law.slope_min);
-    let capacity = (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
+    let capacity =
+        (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
     let take = mul_q16(room.max(0), law.erosion).min(drop << 2);
     let over = room.wrapping_neg().max(0);
@@ -325,9 +365,16 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
 
-/// The four heights round each position. On the torus, the last column or row of the square can be across the border.
+/// The four heights round each position. On the torus, the last column or row of the square can be
+/// across the border.
 #[inline(always)]
-fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N], corner: &mut [[i32; N]; 4]) {
+fn corners<const N: usize>(
+    p: &Params,
+    height: &[i32],
+    x: &[i32; N],
+    y: &[i32; N],
+    corner: &mut [[i32; N]; 4],
+) {
     let (w, h) = (p.width, p.height);
     let [c0, c1, c2, c3] = corner;
     if p.border == TORUS {
@@ -358,14 +405,22 @@ fn corners<const N: usize>(p: &Params, height: &[i32], x: &[i32; N], y: &[i32; N
 fn drops(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
-    let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds) else { return };
+    let (&[height, grant, water, rain], &[moved, wanted, exported]) = (call.reads, call.adds)
+    else {
+        return;
+    };
     WORK.with_borrow_mut(|work| {
         for (i, own) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
             let index = start + i as u32;
             let origin = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
-            let tile = Tile { p, law, index, origin, height, grant, water, rain, moved, wanted, exported };
+            let tile =
+                Tile { p, law, index, origin, height, grant, water, rain, moved, wanted, exported };
             read_ahead(&tile);
-            if moved.is_alone() { drops_tile::<true>(&tile, own, work) } else { drops_tile::<false>(&tile, own, work) }
+            if moved.is_alone() {
+                drops_tile::<true>(&tile, own, work)
+            } else {
+                drops_tile::<false>(&tile, own, work)
+            }
         }
     });
 }
@@ -391,8 +446,9 @@ const SMALL_MAP: usize = 1 << 16;
 /// Words of a cache line.
 const LINE: usize = 16;
 
-/// Reads the ground where the droplets of a tile have their homes. Droplets come to it in no order that a processor could foresee, and wait for each line of
-/// the cache; here many lines are under way at a time. (Measured at 1024²: 3 to 4 % of a run.)
+/// Reads the ground where the droplets of a tile have their homes. Droplets come to it in no order
+/// that a processor could foresee, and wait for each line of the cache; here many lines are under
+/// way at a time. (Measured at 1024²: 3 to 4 % of a run.)
 fn read_ahead(tile: &Tile) {
     let &Tile { p, origin, height, grant, moved, wanted, .. } = tile;
     if height.len() < SMALL_MAP {
@@ -429,7 +485,8 @@ thread_local! {
 
 /// Scratch memory of [`drops_tile`], reused from call to call.
 struct Work {
-    /// The ages of the whole tile, whether there is a droplet or one can be born, and the slots of those to be done.
+    /// The ages of the whole tile, whether there is a droplet or one can be born, and the slots of
+    /// those to be done.
     ages: [i32; TILE_DROPS],
     exist: [u16; TILE_DROPS],
     slots: [u16; TILE_DROPS],
@@ -437,8 +494,9 @@ struct Work {
     small: Batch<SMALL>,
 }
 
-/// Droplets that take a step together. Each field is an array and each part of the step is a loop, so that arithmetic fills vector
-/// registers and the loops that read the map have many accesses in flight.
+/// Droplets that take a step together. Each field is an array and each part of the step is a loop,
+/// so that arithmetic fills vector registers and the loops that read the map have many accesses in
+/// flight.
 const BATCH: usize = 128;
 /// Droplets of a batch for the remainder.
 const SMALL: usize = 32;
@@ -525,7 +583,11 @@ fn marked<const N: usize>(marks: &[i32; N], mut each: impl FnMut(usize)) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) {
     let Tile { p, origin, .. } = *tile;
     let Work { ages, exist, slots, batch, small } = work;
@@ -539,7 +601,8 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
         let row = first..first + TILE as usize;
         let (ages, exist, xs) = (&mut ages[row.clone()], &mut exist[row.clone()], &own[row]);
         for i in 0..TILE as usize {
-            ages[i] = age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
+            ages[i] =
+                age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
             let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
             exist[i] = (xs[i] != 0 || born) as u16;
             count += exist[i] as u32;
@@ -563,7 +626,9 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
         drops_batch::<ALONE, BATCH>(tile, own, ages, now, all, batch);
         slots = rest;
     }
-    slots.chunks(SMALL).for_each(|now| drops_batch::<ALONE, SMALL>(tile, own, ages, now, all, small));
+    slots
+        .chunks(SMALL)
+        .for_each(|now| drops_batch::<ALONE, SMALL>(tile, own, ages, now, all, small));
 }
 
 /// A step of the droplets in some slots, which can be adjacent.
@@ -587,7 +652,10 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         if in_a_row {
             lanes[..live].copy_from_slice(&words[first..first + live]);
         } else {
-            lanes[..live].iter_mut().zip(slots).for_each(|(lane, slot)| *lane = words[*slot as usize]);
+            lanes[..live]
+                .iter_mut()
+                .zip(slots)
+                .for_each(|(lane, slot)| *lane = words[*slot as usize]);
         }
         lanes[live..].fill(0);
     }
@@ -645,13 +713,15 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         export_halves::<ALONE>(exported, tile.index, sums);
     }
 
-    // Deaths and births. A droplet that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
-    // In the last step there is no time left to lay it down.
+    // Deaths and births. A droplet that is spent lays down its load where it is, and when the next
+    // one is due leaves there what it still has. In the last step there is no time left to lay it
+    // down.
     let last = p.flags & LAST != 0;
     for l in 0..N {
         let dies = b.age[l] == last_age;
         b.spent[l] = if dies { b.alive[l] } else { b.spent[l] };
-        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32 | b.alive[l] & last as i32;
+        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32
+            | b.alive[l] & last as i32;
     }
     let most = if last { 0 } else { LEFT_MAX / (2 * p.lifetime as i32 + 5) };
     marked(&b.marks, |l| {
@@ -711,7 +781,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         (b.ux[l], b.uy[l]) = (u[0], u[1]);
         b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
-        out |= (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
+        out |=
+            (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
     }
     // At the border a droplet goes round the torus, stops, turns back, or is lost.
     if out != 0 {
@@ -720,13 +791,18 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 continue;
             }
             match p.border {
-                TORUS => (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y)),
+                TORUS => {
+                    (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y))
+                }
                 WALL => {
                     (b.to_x[l], b.to_y[l]) = (b.x[l], b.y[l]);
                     (b.ux[l], b.uy[l]) = (0, 0);
                 }
                 HIGH => {
-                    (b.ux[l], b.uy[l]) = (turned_back(b.x[l], b.ux[l], span_x), turned_back(b.y[l], b.uy[l], span_y));
+                    (b.ux[l], b.uy[l]) = (
+                        turned_back(b.x[l], b.ux[l], span_x),
+                        turned_back(b.y[l], b.uy[l], span_y),
+                    );
                     (b.to_x[l], b.to_y[l]) = (b.x[l] + (b.ux[l] << 2), b.y[l] + (b.uy[l] << 2));
                 }
                 _ => {
@@ -749,7 +825,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         (b.carry[l], b.lay[l]) = (carry, lay);
     }
     for l in 0..N {
-        let carry = ((b.carry[l] as u32).wrapping_mul(b.times[l] as u32) >> 8).min(CARRY_MAX) as i32;
+        let carry =
+            ((b.carry[l] as u32).wrapping_mul(b.times[l] as u32) >> 8).min(CARRY_MAX) as i32;
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];
         let to = height_at(c, (b.to_x[l] & 0xffff) as u32, (b.to_y[l] & 0xffff) as u32);
         let d = to.wrapping_sub(b.from[l]);
@@ -764,7 +841,10 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     }
     for l in 0..N {
         if b.alive[l] != 0 {
-            wanted.add_all::<ALONE, 2>(b.at[l] as usize * WANT_WORDS, [((b.want[l] < 0) as usize, b.asked[l]), (2, 1)]);
+            wanted.add_all::<ALONE, 2>(
+                b.at[l] as usize * WANT_WORDS,
+                [((b.want[l] < 0) as usize, b.asked[l]), (2, 1)],
+            );
         }
     }
     let [to_xs, to_ys, to_headings, to_loads, to_paces] = &mut b.words;
@@ -775,7 +855,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         to_ys[l] = b.to_y[l] & alive | (to_ys[l] | i32::MIN) & spent;
         to_headings[l] = ((b.ux[l] & 0xffff) | (b.uy[l] << 16)) & alive;
         to_loads[l] = (b.load[l] | (b.want[l] >> 16) << 24) & (alive | spent);
-        to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16)) & alive | (b.want[l] & 0xffff) & (alive | spent);
+        to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16)) & alive
+            | (b.want[l] & 0xffff) & (alive | spent);
     }
     for (lanes, words) in b.words.iter().zip(own.chunks_exact_mut(TILE_DROPS)) {
         if in_a_row {
@@ -875,14 +956,24 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "layers",
-            settings: with(vec![("floor_m", n(200.0)), ("smooth", i(3)), ("bedrock", n(0.4)), ("discharge", n(300.0))]),
+            settings: with(vec![
+                ("floor_m", n(200.0)),
+                ("smooth", i(3)),
+                ("bedrock", n(0.4)),
+                ("discharge", n(300.0)),
+            ]),
             window: window(-9, 20, 83, 57),
             surface: Surface::Hills,
             layers: Layers::ALL,
         },
         Case {
             name: "hard",
-            settings: with(vec![("border", word("torus")), ("smooth", i(2)), ("floor_m", n(220.0)), ("radius", n(7.0))]),
+            settings: with(vec![
+                ("border", word("torus")),
+                ("smooth", i(2)),
+                ("floor_m", n(220.0)),
+                ("radius", n(7.0)),
+            ]),
             window: window(0, 0, 48, 64),
             surface: Surface::Hills,
             layers: Layers::of(&[Layer::Hardness]),
@@ -932,7 +1023,12 @@ fn cases() -> Vec<Case> {
         // Hills of up to 370 m.
         Case {
             name: "sea",
-            settings: with(vec![("sea_level_m", n(180.0)), ("wash", n(0.25)), ("floor_m", n(150.0)), ("rain", n(2.0))]),
+            settings: with(vec![
+                ("sea_level_m", n(180.0)),
+                ("wash", n(0.25)),
+                ("floor_m", n(150.0)),
+                ("rain", n(2.0)),
+            ]),
             window: window(-9, 20, 83, 57),
             surface: Surface::Hills,
             layers: Layers::NONE,

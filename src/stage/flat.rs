@@ -72,12 +72,18 @@ struct Params {
     level: i32,
 }
 
-static LAY: Kernel = Kernel { entry: "lay", reads: &[], owns: &[("height", 1)], adds: &[], cpu: lay };
+static LAY: Kernel =
+    Kernel { entry: "lay", reads: &[], owns: &[("height", 1)], adds: &[], cpu: lay };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params { level: site.height_of(s.number("height_m")) };
     let height = Buffer::cells("height", &site.window, 1).kept().unset();
-    let plan = Plan::new(STAGE.shader, site.window, vec![height], vec![Pass::over(&LAY, Uniform::of(params), &site.window)]);
+    let plan = Plan::new(
+        STAGE.shader,
+        site.window,
+        vec![height],
+        vec![Pass::over(&LAY, Uniform::of(params), &site.window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
@@ -97,6 +103,11 @@ fn cases() -> Vec<Case> {
     vec![
         case("default", vec![], 20, 11),
         case("high", vec![("height_m", Value::Number(-123.4))], 7, 30),
-        case("least", vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("least".into()))], 21, 30),
+        case(
+            "least",
+            vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("least".into()))],
+            21,
+            30,
+        ),
     ]
 }

@@ -1,23 +1,29 @@
-//! Octaves of noise on lattices of any spacing, for the generators that ask for them. Twin of `shaders/fractal.wgsl`.
+//! Octaves of noise on lattices of any spacing, for the generators that ask for them. Twin of
+//! `shaders/fractal.wgsl`.
 //!
-//! The host says for each column and row of the window where it lies on the lattice of each octave: the number of the lattice square, and
-//! how far into it, 2⁻²⁸, from whole numbers of 128 bits. So a vertex has its place whatever the window, and kernels divide nothing. Each
-//! lattice is moved by a random part of a square, so that no two have a point in common.
+//! The host says for each column and row of the window where it lies on the lattice of each octave:
+//! the number of the lattice square, and how far into it, 2⁻²⁸, from whole numbers of 128 bits. So
+//! a vertex has its place whatever the window, and kernels divide nothing. Each lattice is moved by
+//! a random part of a square, so that no two have a point in common.
 //!
 //! A noise is 0 to 1 (2⁻²⁸) with the mean about ½:
-//! - *value*: hashes of the lattice points, with the quintic 6t⁵ − 15t⁴ + 10t³ between them (K. Perlin, *Improving Noise*, 2002);
-//! - *gradient*: ½ + 3/2 · the same curve between the slopes g · d of the four points, where g is random in a square of side 1
-//!   (K. Perlin, *An Image Synthesizer*, 1985);
-//! - *cellular*: the distance to the nearest of points of which each lattice square has one, anywhere (S. Worley, *A Cellular Texture Basis
-//!   Function*, 1996). Of the 25 squares round a place 21 are looked into. A point in one of the four corners is as far as any point of the place's own
-//!   square, or farther, and so with the square beside that on the side of the corner: two others are as near;
+//! - *value*: hashes of the lattice points, with the quintic 6t⁵ − 15t⁴ + 10t³ between them (K.
+//!   Perlin, *Improving Noise*, 2002);
+//! - *gradient*: ½ + 3/2 · the same curve between the slopes g · d of the four points, where g is
+//!   random in a square of side 1 (K. Perlin, *An Image Synthesizer*, 1985);
+//! - *cellular*: the distance to the nearest of points of which each lattice square has one,
+//!   anywhere (S. Worley, *A Cellular Texture Basis Function*, 1996). Of the 25 squares round a
+//!   place 21 are looked into. A point in one of the four corners is as far as any point of the
+//!   place's own square, or farther, and so with the square beside that on the side of the corner:
+//!   two others are as near;
 //! - *borders*: by how much the second nearest is farther.
 
 use crate::site::Site;
 use crate::spec::{self, hash, isqrt, mul_q28};
 use std::ops::Range;
 
-/// Words of an octave: key (2), weight, and squares of its lattice in what the warp is measured in, 2⁻²⁰.
+/// Words of an octave: key (2), weight, and squares of its lattice in what the warp is measured in,
+/// 2⁻²⁰.
 pub const WAVE_WORDS: usize = 4;
 /// The value 1.
 pub const ONE: i32 = 1 << 28;
@@ -48,12 +54,14 @@ impl Octaves {
     /// Spacings of the lattices.
     pub fn spacings(&self) -> impl Iterator<Item = f64> {
         let lacunarity = self.lacunarity;
-        std::iter::successors(Some(self.feature), move |cells| Some(cells / lacunarity)).take(self.count)
+        std::iter::successors(Some(self.feature), move |cells| Some(cells / lacunarity))
+            .take(self.count)
     }
 
     /// Weights, whose sum is 1.
     fn weights(&self) -> Vec<f64> {
-        let all: Vec<f64> = std::iter::successors(Some(1.0), |w| Some(w * self.gain)).take(self.count).collect();
+        let all: Vec<f64> =
+            std::iter::successors(Some(1.0), |w| Some(w * self.gain)).take(self.count).collect();
         let sum: f64 = all.iter().sum();
         all.into_iter().map(|weight| weight / sum).collect()
     }
@@ -64,16 +72,19 @@ impl Octaves {
 pub struct Tables {
     /// [`WAVE_WORDS`] for each octave.
     pub waves: Vec<i32>,
-    /// For each octave two words for each column and then for each row: the square, and the part of it, 2⁻²⁸.
+    /// For each octave two words for each column and then for each row: the square, and the part of
+    /// it, 2⁻²⁸.
     pub places: Vec<i32>,
 }
 
 impl Tables {
-    /// Adds octaves. `warp` is how many cells a displacement of 1 is; `purpose` tells their hashes from others under the seed.
+    /// Adds octaves. `warp` is how many cells a displacement of 1 is; `purpose` tells their hashes
+    /// from others under the seed.
     pub fn add(&mut self, octaves: &Octaves, warp: f64, purpose: u32, site: &Site) {
         for (n, (spacing, weight)) in octaves.spacings().zip(octaves.weights()).enumerate() {
             let key = spec::key(site.world.seed, (purpose << 8) + n as u32);
-            let moved = [0, 1].map(|axis| f64::from(hash(key, axis, u32::MAX)) / 4_294_967_296.0 * spacing);
+            let moved =
+                [0, 1].map(|axis| f64::from(hash(key, axis, u32::MAX)) / 4_294_967_296.0 * spacing);
             self.waves.extend([key[0] as i32, key[1] as i32, (weight * ONE as f64) as i32]);
             self.waves.push((warp / spacing * (1 << 20) as f64).round() as i32);
             self.places.extend(places(site, spacing, moved));
@@ -81,7 +92,8 @@ impl Tables {
     }
 }
 
-/// Where the columns and rows of the window lie on a lattice of squares of `spacing` cells, which is moved by so many cells.
+/// Where the columns and rows of the window lie on a lattice of squares of `spacing` cells, which
+/// is moved by so many cells.
 pub fn places(site: &Site, spacing: f64, moved: [f64; 2]) -> Vec<i32> {
     const PART: i128 = 1 << 16;
     let exact = |cells: f64| (cells * PART as f64).round() as i128;
@@ -216,7 +228,14 @@ pub fn noise(pattern: u32, key: [u32; 2], at: &Spot) -> i32 {
 
 /// The sum of octaves of gradient noise at a place, −1 to 1: what moves places.
 #[inline(always)]
-pub fn shift(waves: &[i32], places: &[i32], size: [i32; 2], octaves: Range<usize>, x: i32, y: i32) -> i32 {
+pub fn shift(
+    waves: &[i32],
+    places: &[i32],
+    size: [i32; 2],
+    octaves: Range<usize>,
+    x: i32,
+    y: i32,
+) -> i32 {
     let mut sum = 0i32;
     for n in octaves {
         let wave = &waves[n * WAVE_WORDS..][..WAVE_WORDS];

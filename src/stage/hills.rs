@@ -1,26 +1,31 @@
 //! Round hills of various heights at random places, without an end.
 //!
 //! # Rule
-//! The world is cut into squares of `spacing` cells. With the chance `chance` a square has one hill, whose middle is anywhere in it. Its
-//! radius r is random between `smallest` and `largest` of a square's side, and its height a between `lowest_m` and `relief_m`. At the
-//! distance d from its middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills overlap, `merge` says whether they are added
-//! or the highest counts. The height is `base_m` + that.
+//! The world is cut into squares of `spacing` cells. With the chance `chance` a square has one
+//! hill, whose middle is anywhere in it. Its radius r is random between `smallest` and `largest` of
+//! a square's side, and its height a between `lowest_m` and `relief_m`. At the distance d from its
+//! middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills overlap, `merge` says
+//! whether they are added or the highest counts. The height is `base_m` + that.
 //!
 //! # Shape
-//! The unbounded world. A vertex depends on its world coordinates alone, and has its height on every level that has the vertex.
+//! The unbounded world. A vertex depends on its world coordinates alone, and has its height on
+//! every level that has the vertex.
 //!
 //! # Units
-//! Places and distances 2⁻²⁸ of a square's side; radii are one of 256 from the smallest to the largest; heights 16 bits between theirs.
+//! Places and distances 2⁻²⁸ of a square's side; radii are one of 256 from the smallest to the
+//! largest; heights 16 bits between theirs.
 //!
 //! # Limits
-//! A hill is at most as wide as two squares, so that all that reach a place lie in nine. Sums stop at 8000 cells.
+//! A hill is at most as wide as two squares, so that all that reach a place lie in nine. Sums stop
+//! at 8000 cells.
 //!
 //! # Reach
 //! None.
 //!
 //! # Source
-//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, names hills of various heights at random places as one of the ways to make
-//! a height map, to which noise is added. The profile is the quartic kernel.
+//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, names hills of various heights at
+//! random places as one of the ways to make a height map, to which noise is added. The profile is
+//! the quartic kernel.
 //!
 //! # Costs
 //! A cell: 9 to 27 hashes. Memory: 4 bytes a cell.
@@ -54,7 +59,10 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/fractal.wgsl"), include_str!("../../shaders/hills.wgsl")),
+    shader: concat!(
+        include_str!("../../shaders/fractal.wgsl"),
+        include_str!("../../shaders/hills.wgsl")
+    ),
     kernels: &[&HEAP],
     maps: &[],
     check,
@@ -123,12 +131,21 @@ const PARAMS: &[Param] = &[
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     for [low, high] in [["smallest", "largest"], ["lowest_m", "relief_m"]] {
         if s.number(low) > s.number(high) {
-            let message = format!("{low} = {} and {high} = {}: allowed is a {low} up to {high}", s.number(low), s.number(high));
-            return Err(Invalid::of(low, s.number(low), format!("up to {high}")).saying(message).into());
+            let message = format!(
+                "{low} = {} and {high} = {}: allowed is a {low} up to {high}",
+                s.number(low),
+                s.number(high)
+            );
+            return Err(Invalid::of(low, s.number(low), format!("up to {high}"))
+                .saying(message)
+                .into());
         }
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
-    combine::check_heights(site, &[("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)])
+    combine::check_heights(
+        site,
+        &[("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)],
+    )
 }
 
 /// The uniform struct of the pass.
@@ -144,17 +161,29 @@ struct Params {
     relief: i32,
 }
 
-static HEAP: Kernel = Kernel { entry: "heap", reads: &["places", "sizes"], owns: &[("height", 1)], adds: &[], cpu: heap };
+static HEAP: Kernel = Kernel {
+    entry: "heap",
+    reads: &["places", "sizes"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: heap,
+};
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let mut tables = Tables::default();
-    tables.add(&Octaves { count: 1, feature: s.number("spacing"), lacunarity: 1.0, gain: 0.0 }, 0.0, 0, site);
+    tables.add(
+        &Octaves { count: 1, feature: s.number("spacing"), lacunarity: 1.0, gain: 0.0 },
+        0.0,
+        0,
+        site,
+    );
     let [smallest, largest] = ["smallest", "largest"].map(|name| s.number(name));
     let sizes = (0..SIZES).flat_map(|n| {
         let radius = smallest + (largest - smallest) * f64::from(n) / f64::from(SIZES - 1);
         let inverse = 1.0 / (radius * radius);
-        [radius * radius * ONE as f64, inverse.floor(), (inverse - inverse.floor()) * ONE as f64].map(|v| v as i32)
+        [radius * radius * ONE as f64, inverse.floor(), (inverse - inverse.floor()) * ONE as f64]
+            .map(|v| v as i32)
     });
     let params = Params {
         width: window.width as i32,
@@ -167,8 +196,17 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let buffers = vec![height, Buffer::table("places", tables.places), Buffer::table("sizes", sizes.collect())];
-    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&HEAP, Uniform::of(params), window)]);
+    let buffers = vec![
+        height,
+        Buffer::table("places", tables.places),
+        Buffer::table("sizes", sizes.collect()),
+    ];
+    let plan = Plan::new(
+        STAGE.shader,
+        *window,
+        buffers,
+        vec![Pass::over(&HEAP, Uniform::of(params), window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
@@ -181,7 +219,11 @@ fn heap(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn heap_row(p: &Params, places: &[i32], sizes: &[i32], y: i32, own: &mut [i32]) {
     for (x, own) in own.iter_mut().enumerate() {
         let at = spot(places, p.width, p.height, 0, x as i32, y);
@@ -189,7 +231,8 @@ fn heap_row(p: &Params, places: &[i32], sizes: &[i32], y: i32, own: &mut [i32]) 
         for dy in -1..2 {
             for dx in -1..2 {
                 let hill = hill(p, sizes, &at, dx, dy);
-                height = if p.merge == ADDED { height.saturating_add(hill) } else { height.max(hill) };
+                height =
+                    if p.merge == ADDED { height.saturating_add(hill) } else { height.max(hill) };
             }
         }
         *own = p.base.saturating_add(height).min(HIGHEST);
@@ -208,7 +251,9 @@ fn hill(p: &Params, sizes: &[i32], at: &Spot, dx: i32, dy: i32) -> i32 {
     if (kind & 0xffff) >= p.chance {
         return 0;
     }
-    let away = |d: i32, random: u32, part: i32| ((d << 28) + ((random & 0xffff) << 12) as i32).wrapping_sub(part).wrapping_abs();
+    let away = |d: i32, random: u32, part: i32| {
+        ((d << 28) + ((random & 0xffff) << 12) as i32).wrapping_sub(part).wrapping_abs()
+    };
     let (px, py) = (away(dx, place, at.part[0]), away(dy, place >> 16, at.part[1]));
     if px >= ONE || py >= ONE {
         return 0;
@@ -219,7 +264,9 @@ fn hill(p: &Params, sizes: &[i32], at: &Spot, dx: i32, dy: i32) -> i32 {
         return 0;
     }
     // The quotient is below 1, but for what rounding the inverse leaves.
-    let part = (squared.wrapping_mul(sizes[size + 1]).wrapping_add(mul_q28(squared, sizes[size + 2]))).clamp(0, ONE);
+    let part =
+        (squared.wrapping_mul(sizes[size + 1]).wrapping_add(mul_q28(squared, sizes[size + 2])))
+            .clamp(0, ONE);
     let profile = mul_q28(ONE - part, ONE - part);
     // Another hash, since heights and radii have nothing to do with each other.
     let share = hash(p.key.to_array(), kind, place) >> 16;
@@ -230,22 +277,43 @@ fn cases() -> Vec<Case> {
     let n = Value::Number;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", vec![("spacing", n(20.0))], window(0, 0, 65, 47)),
         case(
             "most",
-            vec![("merge", word("most")), ("spacing", n(11.5)), ("smallest", n(0.05)), ("chance", n(1.0)), ("base_m", n(-30.0))],
+            vec![
+                ("merge", word("most")),
+                ("spacing", n(11.5)),
+                ("smallest", n(0.05)),
+                ("chance", n(1.0)),
+                ("base_m", n(-30.0)),
+            ],
             window(-(1 << 61), 1 << 60, 50, 43),
         ),
         case(
             "high",
-            vec![("spacing", n(16.0)), ("relief_m", n(80_000.0)), ("lowest_m", n(70_000.0)), ("chance", n(1.0))],
+            vec![
+                ("spacing", n(16.0)),
+                ("relief_m", n(80_000.0)),
+                ("lowest_m", n(70_000.0)),
+                ("chance", n(1.0)),
+            ],
             window(5, 5, 40, 40),
         ),
         Case {
             surface: Surface::Hills,
-            ..case("carved", vec![("spacing", n(9.0)), ("combine", word("subtract"))], window(0, 0, 40, 30))
+            ..case(
+                "carved",
+                vec![("spacing", n(9.0)), ("combine", word("subtract"))],
+                window(0, 0, 40, 30),
+            )
         },
     ]
 }

@@ -1,75 +1,90 @@
 //! Rivers cut: land that rises is worn by what runs off it, from coarse to fine.
 //!
 //! # Rule
-//! A vertex has a height h, a water level w ≥ h and an area a: how many vertices' rain passes it. A step is three gathers.
+//! A vertex has a height h, a water level w ≥ h and an area a: how many vertices' rain passes it. A
+//! step is three gathers.
 //!
-//! - `route`: water goes to one of eight neighbours: that with the largest (w − w_q) · (6 + r), on diagonals times 5/8, where r
-//!   is four bits of a hash of place and step. Where no neighbour is lower, it stays. Since the die is cast anew in each step, water
-//!   spreads on slopes and gathers in channels, and no direction of the lattice is preferred for long. With 5/8 the mean way down a
-//!   plane is within 2.5° of its slope, whichever way it faces; with 1/√2, within 5°.
-//! - `drain`: the new area is the vertex's own rain (1, or the layer `rain`) and the areas of the neighbours whose water comes here.
+//! - `route`: water goes to one of eight neighbours: that with the largest (w − w_q) · (6 + r), on
+//!   diagonals times 5/8, where r is four bits of a hash of place and step. Where no neighbour is
+//!   lower, it stays. Since the die is cast anew in each step, water spreads on slopes and gathers
+//!   in channels, and no direction of the lattice is preferred for long. With 5/8 the mean way down
+//!   a plane is within 2.5° of its slope, whichever way it faces; with 1/√2, within 5°.
+//! - `drain`: the new area is the vertex's own rain (1, or the layer `rain`) and the areas of the
+//!   neighbours whose water comes here.
 //! - `cut`: the new height comes of five parts, in this order:
-//!   1. where the water is at most ε deep, the river cuts: (h − w_r) · f / (1 + f), with w_r the water level where the water goes
-//!      and f = `erodibility` · a^`area_exponent` (the area before the step), on diagonals divided by √2. This is the implicit step of the stream power law,
+//!   1. where the water is at most ε deep, the river cuts: (h − w_r) · f / (1 + f), with w_r the
+//!      water level where the water goes and f = `erodibility` · a^`area_exponent` (the area before
+//!      the step), on diagonals divided by √2. This is the implicit step of the stream power law,
 //!      ∂h/∂t = −K · area^m · slope;
 //!   2. where it is deeper, it lays down silt: the part `silt` of its depth;
 //!   3. slopes steeper than `repose_deg` fall: a quarter of the largest excess over it;
-//!   4. the ground creeps: `creep` · (Σ over sides (h_q − h) / 6 + Σ over diagonals (h_q − h) / 24), weights by which waves of
-//!      all directions creep alike;
+//!   4. the ground creeps: `creep` · (Σ over sides (h_q − h) / 6 + Σ over diagonals (h_q − h) /
+//!      24), weights by which waves of all directions creep alike;
 //!   5. the land rises: `uplift_m`, times the layer `uplift`.
 //!
 //!   The new water level is max(h′, min(min w_q + ε, h′ + `lake_depth_m`)).
 //!
-//! ε is `slope_min`. Where an outlet is cut, the lake behind it falls by a cell of distance a step, and where one rises,
-//! its lake rises by ε a step until it runs over: so basins drain or fill without any search.
+//! ε is `slope_min`. Where an outlet is cut, the lake behind it falls by a cell of distance a step,
+//! and where one rises, its lake rises by ε a step until it runs over: so basins drain or fill
+//! without any search.
 //!
-//! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the water falls for `fall` steps before
-//! anything is cut. From level to level come the land, the depth of the water and twice the area, and fresh ground is made rough by
-//! `roughness`, so that channels do not follow the coarser lattice.
+//! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the
+//! water falls for `fall` steps before anything is cut. From level to level come the land, the
+//! depth of the water and twice the area, and fresh ground is made rough by `roughness`, so that
+//! channels do not follow the coarser lattice.
 //!
-//! **Base level.** With `border = "open"` the vertices at the border keep their height, and water leaves there. Ground below
-//! `sea_level_m` keeps its height, too, but for uplift, and the sea stands over it. Nothing is cut below `floor_m`. At a wall, water
-//! and ground end.
+//! **Base level.** With `border = "open"` the vertices at the border keep their height, and water
+//! leaves there. Ground below `sea_level_m` keeps its height, too, but for uplift, and the sea
+//! stands over it. Nothing is cut below `floor_m`. At a wall, water and ground end.
 //!
 //! Layers: of hardness H and vegetation V, f is multiplied by (1 − H) · (1 − V / 2).
 //!
 //! Rounding: floor everywhere. a^m is linear between powers of two of a.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south. Reads `rain`, `hardness`, `vegetation`, `uplift`. Leaves `flow`: how many
-//! vertices' rain passes. For the next finer level it also leaves `surface` (water levels) and `area`.
+//! Reads and writes `height`, row-major, y south. Reads `rain`, `hardness`, `vegetation`, `uplift`.
+//! Leaves `flow`: how many vertices' rain passes. For the next finer level it also leaves `surface`
+//! (water levels) and `area`.
 //!
 //! # Units
 //! Heights and water levels 2⁻¹⁸ cells; areas 2⁻⁶ vertices; f 2⁻¹⁴; fractions 2⁻¹⁶.
 //!
 //! # Limits
-//! Areas stop at 2²⁵ vertices, heights at ±8191 cells. Silt is counted up to 8191 cells a vertex. Differences of height count as at
-//! most 64 cells for the direction of water, which gives precedence to the first of two cliffs.
+//! Areas stop at 2²⁵ vertices, heights at ±8191 cells. Silt is counted up to 8191 cells a vertex.
+//! Differences of height count as at most 64 cells for the direction of water, which gives
+//! precedence to the first of two cliffs.
 //!
-//! **No setting makes it unstable.** Without uplift, the new height of a vertex lies between the lowest and the highest of the
-//! heights of its neighbourhood and its water level: each part moves it towards one of these bounds, by no more than is left. So the
-//! highest height falls, and no vertex falls below the lowest (the maximum principle), whatever `erodibility` is.
+//! **No setting makes it unstable.** Without uplift, the new height of a vertex lies between the
+//! lowest and the highest of the heights of its neighbourhood and its water level: each part moves
+//! it towards one of these bounds, by no more than is left. So the highest height falls, and no
+//! vertex falls below the lowest (the maximum principle), whatever `erodibility` is.
 //!
-//! **Counts.** Water goes to one neighbour or none, so the sum of areas changes by the rain less what stays at outlets and sinks.
+//! **Counts.** Water goes to one neighbour or none, so the sum of areas changes by the rain less
+//! what stays at outlets and sinks.
 //!
 //! # Reach
-//! A cell a step, and one. The way of water to a neighbour depends on the water two cells away, but it first changes the area, and
-//! the height a step later: with h, w exact to n cells from an edge after n steps, areas are exact to n + 1.
+//! A cell a step, and one. The way of water to a neighbour depends on the water two cells away, but
+//! it first changes the area, and the height a step later: with h, w exact to n cells from an edge
+//! after n steps, areas are exact to n + 1.
 //!
 //! # Keeps
-//! Σ height is Σ of the start + roughness + what rose + silt − what was cut, which leaves the land as the load of its rivers.
+//! Σ height is Σ of the start + roughness + what rose + silt − what was cut, which leaves the land
+//! as the load of its rivers.
 //!
 //! # Differs
-//! From Braun & Willett: areas travel a cell a step instead of being solved for the whole land, so the step needs no order of
-//! vertices. From Schott et al.: the implicit step, water levels that find outlets, a die for each step, levels.
+//! From Braun & Willett: areas travel a cell a step instead of being solved for the whole land, so
+//! the step needs no order of vertices. From Schott et al.: the implicit step, water levels that
+//! find outlets, a die for each step, levels.
 //!
 //! # Source
-//! A. D. Howard, *A detachment-limited model of drainage basin evolution*, 1994; K. X. Whipple, G. E. Tucker, *Dynamics of the
-//! stream-power river incision model*, 1999; J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve
-//! the stream power equation*, 2013; H. Schott et al., *Large-scale terrain authoring through interactive erosion simulation*, 2023.
+//! A. D. Howard, *A detachment-limited model of drainage basin evolution*, 1994; K. X. Whipple, G.
+//! E. Tucker, *Dynamics of the stream-power river incision model*, 1999; J. Braun, S. D. Willett,
+//! *A very efficient O(n), implicit and parallel method to solve the stream power equation*, 2013;
+//! H. Schott et al., *Large-scale terrain authoring through interactive erosion simulation*, 2023.
 //!
 //! # Costs
-//! A cell and step: 10 reads, a hash and a quotient to route, 16 reads to drain, 19 to cut; 5 writes. Memory: 32 bytes a cell.
+//! A cell and step: 10 reads, a hash and a quotient to route, 16 reads to drain, 19 to cut; 5
+//! writes. Memory: 32 bytes a cell.
 
 use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, number, sea_level_m};
 use super::{Case, Stage, Surface};
@@ -129,65 +144,86 @@ const PARAMS: &[Param] = &[
         name: "steps",
         unit: "steps",
         kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 40 },
-        doc: "Number of steps. On coarse levels some hundreds give the large valleys time to form; on fine ones a few dozen are enough.",
+        doc: "Number of steps. On coarse levels some hundreds give the large valleys time to form; \
+              on fine ones a few dozen are enough.",
     },
     number(
         "erodibility",
         "a step",
         [0.0, 100.0, 0.04],
-        "How fast rivers cut: the ratio of what a river that drains one vertex cuts to what is left of its drop, in a step. With 0 nothing is cut.",
+        "How fast rivers cut: the ratio of what a river that drains one vertex cuts to what is \
+         left of its drop, in a step. With 0 nothing is cut.",
     ),
     number(
         "area_exponent",
         "",
         [0.35, 0.6, 0.5],
-        "How much more a large river cuts: by its area to this power. It is the concavity of the rivers of a land that rises as fast as it is cut.",
+        "How much more a large river cuts: by its area to this power. It is the concavity of the \
+         rivers of a land that rises as fast as it is cut.",
     ),
     number(
         "uplift_m",
         "m a step",
         [0.0, 1000.0, 0.0],
-        "How much the land rises in a step, everywhere or as the layer uplift says. Mountains end at a height in proportion to uplift_m / erodibility.",
+        "How much the land rises in a step, everywhere or as the layer uplift says. Mountains end \
+         at a height in proportion to uplift_m / erodibility.",
     ),
     number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
     number(
         "creep",
         "",
         [0.0, 0.5, 0.0],
-        "How fast soil creeps: it rounds crests. 0.5 is the mean of the neighbourhood in two steps.",
+        "How fast soil creeps: it rounds crests. 0.5 is the mean of the neighbourhood in two \
+         steps.",
     ),
     number(
         "slope_min",
         "rise per cell",
         [0.0001, 1.0, 0.01],
-        "How much rivers fall at least. What falls less is a lake: it is not cut but filled with silt. With less than the default rivers may be as gentle as those of plains, and lakes rise more slowly where their outlets do.",
+        "How much rivers fall at least. What falls less is a lake: it is not cut but filled with \
+         silt. With less than the default rivers may be as gentle as those of plains, and lakes \
+         rise more slowly where their outlets do.",
     ),
-    number("silt", "", [0.0, 1.0, 0.05], "Part of its depth that standing water lays down in a step: lakes become plains."),
+    number(
+        "silt",
+        "",
+        [0.0, 1.0, 0.05],
+        "Part of its depth that standing water lays down in a step: lakes become plains.",
+    ),
     number(
         "roughness",
         "cells",
         [0.0, 16.0, 0.5],
-        "How much higher or lower a vertex of a finer level is at most than the coarser level says, so that brooks find ways of their own.",
+        "How much higher or lower a vertex of a finer level is at most than the coarser level \
+         says, so that brooks find ways of their own.",
     ),
     number(
         "lake_depth_m",
         "m",
         [0.0, 1e6, 1000.0],
-        "No lake is deeper: where a basin is, its water sinks into the ground. With 0 there are no lakes, and every basin stays closed.",
+        "No lake is deeper: where a basin is, its water sinks into the ground. With 0 there are no \
+         lakes, and every basin stays closed.",
     ),
     Param {
         name: "fall",
         unit: "steps",
         kind: ParamKind::Integer { min: 0, max: 1 << 18, default: 0 },
-        doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With 0: twice the longer side of the land there, and 128 where the land has no end.",
+        doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With \
+              0: twice the longer side of the land there, and 128 where the land has no end.",
     },
-    Param { doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is no sea.", ..SEA_LEVEL_M },
+    Param {
+        doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is \
+              no sea.",
+        ..SEA_LEVEL_M
+    },
     FLOOR_M,
     Param {
         name: "border",
         unit: "",
         kind: ParamKind::Choice(&["open", "torus", "wall"]),
-        doc: "open: the border keeps its height, and rivers end there; torus: what leaves the land comes in on the other side; wall: nothing passes, so a land without a sea becomes a lake.",
+        doc: "open: the border keeps its height, and rivers end there; torus: what leaves the land \
+              comes in on the other side; wall: nothing passes, so a land without a sea becomes a \
+              lake.",
     },
 ];
 
@@ -238,8 +274,13 @@ static BEGIN_LEDGER: Kernel = Kernel {
     adds: &[],
     cpu: begin_ledger,
 };
-static FALL: Kernel =
-    Kernel { entry: "fall", reads: &["height", "surface"], owns: &[("surface_next", 1)], adds: &[], cpu: fall_rows };
+static FALL: Kernel = Kernel {
+    entry: "fall",
+    reads: &["height", "surface"],
+    owns: &[("surface_next", 1)],
+    adds: &[],
+    cpu: fall_rows,
+};
 static ROUTE: Kernel = Kernel {
     entry: "route",
     reads: &["surface", "area", "hardness", "vegetation", "power"],
@@ -247,8 +288,13 @@ static ROUTE: Kernel = Kernel {
     adds: &[],
     cpu: route,
 };
-static DRAIN: Kernel =
-    Kernel { entry: "drain", reads: &["way", "area", "rain"], owns: &[("area_next", 1)], adds: &[], cpu: drain };
+static DRAIN: Kernel = Kernel {
+    entry: "drain",
+    reads: &["way", "area", "rain"],
+    owns: &[("area_next", 1)],
+    adds: &[],
+    cpu: drain,
+};
 static RAISE_LEDGER: Kernel = Kernel {
     entry: "raise_ledger",
     reads: &["height", "uplift"],
@@ -263,7 +309,8 @@ static CUT: Kernel = Kernel {
     adds: &[],
     cpu: cut,
 };
-static COUNT: Kernel = Kernel { entry: "count", reads: &["area"], owns: &[("way", 1)], adds: &[], cpu: count };
+static COUNT: Kernel =
+    Kernel { entry: "count", reads: &["area"], owns: &[("way", 1)], adds: &[], cpu: count };
 
 /// Steps of falling water before the first step.
 fn fall(s: &Settings, site: &Site) -> u32 {
@@ -281,14 +328,17 @@ pub(crate) fn rise(s: &Settings, site: &Site) -> i32 {
     site.units(s.number("uplift_m"))
 }
 
-/// How much the vertices of a window rise in all, in height units, as long as none comes to the end of the range. `uplift`
-/// is the layer, if there is one. The vertices `outside`, in ascending order, are no land.
+/// How much the vertices of a window rise in all, in height units, as long as none comes to the end
+/// of the range. `uplift` is the layer, if there is one. The vertices `outside`, in ascending
+/// order, are no land.
 pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
     let (window, rise) = (&site.window, rise(s, site));
     let p = lines(s, site);
     let rises = |i: usize| {
         let (x, y) = (i as i32 % window.width as i32, i as i32 / window.width as i32);
-        let share = uplift.and_then(|uplift| uplift.get(i)).map_or(rise, |share| mul_q16(rise, *share as u32));
+        let share = uplift
+            .and_then(|uplift| uplift.get(i))
+            .map_or(rise, |share| mul_q16(rise, *share as u32));
         if p.keeps(x, y) || outside.binary_search(&i).is_ok() { 0 } else { i64::from(share) }
     };
     let all: i64 = if rise == 0 { 0 } else { (0..window.cells()).map(rises).sum() };
@@ -297,7 +347,8 @@ pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: 
 
 /// Parameters that know the lines of the land that keep their height, and nothing else.
 fn lines(s: &Settings, site: &Site) -> Params {
-    // A line of the land, counted from the window's first: one that is not in the window is no vertex.
+    // A line of the land, counted from the window's first: one that is not in the window is no
+    // vertex.
     let line = |axis: usize, far: bool| {
         let bounds = &site.world.bounds;
         let side = i64::from([bounds.width, bounds.height][axis]) - 1;
@@ -318,7 +369,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let risen = steps as f64 * uplift_m;
     if risen > most {
         let message = format!(
-            "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are {HEIGHT_MAX} cells, {} m; lower uplift_m or steps",
+            "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are \
+             {HEIGHT_MAX} cells, {} m; lower uplift_m or steps",
             rounded(site.spacing_m()),
             rounded(risen),
             rounded(most)
@@ -327,8 +379,11 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     let fall = fall(s, site);
     if fall > 1 << 18 {
-        let message =
-            format!("fall = 0: two sides of the land are {fall} steps: allowed up to {}; give a number of steps", 1 << 18);
+        let message = format!(
+            "fall = 0: two sides of the land are {fall} steps: allowed up to {}; give a number of \
+             steps",
+            1 << 18
+        );
         return Err(Invalid::from(message).about("fall").into());
     }
     Ok(())
@@ -341,7 +396,8 @@ fn powers(s: &Settings, site: &Site) -> Vec<i32> {
     let wide = libm::exp2(f64::from(site.level) * (2.0 * exponent - 1.0));
     let power = |n: u32| {
         let vertices = libm::exp2(f64::from(n)) / f64::from(VERTEX);
-        (rate * wide * libm::pow(vertices, exponent) * 16384.0).round().min(f64::from(1 << 30)) as i32
+        (rate * wide * libm::pow(vertices, exponent) * 16384.0).round().min(f64::from(1 << 30))
+            as i32
     };
     (0..OCTAVES as u32).map(power).collect()
 }
@@ -364,11 +420,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         rise: rise(s, site),
         stands: stands as i32,
         stands_diagonal: (stands * std::f64::consts::SQRT_2) as i32,
-        // Twice two thirds, since kernels have the mean of a quarter of the sides' and a sixteenth of the diagonals' differences.
+        // Twice two thirds, since kernels have the mean of a quarter of the sides' and a sixteenth
+        // of the diagonals' differences.
         creep: (s.number("creep") * 65536.0 * 4.0 / 3.0).round() as u32,
         silt: q16("silt"),
         rough: (s.number("roughness") * f64::from(CELL)) as i32,
-        deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL)).min(f64::from(HEIGHT_END)) as i32,
+        deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL))
+            .min(f64::from(HEIGHT_END)) as i32,
         least: (s.number("slope_min") * f64::from(CELL)) as i32,
         sea: sea_level_m(s).map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
@@ -408,13 +466,16 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         schedule.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
     schedule.rounds(0..s.integer("steps") as u32, |schedule, step| {
-        let uniform = Uniform::of(Params { key: spec::key(site.world.seed, 1 + step).into(), ..params });
+        let uniform =
+            Uniform::of(Params { key: spec::key(site.world.seed, 1 + step).into(), ..params });
         schedule.push(gather(&ROUTE, &uniform));
         schedule.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
         if layers.has(Layer::Ledger) && params.rise > 0 {
             schedule.push(gather(&RAISE_LEDGER, &uniform));
         }
-        schedule.push(gather(&CUT, &uniform).swapping(&[["height", "next"], ["surface", "surface_next"]]));
+        schedule.push(
+            gather(&CUT, &uniform).swapping(&[["height", "next"], ["surface", "surface_next"]]),
+        );
         schedule.end_step();
     });
     schedule.push(gather(&COUNT, &uniform));
@@ -441,11 +502,14 @@ impl Params {
     #[inline(always)]
     fn kept(&self, run: Run) -> Lanes {
         let mut kept = [0; LANES];
-        kept.iter_mut().zip(run.x as i32..).for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, run.y as i32)));
+        kept.iter_mut()
+            .zip(run.x as i32..)
+            .for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, run.y as i32)));
         kept
     }
 
-    /// What a vertex at height h rises, of which `uplift` is the share; nothing where the height is kept.
+    /// What a vertex at height h rises, of which `uplift` is the share; nothing where the height is
+    /// kept.
     #[inline(always)]
     fn rises(&self, kept: bool, h: i32, uplift: i32) -> i32 {
         let rise = mul_q16(self.rise, uplift as u32).min(gap(HEIGHT_END, h));
@@ -455,7 +519,11 @@ impl Params {
     /// By how much fresh ground is higher than the coarser level says, under so much water.
     #[inline(always)]
     fn roughens(&self, x: i32, y: i32, depth: i32) -> i32 {
-        let die = spec::hash(self.key.into(), self.origin.x.wrapping_add(x as u32), self.origin.y.wrapping_add(y as u32));
+        let die = spec::hash(
+            self.key.into(),
+            self.origin.x.wrapping_add(x as u32),
+            self.origin.y.wrapping_add(y as u32),
+        );
         // −32768 to 32767 of 32768.
         let signed = (die >> 16) as i32 - 32768;
         // WET is 65536: what is left of it is a fraction.
@@ -477,14 +545,22 @@ fn begin(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn continue_from(p: &Params, first: i32, height: &mut [i32], water: &mut [i32], area: &mut [i32]) {
     let w = p.size.x as usize;
-    let rows = height.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
+    let rows =
+        height.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
     for (y, ((height, water), area)) in (first..).zip(rows) {
-        for (x, ((height, water), area)) in (0..).zip(height.iter_mut().zip(water.iter_mut()).zip(area.iter_mut())) {
+        for (x, ((height, water), area)) in
+            (0..).zip(height.iter_mut().zip(water.iter_mut()).zip(area.iter_mut()))
+        {
             let (before, depth) = (*height, gap(*water, *height).min(p.deepest));
-            let after = spec::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
+            let after =
+                spec::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
             *height = after;
             *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
             *area = (*area).max(VERTEX);
@@ -525,7 +601,8 @@ const LANES: usize = 32;
 type Lanes = [i32; LANES];
 /// The same, and a word more at both ends.
 type Wide = [i32; LANES + 2];
-/// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the next or the one before.
+/// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the
+/// next or the one before.
 const AROUND: [[usize; 2]; 8] = [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
 
 /// Vertices of a row that are done together: [`LANES`], or all of a narrower window's.
@@ -534,7 +611,8 @@ struct Run {
     x: usize,
     y: usize,
     count: usize,
-    /// How many of its first vertices belong to the run before it, too. The last run ends with the row.
+    /// How many of its first vertices belong to the run before it, too. The last run ends with the
+    /// row.
     again: usize,
 }
 
@@ -580,7 +658,8 @@ impl Run {
     }
 }
 
-/// Copies words of any number. It stands apart, since a compiler would do copies of a known length in the same way.
+/// Copies words of any number. It stands apart, since a compiler would do copies of a known length
+/// in the same way.
 #[cold]
 #[inline(never)]
 fn copy(from: &[i32], to: &mut [i32]) {
@@ -591,13 +670,21 @@ fn copy(from: &[i32], to: &mut [i32]) {
 struct Block<'a>([&'a Wide; 3]);
 
 impl<'a> Block<'a> {
-    /// Reads them where they lie, or in `room` at the edges of the window. Beyond these lies `outside`, or the vertex at the edge
-    /// where that is none.
+    /// Reads them where they lie, or in `room` at the edges of the window. Beyond these lies
+    /// `outside`, or the vertex at the edge where that is none.
     #[inline(always)]
-    fn of(p: &Params, map: &'a [i32], run: Run, outside: Option<i32>, room: &'a mut [Wide; 3]) -> Self {
+    fn of(
+        p: &Params,
+        map: &'a [i32],
+        run: Run,
+        outside: Option<i32>,
+        room: &'a mut [Wide; 3],
+    ) -> Self {
         let (w, h) = (p.size.x as usize, p.size.y as usize);
         if run.x > 0 && run.x + LANES < w && run.y > 0 && run.y + 1 < h {
-            let row = |k: usize| map[(run.y + k - 1) * w + run.x - 1..].first_chunk().unwrap_or(&[0; LANES + 2]);
+            let row = |k: usize| {
+                map[(run.y + k - 1) * w + run.x - 1..].first_chunk().unwrap_or(&[0; LANES + 2])
+            };
             return Self([row(0), row(1), row(2)]);
         }
         fill(p, map, run, outside, room);
@@ -657,7 +744,11 @@ fn fall_rows(call: &mut Call) {
     fall_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn fall_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[height, water], [own]) = (reads, owns) else { return };
     let w = p.size.x as usize;
@@ -681,13 +772,19 @@ fn route(call: &mut Call) {
     route_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
     let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
     let w = p.size.x as usize;
     // The first half of the hash is the same in a column.
-    let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32).map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x)).collect();
+    let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32)
+        .map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x))
+        .collect();
     let (mut waters, mut areas, mut layer) = (ROOM, [0; LANES], [0; LANES]);
     for at in (0..own.len()).step_by(w) {
         for run in Run::all((start + at) / w, w) {
@@ -702,8 +799,10 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 for (q, level) in around.iter().enumerate() {
                     let (times, shift) = if q < 4 { (1, 0) } else { (5, 3) };
                     let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
-                    let weight = (drop.wrapping_mul(times) >> shift).wrapping_mul(SPREAD + (die >> (4 * q) & 15));
-                    // A weight has 29 bits. Below it stands the direction, so that of equal ones the first wins.
+                    let weight = (drop.wrapping_mul(times) >> shift)
+                        .wrapping_mul(SPREAD + (die >> (4 * q) & 15));
+                    // A weight has 29 bits. Below it stands the direction, so that of equal ones
+                    // the first wins.
                     best = best.max(weight << 3 | (7 - q as u32));
                 }
                 way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
@@ -730,7 +829,8 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             }
             for l in 0..LANES {
                 let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
-                let share = 65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+                let share =
+                    65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
                 way[l] |= (share << 4) as i32;
             }
             run.store(&way, own, at + run.x);
@@ -742,7 +842,11 @@ fn drain(call: &mut Call) {
     drain_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[way, area, rain], [own]) = (reads, owns) else { return };
     let w = p.size.x as usize;
@@ -753,7 +857,8 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             if p.rained == 1 {
                 let rain = run.words(rain, start + at + run.x, &mut rains);
                 for l in 0..LANES {
-                    sum[l] = ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
+                    sum[l] =
+                        ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
                 }
             }
             let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
@@ -761,7 +866,8 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             for l in 0..LANES {
                 for q in 0..8 {
                     let comes = way[q][l] & 15 == (q ^ 1) as i32;
-                    let all = (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
+                    let all =
+                        (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
                     sum[l] = all.min(i32::MAX as u32) as i32;
                 }
             }
@@ -774,11 +880,16 @@ fn cut(call: &mut Call) {
     cut_some(call.params(), call.range.start as usize, call.reads, call.owns);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
     let (&[height, water, way, uplift], [next, water_next, silted]) = (reads, owns) else { return };
     let w = p.size.x as usize;
-    let (mut heights, mut waters, mut ways, mut uplifts, mut silts) = (ROOM, ROOM, [0; LANES], [65536; LANES], [0; LANES]);
+    let (mut heights, mut waters, mut ways, mut uplifts, mut silts) =
+        (ROOM, ROOM, [0; LANES], [65536; LANES], [0; LANES]);
     for at in (0..next.len()).step_by(w) {
         for run in Run::all((start + at) / w, w) {
             let first = start + at + run.x;
@@ -787,10 +898,12 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             let (around, here) = (grounds.around(), grounds.here());
             let (levels, level) = (levels.around(), levels.here());
             let way = run.words(way, first, &mut ways);
-            let uplift = if p.lifted == 1 { run.words(uplift, first, &mut uplifts) } else { &uplifts };
+            let uplift =
+                if p.lifted == 1 { run.words(uplift, first, &mut uplifts) } else { &uplifts };
             let before = *run.words(silted, at + run.x, &mut silts);
             let kept = p.kept(run);
-            let (mut ground_next, mut level_next, mut silted_next) = ([0; LANES], [0; LANES], [0; LANES]);
+            let (mut ground_next, mut level_next, mut silted_next) =
+                ([0; LANES], [0; LANES], [0; LANES]);
             for l in 0..LANES {
                 let (h, kept) = (here[l], kept[l] != 0);
                 let (mut low_water, mut receiver) = (i32::MAX, level[l]);
@@ -807,7 +920,8 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 }
                 let (worn, silt) = p.worn(h, level[l], receiver, way[l] as u32 >> 4, ground);
                 let new = if is_base { h } else { worn };
-                ground_next[l] = new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
+                ground_next[l] =
+                    new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
                 level_next[l] = p.settles(kept, h, ground_next[l], low_water);
                 let silt = if is_base { 0 } else { silt };
                 silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
@@ -832,7 +946,8 @@ fn powers_of(power: &[i32; OCTAVES], area: &Lanes) -> Lanes {
     }
     let mut f = [0; LANES];
     for l in 0..LANES {
-        let (low, high) = (power[octave[l] as usize % OCTAVES], power[(octave[l] as usize + 1) % OCTAVES]);
+        let (low, high) =
+            (power[octave[l] as usize % OCTAVES], power[(octave[l] as usize + 1) % OCTAVES]);
         f[l] = low.wrapping_add(mul_q16(high.wrapping_sub(low), fraction[l]));
     }
     f
@@ -844,8 +959,9 @@ impl Params {
         if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
     }
 
-    /// The height of a vertex after a step without uplift, and what silt it got: from its height and water level, the level where its
-    /// water goes, the share of its drop that is cut, and the heights round it.
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height
+    /// and water level, the level where its water goes, the share of its drop that is cut, and the
+    /// heights round it.
     #[inline(always)]
     fn worn(&self, h: i32, level: i32, receiver: i32, share: u32, ground: [i32; 8]) -> (i32, i32) {
         let (mut low_side, mut low_diagonal, mut high) = (HIGHEST, HIGHEST, h);
@@ -874,7 +990,8 @@ impl Params {
         (worn.max(h.min(self.floor)), silt)
     }
 
-    /// The water level of a vertex that keeps its height or does not, whose height was `before` and is `after`, among neighbours whose lowest level is `low`.
+    /// The water level of a vertex that keeps its height or does not, whose height was `before` and
+    /// is `after`, among neighbours whose lowest level is `low`.
     #[inline(always)]
     fn settles(&self, kept: bool, before: i32, after: i32, low: i32) -> i32 {
         let runs_off = low.min(HEIGHT_END.wrapping_sub(self.least)).wrapping_add(self.least);
@@ -923,7 +1040,12 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "sea",
-            vec![("sea_level_m", n(150.0)), ("floor_m", n(170.0)), ("erodibility", n(0.5)), ("uplift_m", n(5.0))],
+            vec![
+                ("sea_level_m", n(150.0)),
+                ("floor_m", n(170.0)),
+                ("erodibility", n(0.5)),
+                ("uplift_m", n(5.0)),
+            ],
             window(0, 0, 70, 65),
             Surface::Hills,
             none,
@@ -936,9 +1058,27 @@ fn cases() -> Vec<Case> {
             none,
         ),
         case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
-        case("row", vec![("uplift_m", n(2.0)), ("border", word("wall"))], window(3, 0, 40, 1), Surface::Noise, none),
-        case("layers", vec![("uplift_m", n(4.0)), ("erodibility", n(0.3))], window(0, 0, 81, 50), Surface::Hills, all),
-        case("finer", vec![("roughness", n(1.5)), ("lake_depth_m", n(40.0))], window(-9, 4, 51, 40), Surface::Hills, water),
+        case(
+            "row",
+            vec![("uplift_m", n(2.0)), ("border", word("wall"))],
+            window(3, 0, 40, 1),
+            Surface::Noise,
+            none,
+        ),
+        case(
+            "layers",
+            vec![("uplift_m", n(4.0)), ("erodibility", n(0.3))],
+            window(0, 0, 81, 50),
+            Surface::Hills,
+            all,
+        ),
+        case(
+            "finer",
+            vec![("roughness", n(1.5)), ("lake_depth_m", n(40.0))],
+            window(-9, 4, 51, 40),
+            Surface::Hills,
+            water,
+        ),
         case(
             "booked",
             vec![("roughness", n(3.0)), ("uplift_m", n(9.0))],

@@ -1,26 +1,32 @@
-//! A smooth volcanic island: fractal noise raised to a power, under a dome, with craters on its highest ground.
+//! A smooth volcanic island: fractal noise raised to a power, under a dome, with craters on its
+//! highest ground.
 //!
 //! # Rule
 //! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x`)² + (dy / `radius_y`)²:
-//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ cells, and
-//!   v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall by `gain` an octave and sum to 1;
+//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ
+//!   cells, and v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall by `gain` an
+//!   octave and sum to 1;
 //! - s = ½ + ½ · cos(π · min(1, ρ)^`shape_power`): 1 in the middle, 0 from the rim on;
 //! - g = `relief_m` · v^`height_power` · s is the height of the ground above the sea floor;
-//! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n · `crater_relief_m` is the height of the rim,
-//!   with n the noise of `crater_feature`. Ground that would be higher than the rim by a is lower than it by a · `crater_slope`.
+//! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n ·
+//!   `crater_relief_m` is the height of the rim, with n the noise of `crater_feature`. Ground that
+//!   would be higher than the rim by a is lower than it by a · `crater_slope`.
 //!
 //! The height is `base_m` + g. Noise between four values a b c d, at x of the way from b to c, is
-//! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x. The values are hashes of lattice
-//! coordinates, 0 to 1, and each octave's lattice is moved by a random part of a cell.
+//! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x. The
+//! values are hashes of lattice coordinates, 0 to 1, and each octave's lattice is moved by a random
+//! part of a cell.
 //!
 //! # Shape
-//! Works for any window of the unbounded world. The island is an ellipse of `radius_x` by `radius_y` cells round `centre`, and
-//! everything else is at `base_m`. The defaults are the published island on a window of 251 × 501 samples from [0, 0] at 10 m a
-//! cell: its unit is 10 cells or 100 m, and its sea, at 0.5 units, is at 0 m.
+//! Works for any window of the unbounded world. The island is an ellipse of `radius_x` by
+//! `radius_y` cells round `centre`, and everything else is at `base_m`. The defaults are the
+//! published island on a window of 251 × 501 samples from [0, 0] at 10 m a cell: its unit is 10
+//! cells or 100 m, and its sea, at 0.5 units, is at 0 m.
 //!
 //! # Units
-//! Noise, powers and domes 2⁻²⁸; places on a lattice 2⁻²⁸; heights 2⁻¹⁸ cells. Powers and domes are tables of 4097 values with straight
-//! lines between them, off by at most 6·10⁻⁶ (with the defaults 8·10⁻⁷, which are 2·10⁻⁴ cells at 300 cells of relief).
+//! Noise, powers and domes 2⁻²⁸; places on a lattice 2⁻²⁸; heights 2⁻¹⁸ cells. Powers and domes are
+//! tables of 4097 values with straight lines between them, off by at most 6·10⁻⁶ (with the defaults
+//! 8·10⁻⁷, which are 2·10⁻⁴ cells at 300 cells of relief).
 //!
 //! # Limits
 //! Radii are at most 32767 cells. The finest lattice has a spacing of at least one cell.
@@ -29,16 +35,19 @@
 //! None: a point depends on its world coordinates alone.
 //!
 //! # Differs
-//! From the published program: fixed point replaces floats; hashes replace a shuffled table, so the lattices do not repeat; octaves are
-//! moved against each other (there, all lattices have a point at one corner); g_max is the highest of 129 × 129 points over the island
-//! instead of the samples of one map, so that it is the same for every window.
+//! From the published program: fixed point replaces floats; hashes replace a shuffled table, so the
+//! lattices do not repeat; octaves are moved against each other (there, all lattices have a point
+//! at one corner); g_max is the highest of 129 × 129 points over the island instead of the samples
+//! of one map, so that it is the same for every window.
 //!
 //! # Source
-//! J. Talle, *Simulating hydraulic erosion*, 2020, and the program that it links, for the composition and all constants;
-//! J. Talle, *Cubic noise*, 2017; the curve between four values is H. Elias's, *Perlin noise*, 1998.
+//! J. Talle, *Simulating hydraulic erosion*, 2020, and the program that it links, for the
+//! composition and all constants; J. Talle, *Cubic noise*, 2017; the curve between four values is
+//! H. Elias's, *Perlin noise*, 1998.
 //!
 //! # Costs
-//! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves. Memory: 4 bytes a cell.
+//! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves.
+//! Memory: 4 bytes a cell.
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
@@ -58,8 +67,8 @@ const ONE: i32 = 1 << 28;
 const RADIUS_MAX: i64 = 32767;
 /// Intervals of a table of powers or domes; each is 2¹⁶ wide.
 const INTERVALS: i32 = 4096;
-/// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along each axis, as low 14 and high bits;
-/// weight.
+/// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along each
+/// axis, as low 14 and high bits; weight.
 const OCTAVE_WORDS: usize = 9;
 /// Points on a side of the lattice that is searched for the highest ground.
 const SURVEY: u32 = 129;
@@ -115,7 +124,8 @@ const PARAMS: &[Param] = &[
         name: "shape_power",
         unit: "",
         kind: ParamKind::Number { min: 1.0, max: 8.0, default: 1.6 },
-        doc: "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at the top.",
+        doc: "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at \
+              the top.",
     },
     Param {
         name: "feature",
@@ -151,7 +161,8 @@ const PARAMS: &[Param] = &[
         name: "relief_m",
         unit: "m",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 3000.0 },
-        doc: "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of it.",
+        doc: "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of \
+              it.",
     },
     Param {
         name: "base_m",
@@ -159,7 +170,12 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: -1e6, max: 1e6, default: -50.0 },
         doc: "Height of the sea floor.",
     },
-    Param { name: "craters", unit: "", kind: ParamKind::Switch(true), doc: "Whether high ground sinks into craters." },
+    Param {
+        name: "craters",
+        unit: "",
+        kind: ParamKind::Switch(true),
+        doc: "Whether high ground sinks into craters.",
+    },
     Param {
         name: "crater_rim_m",
         unit: "m",
@@ -198,18 +214,23 @@ const PARAMS: &[Param] = &[
 
 /// Spacing of the finest lattice, cells.
 fn finest(s: &Settings) -> f64 {
-    (1..s.integer("octaves")).fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
+    (1..s.integer("octaves"))
+        .fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         return Err(Invalid::from(format!(
-            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or raise feature",
+            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would \
+             have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
+             raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
             s.number("feature"),
             finest(s)
-        )).about("octaves").into());
+        ))
+        .about("octaves")
+        .into());
     }
     let [_, parts] = site.stride();
     for name in ["radius_x", "radius_y"] {
@@ -223,10 +244,13 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     let rim = s.number("crater_rim_m") + s.number("crater_relief_m");
     let most = HEIGHT_MAX as f64 * site.spacing_m();
-    for (name, metres) in [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)] {
+    for (name, metres) in
+        [("base_m", base), ("relief_m", relief), ("base_m + relief_m", base + relief)]
+    {
         if metres.abs() > most {
             return Err(Invalid::from(format!(
-                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either way",
+                "{name} = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m, either \
+                 way",
                 rounded(metres),
                 rounded(site.spacing_m()),
                 rounded(most)
@@ -237,7 +261,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if s.switch("craters") && rim > most {
         return Err(Invalid::from(format!(
-            "crater_rim_m + crater_relief_m = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells, {} m",
+            "crater_rim_m + crater_relief_m = {} m at spacing_m = {}: allowed up to {HEIGHT_MAX} \
+             cells, {} m",
             rounded(rim),
             rounded(site.spacing_m()),
             rounded(most)
@@ -269,8 +294,13 @@ struct Params {
     crater_slope: u32,
 }
 
-static RAISE: Kernel =
-    Kernel { entry: "raise", reads: &["octave", "power", "dome"], owns: &[("height", 1)], adds: &[], cpu: raise };
+static RAISE: Kernel = Kernel {
+    entry: "raise",
+    reads: &["octave", "power", "dome"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: raise,
+};
 
 /// A table of `f` from 0 to 1, in 2⁻²⁸.
 fn table(f: impl Fn(f64) -> f64) -> Vec<i32> {
@@ -291,10 +321,14 @@ fn domes(power: f64) -> Vec<i32> {
 fn octaves(s: &Settings, seed: u64, parts: i64) -> Vec<i32> {
     let count = s.integer("octaves") as usize;
     let gain = s.number("gain");
-    let weights: Vec<f64> = std::iter::successors(Some(1.0), |w| Some(w * gain)).take(count).collect();
+    let weights: Vec<f64> =
+        std::iter::successors(Some(1.0), |w| Some(w * gain)).take(count).collect();
     let sum: f64 = weights.iter().sum();
-    let spacings = std::iter::successors(Some(s.number("feature")), |cells| Some(cells / s.number("lacunarity")));
-    let noises = weights.iter().map(|w| w / sum).zip(spacings).chain([(1.0, s.number("crater_feature"))]);
+    let spacings = std::iter::successors(Some(s.number("feature")), |cells| {
+        Some(cells / s.number("lacunarity"))
+    });
+    let noises =
+        weights.iter().map(|w| w / sum).zip(spacings).chain([(1.0, s.number("crater_feature"))]);
     noises
         .enumerate()
         .flat_map(|(i, (weight, spacing))| {
@@ -311,7 +345,8 @@ fn octaves(s: &Settings, seed: u64, parts: i64) -> Vec<i32> {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let [step, parts] = site.stride();
-    let centre = [s.integer("centre_x"), s.integer("centre_y")].map(|cells| cells.saturating_mul(parts));
+    let centre =
+        [s.integer("centre_x"), s.integer("centre_y")].map(|cells| cells.saturating_mul(parts));
     let radius = [s.integer("radius_x"), s.integer("radius_y")].map(|cells| (cells * parts) as i32);
     let lists = [
         ("octave", octaves(s, site.world.seed, parts)),
@@ -323,7 +358,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         height: window.height as i32,
         // Everything beyond the largest radius is outside, at any distance.
         origin: [0, 1]
-            .map(|a| window.origin[a].saturating_mul(step).saturating_sub(centre[a]).clamp(-(1 << 24), 1 << 24) as i32)
+            .map(|a| {
+                window.origin[a]
+                    .saturating_mul(step)
+                    .saturating_sub(centre[a])
+                    .clamp(-(1 << 24), 1 << 24) as i32
+            })
             .into(),
         step: IVec2::splat(step as i32),
         radius: radius.into(),
@@ -338,22 +378,41 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     };
     if s.switch("craters") {
         let highest = survey(&params, [&lists[0].1, &lists[1].1, &lists[2].1]);
-        let sink = site.units((s.number("crater_depth_m") / s.number("crater_slope")).min(HEIGHT_MAX as f64 * site.spacing_m()));
+        let sink = site.units(
+            (s.number("crater_depth_m") / s.number("crater_slope"))
+                .min(HEIGHT_MAX as f64 * site.spacing_m()),
+        );
         params.craters = 1;
         params.crater_rim = site.units(s.number("crater_rim_m")).max(highest.saturating_sub(sink));
     }
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let buffers = std::iter::once(height).chain(lists.map(|(name, words)| Buffer::table(name, words))).collect();
-    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RAISE, Uniform::of(params), window)]);
+    let buffers = std::iter::once(height)
+        .chain(lists.map(|(name, words)| Buffer::table(name, words)))
+        .collect();
+    let plan = Plan::new(
+        STAGE.shader,
+        *window,
+        buffers,
+        vec![Pass::over(&RAISE, Uniform::of(params), window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
-/// The height of the highest ground above the sea floor without craters, on a lattice of 129 × 129 points.
+/// The height of the highest ground above the sea floor without craters, on a lattice of 129 × 129
+/// points.
 fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
     let half = SURVEY as i32 / 2;
     let step = (p.radius + half - 1) / half;
     let count = SURVEY * SURVEY;
-    let params = Params { width: SURVEY as i32, height: SURVEY as i32, origin: -step * half, step, base: 0, craters: 0, ..*p };
+    let params = Params {
+        width: SURVEY as i32,
+        height: SURVEY as i32,
+        origin: -step * half,
+        step,
+        base: 0,
+        craters: 0,
+        ..*p
+    };
     let mut heights = vec![0; count as usize];
     raise(&mut Call {
         uniform: &Uniform::of(params),
@@ -370,7 +429,8 @@ fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
 #[inline(always)]
 fn cubic(a: i32, b: i32, c: i32, d: i32, x: i32) -> i32 {
     let p = d.wrapping_sub(c).wrapping_sub(a).wrapping_add(b);
-    let slope = mul_q28(mul_q28(p, x).wrapping_add(a.wrapping_sub(b).wrapping_sub(p)), x).wrapping_add(c.wrapping_sub(a));
+    let slope = mul_q28(mul_q28(p, x).wrapping_add(a.wrapping_sub(b).wrapping_sub(p)), x)
+        .wrapping_add(c.wrapping_sub(a));
     mul_q28(slope, x).wrapping_add(b)
 }
 
@@ -382,7 +442,8 @@ fn look_up(table: &[i32], v: i32) -> i32 {
     low.wrapping_add(mul_q16(high.wrapping_sub(low), v.wrapping_sub(at << 16) as u32))
 }
 
-/// The lattice point before the place `d` cells from the middle, and the distance from it in 2⁻²⁸; |d| is at most 32767.
+/// The lattice point before the place `d` cells from the middle, and the distance from it in 2⁻²⁸;
+/// |d| is at most 32767.
 #[inline(always)]
 fn locate(d: i32, rate: [i32; 2], moved: [i32; 2]) -> [i32; 2] {
     let low = d.wrapping_mul(rate[0]).wrapping_add(moved[0]);
@@ -416,7 +477,11 @@ fn raise(call: &mut Call) {
             continue;
         }
         // Columns within the radius, if any.
-        let before = |d: i32| (d.saturating_sub(p.origin[0]) as i64).div_euclid(p.step[0] as i64).clamp(-1, w as i64 - 1);
+        let before = |d: i32| {
+            (d.saturating_sub(p.origin[0]) as i64)
+                .div_euclid(p.step[0] as i64)
+                .clamp(-1, w as i64 - 1)
+        };
         let columns = (before(-p.radius[0] - 1) + 1) as usize..(before(p.radius[0]) + 1) as usize;
         if !columns.is_empty() {
             raise_row(p, columns.start, dy, &mut own[columns], [octave, power, dome], &mut rows);
@@ -424,7 +489,8 @@ fn raise(call: &mut Call) {
     }
 }
 
-/// Scratch memory of a row: values between lattice rows by lattice column, sums of octaves, noise of the rim.
+/// Scratch memory of a row: values between lattice rows by lattice column, sums of octaves, noise
+/// of the rim.
 #[derive(Default)]
 struct Rows {
     columns: Vec<i32>,
@@ -432,8 +498,19 @@ struct Rows {
     rim: Vec<i32>,
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn raise_row(p: &Params, start: usize, dy: i32, own: &mut [i32], lists: [&[i32]; 3], rows: &mut Rows) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn raise_row(
+    p: &Params,
+    start: usize,
+    dy: i32,
+    own: &mut [i32],
+    lists: [&[i32]; 3],
+    rows: &mut Rows,
+) {
     let [octave, power, dome] = lists;
     let Rows { columns, sum, rim } = rows;
     let x = |i: usize| p.origin[0].wrapping_add(((start + i) as i32).wrapping_mul(p.step[0]));
@@ -461,7 +538,11 @@ fn raise_row(p: &Params, start: usize, dy: i32, own: &mut [i32], lists: [&[i32];
             let [column, fx] = at(i);
             let near = &columns[(column - west) as usize..][..4];
             let noise = cubic(near[0], near[1], near[2], near[3], fx);
-            *target = if is_rim { noise } else { target.wrapping_add(mul_q28((noise >> 1) + (ONE >> 2), weight)) };
+            *target = if is_rim {
+                noise
+            } else {
+                target.wrapping_add(mul_q28((noise >> 1) + (ONE >> 2), weight))
+            };
         }
     }
     let dy_squared = squared(dy, p.inverse[1]);
@@ -475,7 +556,10 @@ fn raise_row(p: &Params, start: usize, dy: i32, own: &mut [i32], lists: [&[i32];
 /// The ground, or the inside of the crater where the ground is above the rim.
 #[inline(always)]
 fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
-    let above = ground.wrapping_sub(p.crater_rim).wrapping_sub(mul_q28(p.crater_relief, noise.clamp(0, ONE))).max(0);
+    let above = ground
+        .wrapping_sub(p.crater_rim)
+        .wrapping_sub(mul_q28(p.crater_relief, noise.clamp(0, ONE)))
+        .max(0);
     let sunk = ground.wrapping_sub(above).wrapping_sub(mul_q16(above, p.crater_slope));
     if p.craters == 1 { sunk } else { ground }
 }
@@ -483,7 +567,13 @@ fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
 fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", vec![], window(60, 180, 97, 83)),
         case(
@@ -500,7 +590,11 @@ fn cases() -> Vec<Case> {
             ],
             window(0, 0, 81, 61),
         ),
-        case("plain", vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))], window(100, 200, 41, 70)),
+        case(
+            "plain",
+            vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))],
+            window(100, 200, 41, 70),
+        ),
         case(
             "far",
             vec![

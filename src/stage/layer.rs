@@ -1,20 +1,26 @@
-//! Maps besides the height: rain, hardness, vegetation, uplift and loose sediment, and the ledger that separates sediment from bedrock.
+//! Maps besides the height: rain, hardness, vegetation, uplift and loose sediment, and the ledger
+//! that separates sediment from bedrock.
 //!
 //! # Rule
-//! A source gives each cell a value v: a constant, value noise, the slope, the height, the sample of a file, or rain. A ramp turns it into a
-//! fraction: `low` up to `start`, `high` from `end` on, linear between. The fraction replaces the layer's value or is combined with it:
-//! multiplied, added, the smaller or the larger of both.
+//! A source gives each cell a value v: a constant, value noise, the slope, the height, the sample
+//! of a file, or rain. A ramp turns it into a fraction: `low` up to `start`, `high` from `end` on,
+//! linear between. The fraction replaces the layer's value or is combined with it: multiplied,
+//! added, the smaller or the larger of both.
 //!
-//! - Noise: `octaves` of value noise ([`super::noise`]), of which the first has a lattice of `feature` cells.
-//! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is one-sided.
+//! - Noise: `octaves` of value noise ([`super::noise`]), of which the first has a lattice of
+//!   `feature` cells.
+//! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is
+//!   one-sided.
 //! - Weather: the rain that a wind brings ([`super::weather`]).
-//! - For `sediment` the fraction is multiplied by `thickness_m`. It cannot be negative or thicker than 4000 cells.
+//! - For `sediment` the fraction is multiplied by `thickness_m`. It cannot be negative or thicker
+//!   than 4000 cells.
 //!
-//! The **ledger** is a record of four words a cell: the height at the last entry, the thickness of loose sediment, and the sums of all
-//! lowering and of all raising. `enter` runs after every step of every stage. With Δ the change of height since the last entry, sediment
-//! becomes max(0, sediment + Δ), lowering grows by max(0, −Δ) and raising by max(0, Δ). A sum stops at 2³¹ − 1, and then the other shrinks,
-//! so that their difference stays the change of height. So material that is
-//! laid down is loose, and loose material is taken first.
+//! The **ledger** is a record of four words a cell: the height at the last entry, the thickness of
+//! loose sediment, and the sums of all lowering and of all raising. `enter` runs after every step
+//! of every stage. With Δ the change of height since the last entry, sediment becomes max(0,
+//! sediment + Δ), lowering grows by max(0, −Δ) and raising by max(0, Δ). A sum stops at 2³¹ − 1,
+//! and then the other shrinks, so that their difference stays the change of height. So material
+//! that is laid down is loose, and loose material is taken first.
 //!
 //! # Shape
 //! Layers are row-major like the height. Noise depends on world coordinates.
@@ -29,14 +35,17 @@
 //! One cell with `from = "slope"`, that of the wind with `from = "weather"`, else none.
 //!
 //! # Keeps
-//! The height. Raising − lowering is the change of height since the ledger was opened, as far as that is within ±8192 cells.
+//! The height. Raising − lowering is the change of height since the ledger was opened, as far as
+//! that is within ±8192 cells.
 //!
 //! # Source
-//! I. van der Veen, *Hydraulic erosion*, 2024, which suggests a map of materials, trees that hold the soil, and rain from a weather
-//! system as future work. The source of the weather is named in its own module.
+//! I. van der Veen, *Hydraulic erosion*, 2024, which suggests a map of materials, trees that hold
+//! the soil, and rain from a weather system as future work. The source of the weather is named in
+//! its own module.
 //!
 //! # Costs
-//! One pass for a layer; with `from = "weather"` two more for every doubling of the fetch, and 12 bytes a cell. `enter` reads a word and updates four.
+//! One pass for a layer; with `from = "weather"` two more for every doubling of the fetch, and 12
+//! bytes a cell. `enter` reads a word and updates four.
 
 use super::octaves::{self, FEATURE_MAX};
 use super::weather;
@@ -101,19 +110,24 @@ const PARAMS: &[Param] = &[
         name: "map",
         unit: "",
         kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment", "uplift"]),
-        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; vegetation: share of the ground held by roots; sediment: loose material on the bedrock; uplift: share of what incision raises the land by.",
+        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; \
+              vegetation: share of the ground held by roots; sediment: loose material on the \
+              bedrock; uplift: share of what incision raises the land by.",
     },
     Param {
         name: "from",
         unit: "",
         kind: ParamKind::Choice(&["constant", "noise", "slope", "height", "file", "weather"]),
-        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the height (metres), a file, or the rain that a wind brings (1 is the most that a layer holds).",
+        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per \
+              cell), the height (metres), a file, or the rain that a wind brings (1 is the most \
+              that a layer holds).",
     },
     Param {
         name: "file",
         unit: "",
         kind: ParamKind::File,
-        doc: "A map of the same size as the terrain with values from 0 to 1. The samples of a picture are scaled to 0 to 1.",
+        doc: "A map of the same size as the terrain with values from 0 to 1. The samples of a \
+              picture are scaled to 0 to 1.",
     },
     Param {
         name: "start",
@@ -127,19 +141,31 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Number { min: -1e6, max: 1e6, default: 1.0 },
         doc: "From this value on the layer is high. It can be below start.",
     },
-    Param { name: "low", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 }, doc: "The layer at start." },
-    Param { name: "high", unit: "", kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 }, doc: "The layer at end." },
+    Param {
+        name: "low",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
+        doc: "The layer at start.",
+    },
+    Param {
+        name: "high",
+        unit: "",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
+        doc: "The layer at end.",
+    },
     Param {
         name: "combine",
         unit: "",
         kind: ParamKind::Choice(&["replace", "multiply", "add", "least", "most"]),
-        doc: "How the new values combine with the layer of that name, which is 0 if there is none yet.",
+        doc: "How the new values combine with the layer of that name, which is 0 if there is none \
+              yet.",
     },
     Param {
         name: "thickness_m",
         unit: "m",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1.0 },
-        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of it becomes loose.",
+        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of \
+              it becomes loose.",
     },
     Param {
         name: "feature",
@@ -170,36 +196,51 @@ const PARAMS: &[Param] = &[
         "moisture",
         "",
         [0.0, weather::MOISTURE_MAX, 8.0],
-        "Weather only: how much water the air has to lose: rain for a mean rise of the ground upwind of 1 in 1.",
+        "Weather only: how much water the air has to lose: rain for a mean rise of the ground \
+         upwind of 1 in 1.",
     ),
     weather(
         "carry_m",
         "m",
         [1.0, 1e6, 2000.0],
-        "Weather only: how far a stronger wind carries drops while they form, and again while they fall: its speed times some 200 to 2000 s.",
+        "Weather only: how far a stronger wind carries drops while they form, and again while they \
+         fall: its speed times some 200 to 2000 s.",
     ),
     weather(
         "fetch_m",
         "m",
         [0.0, 1e6, 8000.0],
-        "Weather only: how far upwind the ground counts, twice; rounded up to a power of two of cells. 4 times carry_m leaves out 2 %.",
+        "Weather only: how far upwind the ground counts, twice; rounded up to a power of two of \
+         cells. 4 times carry_m leaves out 2 %.",
     ),
     weather(
         "sea_level_m",
         "m",
         [-1e6, 1e6, 0.0],
-        "Weather only: height of the sea, over which air does not rise: ground below it counts as level. Put it low where there is none.",
+        "Weather only: height of the sea, over which air does not rise: ground below it counts as \
+         level. Put it low where there is none.",
     ),
     weather(
         "shadow",
         "",
         [0.0, 1.0, 1.0],
-        "Weather only: how much sinking air dries, compared with what rising air loses: 0 for no rain shadow.",
+        "Weather only: how much sinking air dries, compared with what rising air loses: 0 for no \
+         rain shadow.",
     ),
-    weather("veer_deg", "degrees", [0.0, 45.0, 15.0], "Weather only: how far the wind turns to either side over time."),
+    weather(
+        "veer_deg",
+        "degrees",
+        [0.0, 45.0, 15.0],
+        "Weather only: how far the wind turns to either side over time.",
+    ),
 ];
 
-const fn weather(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
+const fn weather(
+    name: &'static str,
+    unit: &'static str,
+    [min, max, default]: [f64; 3],
+    doc: &'static str,
+) -> Param {
     Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
 }
 
@@ -214,16 +255,20 @@ fn reach(s: &Settings, site: &Site) -> u64 {
 fn layers(s: &Settings) -> Layers {
     let map = s.word("map");
     let sediment = map == "sediment";
-    let painted = Layer::PAINTED.iter().fold(Layers::NONE, |all, (name, layer, _)| all.with(*layer, *name == map));
+    let painted = Layer::PAINTED
+        .iter()
+        .fold(Layers::NONE, |all, (name, layer, _)| all.with(*layer, *name == map));
     painted.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment)
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (from, file) = (s.word("from"), s.word("file"));
     if from != "file" && !file.is_empty() {
-        return Err(Invalid::from(format!("from = {from:?}, file = {file:?}: a file is read only with from = \"file\""))
-            .about("from")
-            .into());
+        return Err(Invalid::from(format!(
+            "from = {from:?}, file = {file:?}: a file is read only with from = \"file\""
+        ))
+        .about("from")
+        .into());
     }
     let [_, parts] = site.stride();
     if from == "noise" && s.integer("feature") * parts > FEATURE_MAX {
@@ -233,16 +278,22 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     weather::check(s, site)?;
     if s.number("start") == s.number("end") {
-        return Err(Invalid::from(format!("start = end = {}: start and end must differ", s.number("start")))
-            .about("start")
-            .into());
+        return Err(Invalid::from(format!(
+            "start = end = {}: start and end must differ",
+            s.number("start")
+        ))
+        .about("start")
+        .into());
     }
     let most = THICKEST as f64 / CELL as f64 * site.spacing_m();
     if s.word("map") == "sediment" && s.number("thickness_m") > most {
-        let (given, most, spacing_m) = (s.number("thickness_m"), rounded(most), rounded(site.spacing_m()));
-        return Err(Invalid::from(format!("thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"))
-            .about("thickness_m")
-            .into());
+        let (given, most, spacing_m) =
+            (s.number("thickness_m"), rounded(most), rounded(site.spacing_m()));
+        return Err(Invalid::from(format!(
+            "thickness_m = {given}: allowed 0 to {most} at {spacing_m} m a cell"
+        ))
+        .about("thickness_m")
+        .into());
     }
     Ok(())
 }
@@ -265,7 +316,8 @@ pub(super) struct Params {
     pub(super) sediment: u32,
     /// Cells of the recipe from one vertex to the next.
     pub(super) step: i32,
-    /// Weather: where the wind goes, 2⁻¹⁶, and where a pass looks upwind and to both sides of that, in cells.
+    /// Weather: where the wind goes, 2⁻¹⁶, and where a pass looks upwind and to both sides of that,
+    /// in cells.
     pub(super) wind_x: i32,
     pub(super) wind_y: i32,
     pub(super) up_x: i32,
@@ -283,8 +335,13 @@ pub(super) struct Params {
 
 macro_rules! paint {
     ($name:ident, $entry:literal, $owned:literal, $words:expr) => {
-        static $name: Kernel =
-            Kernel { entry: $entry, reads: &["height", "mask", "octaves"], owns: &[($owned, $words)], adds: &[], cpu: paint };
+        static $name: Kernel = Kernel {
+            entry: $entry,
+            reads: &["height", "mask", "octaves"],
+            owns: &[($owned, $words)],
+            adds: &[],
+            cpu: paint,
+        };
     };
 }
 paint!(PAINT_RAIN, "paint_rain", "rain", 1);
@@ -293,9 +350,21 @@ paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation", 1);
 paint!(PAINT_UPLIFT, "paint_uplift", "uplift", 1);
 paint!(PAINT_SEDIMENT, "paint_sediment", "ledger", LEDGER_WORDS);
 
-static OPEN: Kernel = Kernel { entry: "open", reads: &["height"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: open };
+static OPEN: Kernel = Kernel {
+    entry: "open",
+    reads: &["height"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: open,
+};
 
-static ENTER: Kernel = Kernel { entry: "enter", reads: &["height"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: enter };
+static ENTER: Kernel = Kernel {
+    entry: "enter",
+    reads: &["height"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: enter,
+};
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let map = s.word("map");
@@ -310,7 +379,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     };
     let fill = if site.layers.has(layer) { Fill::Keep } else { Fill::Word(0) };
     let octaves = match from {
-        "noise" => octaves::octaves(s.integer("octaves") as usize, s.number("gain"), s.integer("feature"), site.world.seed, site),
+        "noise" => octaves::octaves(
+            s.integer("octaves") as usize,
+            s.number("gain"),
+            s.integer("feature"),
+            site.world.seed,
+            site,
+        ),
         _ => vec![0],
     };
     let blows = from == "weather";
@@ -340,7 +415,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let span = ((limit(end) - limit(start)) as u32).max(1);
     let shift = (32 - span.leading_zeros()).saturating_sub(15);
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as i32;
-    let thick = |name: &str| (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32;
+    let thick = |name: &str| {
+        (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32
+    };
     let ends = if turned { ["high", "low"] } else { ["low", "high"] };
     let params = Params {
         width: site.window.width as i32,
@@ -365,14 +442,19 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         let wind = weather::common(params, s, site);
         let carries = weather::carries(wind, s, site);
         passes.push(pass(&weather::RISE, wind));
-        passes.extend(carries.into_iter().map(|params| pass(&weather::CARRY, params).swapping(&[["lift", "carried"]])));
+        passes.extend(
+            carries
+                .into_iter()
+                .map(|params| pass(&weather::CARRY, params).swapping(&[["lift", "carried"]])),
+        );
         passes.push(pass(&weather::FALL, wind));
     }
     passes.push(pass(kernel, params));
     Plan::new(STAGE.shader, *window, buffers, passes)
 }
 
-/// Makes a plan keep the ledger: an entry after every step, or at its end if it has no steps. `open` opens the ledger first.
+/// Makes a plan keep the ledger: an entry after every step, or at its end if it has no steps.
+/// `open` opens the ledger first.
 pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
     let params = Params {
         width: site.window.width as i32,
@@ -383,17 +465,29 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
     let uniform = Uniform::of(params);
     let entry = |kernel| {
         let ledger = Buffer::layer("ledger", &site.window, LEDGER_WORDS, true);
-        Plan::new(STAGE.shader, site.window, vec![ledger], vec![Pass::over(kernel, uniform.clone(), &site.window)])
+        Plan::new(
+            STAGE.shader,
+            site.window,
+            vec![ledger],
+            vec![Pass::over(kernel, uniform.clone(), &site.window)],
+        )
     };
     plan.interleave(1, |_| entry(&ENTER));
     if open {
         let opening = entry(&OPEN);
         // A plan without passes has no ledger yet.
-        if plan.buffers.iter().all(|buffer| buffer.name != "ledger" || buffer.shape == Shape::Absent) {
+        if plan
+            .buffers
+            .iter()
+            .all(|buffer| buffer.name != "ledger" || buffer.shape == Shape::Absent)
+        {
             plan.buffers.retain(|buffer| buffer.name != "ledger");
             plan.buffers.extend(opening.buffers);
         }
-        opening.passes.into_iter().for_each(|pass| plan.begin_with(Pass { shader: Some(opening.shader), ..pass }));
+        opening
+            .passes
+            .into_iter()
+            .for_each(|pass| plan.begin_with(Pass { shader: Some(opening.shader), ..pass }));
         for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
             buffer.fill = Fill::Unset;
         }
@@ -403,8 +497,11 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
 /// Slope at a cell, 2⁻¹⁶ cells a cell, in steps of 1/512.
 #[inline(always)]
 fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
-    let at = |x: i32, y: i32| height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize] >> 10;
-    // Beyond the border the ground continues at the border's height, so the difference is one-sided there.
+    let at = |x: i32, y: i32| {
+        height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize] >> 10
+    };
+    // Beyond the border the ground continues at the border's height, so the difference is one-sided
+    // there.
     let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-32767, 32767);
     let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-32767, 32767);
     // Twice the slope in units of 2⁻⁸ cells.
@@ -422,7 +519,8 @@ fn ramp(p: &Params, value: i32) -> u32 {
 #[inline(always)]
 fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
     match p.combine {
-        // A fraction of the old value. Thicknesses cannot be multiplied, so `new` is a fraction for sediment too.
+        // A fraction of the old value. Thicknesses cannot be multiplied, so `new` is a fraction for
+        // sediment too.
         MULTIPLY => mul_q16(old, new.clamp(0, 65536) as u32),
         ADD => old.wrapping_add(new).min(most),
         LEAST => old.min(new),
@@ -448,7 +546,8 @@ fn paint(call: &mut Call) {
         let t = ramp(p, value);
         let fraction = lerp(p.low, p.high, t);
         if sediment {
-            let new = if p.combine == MULTIPLY { fraction } else { lerp(p.thick_low, p.thick_high, t) };
+            let new =
+                if p.combine == MULTIPLY { fraction } else { lerp(p.thick_low, p.thick_high, t) };
             own[1] = combined(p, own[1], new, THICKEST);
         } else {
             own[0] = combined(p, own[0], fraction, 65536);
@@ -472,7 +571,8 @@ fn enter(call: &mut Call) {
         if p.sediment == 1 {
             own[1] = own[1].saturating_add(change).clamp(0, THICKEST);
         }
-        // Where one sum is at its end, the other shrinks instead, so that their difference stays true.
+        // Where one sum is at its end, the other shrinks instead, so that their difference stays
+        // true.
         let (down, up) = ((-change).max(0), change.max(0));
         let (below, above) = (down.min(i32::MAX - own[2]), up.min(i32::MAX - own[3]));
         own[2] += below - (up - above).min(own[2]);
@@ -487,7 +587,13 @@ fn cases() -> Vec<Case> {
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
     let all = Layers::ALL;
     vec![
-        Case { name: "default", settings: vec![], window: window(0, 0, 30, 20), surface: Surface::Hills, layers: Layers::NONE },
+        Case {
+            name: "default",
+            settings: vec![],
+            window: window(0, 0, 30, 20),
+            surface: Surface::Hills,
+            layers: Layers::NONE,
+        },
         Case {
             name: "opened",
             settings: vec![("map", word("sediment"))],
@@ -497,14 +603,24 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "noise",
-            settings: vec![("map", word("rain")), ("from", word("noise")), ("feature", i(24)), ("octaves", i(6))],
+            settings: vec![
+                ("map", word("rain")),
+                ("from", word("noise")),
+                ("feature", i(24)),
+                ("octaves", i(6)),
+            ],
             window: window(-(1 << 40) - 3, 77, 61, 47),
             surface: Surface::Flat,
             layers: Layers::NONE,
         },
         Case {
             name: "slope",
-            settings: vec![("from", word("slope")), ("end", n(2.0)), ("low", n(0.25)), ("combine", word("multiply"))],
+            settings: vec![
+                ("from", word("slope")),
+                ("end", n(2.0)),
+                ("low", n(0.25)),
+                ("combine", word("multiply")),
+            ],
             window: window(0, 0, 50, 41),
             surface: Surface::Hills,
             layers: all,
@@ -536,7 +652,12 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "thinned",
-            settings: vec![("map", word("sediment")), ("from", word("slope")), ("high", n(0.5)), ("combine", word("multiply"))],
+            settings: vec![
+                ("map", word("sediment")),
+                ("from", word("slope")),
+                ("high", n(0.5)),
+                ("combine", word("multiply")),
+            ],
             window: window(5, 5, 40, 40),
             surface: Surface::Hills,
             layers: all,
@@ -556,14 +677,23 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "least",
-            settings: vec![("map", word("rain")), ("from", word("noise")), ("combine", word("least"))],
+            settings: vec![
+                ("map", word("rain")),
+                ("from", word("noise")),
+                ("combine", word("least")),
+            ],
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
             layers: all,
         },
         Case {
             name: "file",
-            settings: vec![("from", word("file")), ("file", word("mask.png")), ("start", n(0.2)), ("end", n(0.7))],
+            settings: vec![
+                ("from", word("file")),
+                ("file", word("mask.png")),
+                ("start", n(0.2)),
+                ("end", n(0.7)),
+            ],
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
             layers: Layers::NONE,

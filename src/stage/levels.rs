@@ -1,23 +1,29 @@
-//! Coarse to fine: how a land goes down to coarser lattices, and how what was done there comes up again.
+//! Coarse to fine: how a land goes down to coarser lattices, and how what was done there comes up
+//! again.
 //!
 //! # Rule
-//! The vertices of a *level* are every second vertex of the next finer one, on world coordinates. A cell is twice as wide there, so heights
-//! in cells are halved. Three stages, which a recipe does not name, run between those that it does.
+//! The vertices of a *level* are every second vertex of the next finer one, on world coordinates. A
+//! cell is twice as wide there, so heights in cells are halved. Three stages, which a recipe does
+//! not name, run between those that it does.
 //!
 //! - `keep` puts a map of a level aside until the level's turn comes.
-//! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round every second vertex.
-//! - `refine` makes the land of a level from that of the next coarser one. What rises is the *change*: with b the land before any stage changed
-//!   it, h the land after, and ↑ the subdivision of the cubic B-spline (weights 1, 6, 1 and 4, 4 in eighths), the finer land is
-//!   h = b + ↑(h' − b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser levels have buried it in
-//!   sediment or worn it away: s falls from 1 to 0 as the thickness laid down grows to three times `fade`, or that worn away to twelve
-//!   times. The coarsest level begins with b itself.
-//!   Sediment, wear and deposit come up with the land, and layers (rain, hardness, vegetation, uplift) are those of the level. The flow of
-//!   coarser levels comes up, too, and the particles of the level are counted from there: a droplet there stands for four here, on a path
+//! - `restrict` makes the coarser lattice of a map: the binomial kernel of 3 × 3 vertices round
+//!   every second vertex.
+//! - `refine` makes the land of a level from that of the next coarser one. What rises is the
+//!   *change*: with b the land before any stage changed it, h the land after, and ↑ the subdivision
+//!   of the cubic B-spline (weights 1, 6, 1 and 4, 4 in eighths), the finer land is h = b + ↑(h' −
+//!   b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser
+//!   levels have buried it in sediment or worn it away: s falls from 1 to 0 as the thickness laid
+//!   down grows to three times `fade`, or that worn away to twelve times. The coarsest level begins
+//!   with b itself. Sediment, wear and deposit come up with the land, and layers (rain, hardness,
+//!   vegetation, uplift) are those of the level. The flow of coarser levels comes up, too, and the
+//!   particles of the level are counted from there: a droplet there stands for four here, on a path
 //!   twice as wide. So does the area that rivers drain, and the depth of their water.
 //!
 //! # Shape
-//! A level covers the finer one: its first vertex is at or before the finer one's first, and its last at or beyond the finer one's last.
-//! Beyond the borders maps are mirrored, or repeated on a torus.
+//! A level covers the finer one: its first vertex is at or before the finer one's first, and its
+//! last at or beyond the finer one's last. Beyond the borders maps are mirrored, or repeated on a
+//! torus.
 //!
 //! # Units
 //! Heights and thicknesses 2⁻¹⁸ cells of their level.
@@ -32,12 +38,13 @@
 //! Raising − lowering is the change of height. Mass is not kept: a coarser lattice has other sums.
 //!
 //! # Source
-//! The subdivision is that of G. Chaikin's and C. Loop's schemes for the cubic B-spline: E. Catmull, J. Clark, *Recursively generated B-spline
-//! surfaces on arbitrary topological meshes*, 1978.
+//! The subdivision is that of G. Chaikin's and C. Loop's schemes for the cubic B-spline: E.
+//! Catmull, J. Clark, *Recursively generated B-spline surfaces on arbitrary topological
+//! meshes*, 1978.
 //!
 //! # Costs
-//! A cell of the finer level: up to 18 reads for its height, 27 for its ledger, 9 for its flow. Memory: the maps of all levels, a third
-//! more than those of the finest.
+//! A cell of the finer level: up to 18 reads for its height, 27 for its ledger, 9 for its flow.
+//! Memory: the maps of all levels, a third more than those of the finest.
 
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -57,13 +64,15 @@ pub const LEVELS_MAX: u32 = 12;
 pub const COARSEST: [u32; 2] = [64, 16];
 /// Most that comes up of the flow of coarser levels, so that what a level adds does not wrap.
 const PASSED_MAX: i32 = 1 << 30;
-/// The maps that levels have, as they are called while a level runs: its heights before any stage changed them, layers, and the loose
-/// sediment before any stage moved it.
+/// The maps that levels have, as they are called while a level runs: its heights before any stage
+/// changed them, layers, and the loose sediment before any stage moved it.
 const MAPS: [&str; 6] = ["height", "rain", "hardness", "vegetation", "uplift", "loose"];
 
 /// The names of the maps of each level between stages, such as `height 3`.
 static STORED: LazyLock<Vec<[&'static str; 2 * LEVELS_MAX as usize + 1]>> = LazyLock::new(|| {
-    let name = |map: &str, i: usize| -> &'static str { format!("{map} {}", i as i32 - LEVELS_MAX as i32).leak() };
+    let name = |map: &str, i: usize| -> &'static str {
+        format!("{map} {}", i as i32 - LEVELS_MAX as i32).leak()
+    };
     MAPS.iter().map(|map| std::array::from_fn(|i| name(map, i))).collect()
 });
 
@@ -76,10 +85,14 @@ fn stored(map: &str, level: i32) -> &'static str {
 
 /// The name of a buffer that waits between stages, if it is one.
 pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
-    ["passed", "surface", "area"].into_iter().chain(STORED.iter().flatten().copied()).find(|known| *known == name)
+    ["passed", "surface", "area"]
+        .into_iter()
+        .chain(STORED.iter().flatten().copied())
+        .find(|known| *known == name)
 }
 
-/// The window of the next coarser level. It covers the finer one, and on a torus it has half of its vertices.
+/// The window of the next coarser level. It covers the finer one, and on a torus it has half of its
+/// vertices.
 pub fn coarser(window: &Window, torus: bool) -> Window {
     let first = window.origin.map(|o| o.div_euclid(2));
     let side = |axis: usize, side: u32| {
@@ -92,7 +105,11 @@ pub fn coarser(window: &Window, torus: bool) -> Window {
 /// The window of the next finer level: its vertices and one between each two.
 fn finer(window: &Window, torus: bool) -> Window {
     let side = |side: u32| (2 * side).saturating_sub(!torus as u32);
-    Window { origin: window.origin.map(|o| 2 * o), width: side(window.width), height: side(window.height) }
+    Window {
+        origin: window.origin.map(|o| 2 * o),
+        width: side(window.width),
+        height: side(window.height),
+    }
 }
 
 /// The window of a level, from that of the recipe's lattice.
@@ -188,7 +205,8 @@ pub static REFINE: Stage = Stage {
             name: "fade",
             unit: "cells",
             kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 1.0 },
-            doc: "Thickness of sediment, in cells of the level, over which fine detail fades. Where the land is worn away it takes four times as much. 0: it stays.",
+            doc: "Thickness of sediment, in cells of the level, over which fine detail fades. \
+                  Where the land is worn away it takes four times as much. 0: it stays.",
         },
     ],
     shader: SHADER,
@@ -237,13 +255,26 @@ impl Params {
     }
 }
 
-static HALVE: Kernel = Kernel { entry: "halve", reads: &["fine"], owns: &[("coarse", 1)], adds: &[], cpu: halve };
-static PICK: Kernel = Kernel { entry: "pick", reads: &["ledger"], owns: &[("fine", 1)], adds: &[], cpu: pick };
-static START: Kernel = Kernel { entry: "start", reads: &["base"], owns: &[("height", 1)], adds: &[], cpu: start };
-static START_LEDGER: Kernel =
-    Kernel { entry: "start_ledger", reads: &["base", "loose"], owns: &[("ledger", LEDGER_WORDS)], adds: &[], cpu: start_ledger };
-static RAISE: Kernel =
-    Kernel { entry: "raise", reads: &["base", "coarse_base", "coarse"], owns: &[("height", 1)], adds: &[], cpu: raise };
+static HALVE: Kernel =
+    Kernel { entry: "halve", reads: &["fine"], owns: &[("coarse", 1)], adds: &[], cpu: halve };
+static PICK: Kernel =
+    Kernel { entry: "pick", reads: &["ledger"], owns: &[("fine", 1)], adds: &[], cpu: pick };
+static START: Kernel =
+    Kernel { entry: "start", reads: &["base"], owns: &[("height", 1)], adds: &[], cpu: start };
+static START_LEDGER: Kernel = Kernel {
+    entry: "start_ledger",
+    reads: &["base", "loose"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: start_ledger,
+};
+static RAISE: Kernel = Kernel {
+    entry: "raise",
+    reads: &["base", "coarse_base", "coarse"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: raise,
+};
 static RAISE_LEDGER: Kernel = Kernel {
     entry: "raise_ledger",
     reads: &["base", "height", "coarse_ledger", "loose", "coarse_loose"],
@@ -251,8 +282,13 @@ static RAISE_LEDGER: Kernel = Kernel {
     adds: &[],
     cpu: raise_ledger,
 };
-static RAISE_FLOW: Kernel =
-    Kernel { entry: "raise_flow", reads: &["coarse_flow"], owns: &[("passed", 1)], adds: &[], cpu: raise_flow };
+static RAISE_FLOW: Kernel = Kernel {
+    entry: "raise_flow",
+    reads: &["coarse_flow"],
+    owns: &[("passed", 1)],
+    adds: &[],
+    cpu: raise_flow,
+};
 
 static RAISE_WATER: Kernel = Kernel {
     entry: "raise_water",
@@ -263,7 +299,13 @@ static RAISE_WATER: Kernel = Kernel {
 };
 
 /// A map that waits under one name and has another while the plan runs.
-fn taken(name: &'static str, from: &'static str, window: &Window, each: usize, keep: Option<&'static str>) -> Buffer {
+fn taken(
+    name: &'static str,
+    from: &'static str,
+    window: &Window,
+    each: usize,
+    keep: Option<&'static str>,
+) -> Buffer {
     Buffer { fill: Fill::Taken(from), keep, ..Buffer::cells(name, window, each) }
 }
 
@@ -279,8 +321,14 @@ fn keep(s: &Settings, site: &Site) -> Plan {
         let name = MAPS.into_iter().find(|known| *known == map).unwrap_or("height");
         return Plan::new(SHADER, *window, vec![taken(name, name, window, 1, Some(waits))], vec![]);
     }
-    let buffers = vec![taken("ledger", "ledger", window, LEDGER_WORDS, None), made("fine", window, 1, waits)];
-    Plan::new(SHADER, *window, buffers, vec![Pass::over(&PICK, Uniform::of(Params::of(window, false)), window)])
+    let buffers =
+        vec![taken("ledger", "ledger", window, LEDGER_WORDS, None), made("fine", window, 1, waits)];
+    Plan::new(
+        SHADER,
+        *window,
+        buffers,
+        vec![Pass::over(&PICK, Uniform::of(Params::of(window, false)), window)],
+    )
 }
 
 /// From the map of the site's level to that of the next coarser one.
@@ -302,11 +350,18 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     let coarsest = s.switch("coarsest");
     let fade = (s.number("fade") * 3.0 * (CELL / 2) as f64).round() as u64;
     let fade_shift = (0..32).find(|&shift| fade >> shift < 1 << 15).unwrap_or(31);
-    let params =
-        Uniform::of(Params { fade: (fade >> fade_shift) as u32, fade_shift, loose: loose as u32, ..Params::of(fine, torus) });
+    let params = Uniform::of(Params {
+        fade: (fade >> fade_shift) as u32,
+        fade_shift,
+        loose: loose as u32,
+        ..Params::of(fine, torus)
+    });
     // What the next finer level starts from stays.
     let keep = |map: &str| (!s.switch("finest")).then(|| stored(map, level));
-    let mut buffers = vec![taken("base", stored("height", level), fine, 1, keep("height")), made("height", fine, 1, "height")];
+    let mut buffers = vec![
+        taken("base", stored("height", level), fine, 1, keep("height")),
+        made("height", fine, 1, "height"),
+    ];
     let mut passes = vec![];
     if coarsest {
         passes.push(Pass::over(&START, params.clone(), fine));
@@ -317,7 +372,11 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     }
     if ledger {
         let absent = Buffer::absent;
-        buffers.push(if loose { taken("loose", stored("loose", level), fine, 1, keep("loose")) } else { absent("loose") });
+        buffers.push(if loose {
+            taken("loose", stored("loose", level), fine, 1, keep("loose"))
+        } else {
+            absent("loose")
+        });
         buffers.push(made("ledger", fine, LEDGER_WORDS, "ledger"));
         if coarsest {
             passes.push(Pass::over(&START_LEDGER, params.clone(), fine));
@@ -361,7 +420,8 @@ fn halve(call: &mut Call) {
     let torus = p.torus == 1;
     let fine = call.reads[0];
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let (x, y) = (2 * (i as i32 % p.coarse.x) - p.offset.x, 2 * (i as i32 / p.coarse.x) - p.offset.y);
+        let (x, y) =
+            (2 * (i as i32 % p.coarse.x) - p.offset.x, 2 * (i as i32 / p.coarse.x) - p.offset.y);
         let columns = [-1, 0, 1].map(|dx| fold(x + dx, p.fine.x, torus) as usize);
         let [north, here, south] = [-1, 0, 1].map(|dy| {
             let row = (fold(y + dy, p.fine.y, torus) * p.fine.x) as usize;
@@ -374,7 +434,9 @@ fn halve(call: &mut Call) {
 
 fn pick(call: &mut Call) {
     let first = call.range.start as usize * LEDGER_WORDS;
-    for (own, record) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(LEDGER_WORDS)) {
+    for (own, record) in
+        call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(LEDGER_WORDS))
+    {
         *own = record[1];
     }
 }
@@ -388,17 +450,25 @@ fn start_ledger(call: &mut Call) {
     let p: &Params = call.params();
     let &[base, loose] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
-        own.copy_from_slice(&[base[i as usize], if p.loose == 1 { loose[i as usize] } else { 0 }, 0, 0]);
+        own.copy_from_slice(&[
+            base[i as usize],
+            if p.loose == 1 { loose[i as usize] } else { 0 },
+            0,
+            0,
+        ]);
     }
 }
 
 /// A map of the coarser lattice as it is at some rows of the finer one.
 fn raised(p: &Params, range: &Range<u32>, of: impl Fn(usize) -> i32) -> Vec<i32> {
     let (torus, width) = (p.torus == 1, p.fine.x);
-    // A place between two vertices is the mean of both, and one on a vertex has three quarters of it and an eighth of each beside it.
+    // A place between two vertices is the mean of both, and one on a vertex has three quarters of
+    // it and an eighth of each beside it.
     let between = |a: i32, b: i32| mean(a, b);
     let on = |before: i32, here: i32, after: i32| mean(mean(mean(before, after), here), here);
-    let columns: Vec<usize> = (-1..=((width - 1 + p.offset.x) >> 1) + 1).map(|k| fold(k, p.coarse.x, torus) as usize).collect();
+    let columns: Vec<usize> = (-1..=((width - 1 + p.offset.x) >> 1) + 1)
+        .map(|k| fold(k, p.coarse.x, torus) as usize)
+        .collect();
     let line = |k: i32| -> Vec<i32> {
         let row = (fold(k, p.coarse.y, torus) * p.coarse.x) as usize;
         let words: Vec<i32> = columns.iter().map(|column| of(row + column)).collect();
@@ -423,7 +493,13 @@ fn raised(p: &Params, range: &Range<u32>, of: impl Fn(usize) -> i32) -> Vec<i32>
         if at & 1 == 1 {
             all.extend(here.iter().zip(after).map(|(here, after)| between(*here, *after)));
         } else {
-            all.extend(before.iter().zip(here).zip(after).map(|((before, here), after)| on(*before, *here, *after)));
+            all.extend(
+                before
+                    .iter()
+                    .zip(here)
+                    .zip(after)
+                    .map(|((before, here), after)| on(*before, *here, *after)),
+            );
         }
     }
     all
@@ -437,18 +513,25 @@ fn raise(call: &mut Call) {
     raise_by(p, &base[call.range.start as usize..], &changes, &bases, call.owns[0]);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut [i32]) {
     for (((own, b), change), coarse) in own.iter_mut().zip(base).zip(changes).zip(bases) {
         let (b, change, coarse) = (*b, *change, *coarse);
         let detail = (b >> 1).wrapping_sub(coarse);
-        // What the detail loses where it is buried or gone. Where much was worn away the land has another shape, and the detail would draw the
-        // outline of what stood there.
+        // What the detail loses where it is buried or gone. Where much was worn away the land has
+        // another shape, and the detail would draw the outline of what stood there.
         let buried = (change.max(change.wrapping_neg() >> 2) as u32 >> p.fade_shift).min(p.fade);
         let left = if p.fade == 0 { 65536 } else { 65536 - div_small(buried << 16, p.fade) };
         let left = mul_q16(mul_q16(left as i32, left), left) as u32;
         let lost = detail.wrapping_sub(mul_q16(detail, left));
-        let half = (b >> 1).wrapping_sub(lost).wrapping_add(change).clamp((-HEIGHT_END) >> 1, HEIGHT_END >> 1);
+        let half = (b >> 1)
+            .wrapping_sub(lost)
+            .wrapping_add(change)
+            .clamp((-HEIGHT_END) >> 1, HEIGHT_END >> 1);
         *own = half << 1 | b & 1;
     }
 }
@@ -456,7 +539,11 @@ fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut 
 /// a − b, at most a quarter of the range either way.
 #[inline(always)]
 fn difference(a: i32, b: i32) -> i32 {
-    (a >> 1).wrapping_sub(b >> 1).clamp(-(1 << 29), (1 << 29) - 1).wrapping_mul(2).wrapping_add((a & 1) - (b & 1))
+    (a >> 1)
+        .wrapping_sub(b >> 1)
+        .clamp(-(1 << 29), (1 << 29) - 1)
+        .wrapping_mul(2)
+        .wrapping_add((a & 1) - (b & 1))
 }
 
 /// Twice a sum that is not negative, as far as it goes.
@@ -469,14 +556,20 @@ fn raise_ledger(call: &mut Call) {
     let p: &Params = call.params();
     let &[base, height, coarse_ledger, loose, coarse_loose] = call.reads else { return };
     let record = |k: usize, word: usize| coarse_ledger[k * LEDGER_WORDS + word];
-    let gain = |k: usize| if p.loose == 1 { difference(record(k, 1), coarse_loose[k]) } else { record(k, 1) };
+    let gain = |k: usize| {
+        if p.loose == 1 { difference(record(k, 1), coarse_loose[k]) } else { record(k, 1) }
+    };
     let gains = raised(p, &call.range, gain);
     let [lows, highs] = [2, 3].map(|word| raised(p, &call.range, |k| record(k, word)));
-    for (n, (i, own)) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)).enumerate() {
+    for (n, (i, own)) in
+        call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)).enumerate()
+    {
         let before = if p.loose == 1 { loose[i as usize] } else { 0 };
         let sediment = (before >> 1).wrapping_add(gains[n]).clamp(0, THICKEST >> 1) << 1;
         // Raising less lowering is the change.
-        let change = (height[i as usize] >> 1).wrapping_sub(base[i as usize] >> 1).clamp(-(1 << 30) + 1, (1 << 30) - 1);
+        let change = (height[i as usize] >> 1)
+            .wrapping_sub(base[i as usize] >> 1)
+            .clamp(-(1 << 30) + 1, (1 << 30) - 1);
         let change = change * 2 + (height[i as usize] & 1) - (base[i as usize] & 1);
         let (lowered, raised) = if change > 0 {
             let raised = double(highs[n]).max(change);
@@ -500,8 +593,10 @@ fn raise_flow(call: &mut Call) {
 fn raise_water(call: &mut Call) {
     let p: &Params = call.params();
     let &[height, coarse, coarse_water, coarse_area] = call.reads else { return };
-    // Halves, since a depth can be twice the range, and a cell of the coarser level is two of this one.
-    let half = |k: usize| (coarse_water[k] >> 1).wrapping_sub(coarse[k] >> 1).clamp(0, (1 << 30) - 1);
+    // Halves, since a depth can be twice the range, and a cell of the coarser level is two of this
+    // one.
+    let half =
+        |k: usize| (coarse_water[k] >> 1).wrapping_sub(coarse[k] >> 1).clamp(0, (1 << 30) - 1);
     let first = call.range.start as usize;
     let halves = raised(p, &call.range, half);
     for ((own, height), half) in call.owns[0].iter_mut().zip(&height[first..]).zip(halves) {
@@ -512,14 +607,26 @@ fn raise_water(call: &mut Call) {
     }
 }
 
-fn case(name: &'static str, settings: Vec<(&'static str, Value)>, origin: [i64; 2], size: [u32; 2], layers: Layers) -> Case {
+fn case(
+    name: &'static str,
+    settings: Vec<(&'static str, Value)>,
+    origin: [i64; 2],
+    size: [u32; 2],
+    layers: Layers,
+) -> Case {
     let window = Window { origin, width: size[0], height: size[1] };
     Case { name, settings, window, surface: Surface::Noise, layers }
 }
 
 fn keep_cases() -> Vec<Case> {
     let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
-    vec![case("loose", vec![("map", Value::Word("loose".into()))], [1 << 40, -(1 << 33)], [33, 20], ledger)]
+    vec![case(
+        "loose",
+        vec![("map", Value::Word("loose".into()))],
+        [1 << 40, -(1 << 33)],
+        [33, 20],
+        ledger,
+    )]
 }
 
 fn restrict_cases() -> Vec<Case> {
@@ -540,14 +647,21 @@ fn refine_cases() -> Vec<Case> {
         case("default", vec![], [0, 0], [61, 40], Layers::NONE),
         case("odd", vec![("fade", Value::Number(1000.0)), on("flow")], [-7, 5], [30, 51], ledger),
         case("torus", vec![on("torus"), on("flow")], [0, 0], [32, 48], Layers::NONE),
-        case("loose", vec![on("loose"), ("fade", Value::Number(0.0))], [9, -8], [33, 20], Layers::ALL),
+        case(
+            "loose",
+            vec![on("loose"), ("fade", Value::Number(0.0))],
+            [9, -8],
+            [33, 20],
+            Layers::ALL,
+        ),
         case("coarsest", vec![on("loose"), on("coarsest")], [3, 3], [33, 20], ledger),
         case("last", vec![on("finest"), on("loose"), on("flow")], [3, 3], [33, 20], ledger),
         case("bare", vec![on("coarsest")], [3, 3], [33, 20], Layers::of(&[Layer::Ledger])),
     ]
 }
 
-/// The buffers that a plan of these stages takes, for tests: their names, what they are, and how many words.
+/// The buffers that a plan of these stages takes, for tests: their names, what they are, and how
+/// many words.
 pub fn waiting(plan: &Plan) -> Vec<(&'static str, Shape, usize)> {
     let from = |buffer: &Buffer| match buffer.fill {
         Fill::Taken(from) => Some((from, buffer.shape, buffer.words)),

@@ -33,7 +33,8 @@ use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 use std::ops::Range;
 
-/// How many cells what is wrong at the edge of a window can come inwards during some of a stage's steps.
+/// How many cells what is wrong at the edge of a window can come inwards during some of a stage's
+/// steps.
 #[doc(hidden)]
 pub type Spread = fn(&Settings, &Site, Range<u32>) -> u64;
 
@@ -43,14 +44,17 @@ pub struct Stage {
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
-    /// Whether it makes heights from nothing, which settings may ask to combine with the heights that it finds. Other stages change those.
+    /// Whether it makes heights from nothing, which settings may ask to combine with the heights
+    /// that it finds. Other stages change those.
     pub makes: bool,
     /// Whether it changes heights that are there, alone or with layers.
     pub changes: bool,
-    /// Whether it can run between the steps of another. Each of its plans must then set its scratch buffers before it reads them.
+    /// Whether it can run between the steps of another. Each of its plans must then set its scratch
+    /// buffers before it reads them.
     pub nests: bool,
-    /// How many cells what is wrong at the edge of a window can come inwards during some of its steps, counting all that lies between steps: heights,
-    /// particles, and what these ask for. None for a stage that has no steps. The plans of others say where the steps end.
+    /// How many cells what is wrong at the edge of a window can come inwards during some of its
+    /// steps, counting all that lies between steps: heights, particles, and what these ask for.
+    /// None for a stage that has no steps. The plans of others say where the steps end.
     #[doc(hidden)]
     pub spread: Option<Spread>,
     /// The layers that it makes.
@@ -101,8 +105,9 @@ impl Stage {
         self.hosts() || self.nests
     }
 
-    /// Side of the largest square map whose buffers, at these settings and with these layers, each fit into `bytes`. Estimated from the
-    /// bytes a cell of a map of 1024 × 1024, so the rounding of tiles is not exact.
+    /// Side of the largest square map whose buffers, at these settings and with these layers, each
+    /// fit into `bytes`. Estimated from the bytes a cell of a map of 1024 × 1024, so the rounding
+    /// of tiles is not exact.
     pub fn side_max(&self, settings: &Settings, layers: Layers, bytes: u64) -> u32 {
         let window = Window { origin: [0, 0], width: 1024, height: 1024 };
         let plan = (self.plan)(settings, &Site { layers, ..Site::bare(window, 1.0, 0) });
@@ -142,23 +147,28 @@ pub enum Surface {
 
 impl Surface {
     /// All of them.
-    pub const ALL: [Surface; 5] = [Surface::Flat, Surface::Cone, Surface::Valley, Surface::Hills, Surface::Noise];
+    pub const ALL: [Surface; 5] =
+        [Surface::Flat, Surface::Cone, Surface::Valley, Surface::Hills, Surface::Noise];
 
     /// Heights in units, row-major.
     pub fn heights(self, window: &Window) -> Vec<i32> {
         use crate::spec::{CELL, hash, key};
         let (w, h) = (window.width as i64, window.height as i64);
         let noise_key = key(1, 0);
-        // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result is input, not a kernel).
+        // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result
+        // is input, not a kernel).
         let noise = |x: i64, y: i64, scale: i64| {
             let (cx, cy) = (x.div_euclid(scale), y.div_euclid(scale));
-            let at = |i: i64, j: i64| hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0;
+            let at = |i: i64, j: i64| {
+                hash(noise_key, (cx + i) as u32, (cy + j) as u32) as f64 / 4294967296.0
+            };
             let smooth = |t: i64| {
                 let t = t as f64 / scale as f64;
                 t * t * (3.0 - 2.0 * t)
             };
             let (fx, fy) = (smooth(x.rem_euclid(scale)), smooth(y.rem_euclid(scale)));
-            let (top, low) = (at(0, 0) + (at(1, 0) - at(0, 0)) * fx, at(0, 1) + (at(1, 1) - at(0, 1)) * fx);
+            let (top, low) =
+                (at(0, 0) + (at(1, 0) - at(0, 0)) * fx, at(0, 1) + (at(1, 1) - at(0, 1)) * fx);
             top + (low - top) * fy
         };
         let mut out = Vec::with_capacity(window.cells());
@@ -168,19 +178,25 @@ impl Surface {
                 out.push(match self {
                     Surface::Flat => 10 * CELL,
                     Surface::Cone => {
-                        let (dx, dy) = ((2 * i - (w - 1)) as f64 / 2.0, (2 * j - (h - 1)) as f64 / 2.0);
-                        ((w.max(h) as f64 / 2.0 - (dx * dx + dy * dy).sqrt()) * 0.5 * CELL as f64) as i32
+                        let (dx, dy) =
+                            ((2 * i - (w - 1)) as f64 / 2.0, (2 * j - (h - 1)) as f64 / 2.0);
+                        ((w.max(h) as f64 / 2.0 - (dx * dx + dy * dy).sqrt()) * 0.5 * CELL as f64)
+                            as i32
                     }
                     Surface::Valley => {
                         let side = ((2 * j - (h - 1)) as f64 / 2.0).abs();
                         ((side - i as f64 * 0.1) * CELL as f64) as i32
                     }
                     Surface::Hills => {
-                        let sum =
-                            [(64, 24.0), (23, 9.0), (9, 3.0), (4, 1.0)].iter().map(|&(s, a)| noise(x, y, s) * a).sum::<f64>();
+                        let sum = [(64, 24.0), (23, 9.0), (9, 3.0), (4, 1.0)]
+                            .iter()
+                            .map(|&(s, a)| noise(x, y, s) * a)
+                            .sum::<f64>();
                         (sum * CELL as f64) as i32
                     }
-                    Surface::Noise => (hash(noise_key, x as u32, y as u32) as i32 / 8192).wrapping_mul(8000),
+                    Surface::Noise => {
+                        (hash(noise_key, x as u32, y as u32) as i32 / 8192).wrapping_mul(8000)
+                    }
                 });
             }
         }
@@ -212,7 +228,8 @@ pub static STAGES: [&Stage; 19] = [
 ];
 
 /// The stages that runs need between and behind those of a recipe, which cannot name them.
-pub static INNER: [&Stage; 4] = [&levels::KEEP, &levels::RESTRICT, &levels::REFINE, &combine::STAGE];
+pub static INNER: [&Stage; 4] =
+    [&levels::KEEP, &levels::RESTRICT, &levels::REFINE, &combine::STAGE];
 
 /// The stage called `name`.
 pub fn find(name: &str) -> crate::Result<&'static Stage> {
@@ -225,7 +242,12 @@ pub fn find(name: &str) -> crate::Result<&'static Stage> {
 
 /// The names of the stages that `which` picks, for errors.
 pub(crate) fn names(which: impl Fn(&Stage) -> bool) -> String {
-    STAGES.iter().filter(|stage| which(stage)).map(|stage| stage.name).collect::<Vec<_>>().join(", ")
+    STAGES
+        .iter()
+        .filter(|stage| which(stage))
+        .map(|stage| stage.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl std::fmt::Debug for Stage {

@@ -1,42 +1,48 @@
 //! Fractal noise: plains, hills and ridges without an end.
 //!
 //! # Rule
-//! `octaves` of noise are summed, of which the first has a lattice of `feature` cells, and each next one is finer by `lacunarity` and
-//! weighs `gain` times as much. The weights wᵢ sum to 1. The noises nᵢ, 0 to 1, are those of [`super::fractal`]: `gradient`, `value`,
-//! `cellular` or `borders`. With bᵢ = |2nᵢ − 1|, the sum is
+//! `octaves` of noise are summed, of which the first has a lattice of `feature` cells, and each
+//! next one is finer by `lacunarity` and weighs `gain` times as much. The weights wᵢ sum to 1. The
+//! noises nᵢ, 0 to 1, are those of [`super::fractal`]: `gradient`, `value`, `cellular` or
+//! `borders`. With bᵢ = |2nᵢ − 1|, the sum is
 //! - `fbm`: Σ wᵢ nᵢ;
 //! - `billow`: Σ wᵢ bᵢ, round heaps with sharp valleys;
-//! - `ridged`: Σ wᵢ rᵢ (1 − bᵢ)² with r₁ = 1 and rᵢ₊₁ = min(1, 2 rᵢ (1 − bᵢ)²), so that ridges have detail and valleys are smooth;
+//! - `ridged`: Σ wᵢ rᵢ (1 − bᵢ)² with r₁ = 1 and rᵢ₊₁ = min(1, 2 rᵢ (1 − bᵢ)²), so that ridges have
+//!   detail and valleys are smooth;
 //!
 //! and the height is `base_m` + `relief_m` · the sum, clamped to 0..1.
 //!
-//! With `warp`, the place is moved first by up to so many cells along each axis: by three octaves of gradient noise, which is ½ of `feature`
-//! wide, or `warp_feature`.
+//! With `warp`, the place is moved first by up to so many cells along each axis: by three octaves
+//! of gradient noise, which is ½ of `feature` wide, or `warp_feature`.
 //!
 //! # Shape
-//! The unbounded world. A vertex depends on its world coordinates alone, and has its height on every level that has the vertex.
+//! The unbounded world. A vertex depends on its world coordinates alone, and has its height on
+//! every level that has the vertex.
 //!
 //! # Units
-//! Noise 2⁻²⁸; places on a lattice 2⁻²⁸ of its spacing, of points within a square (cellular, borders) 2⁻¹⁴; displacements 2⁻²⁰ of a spacing;
-//! spacings 2⁻¹⁶ cells.
+//! Noise 2⁻²⁸; places on a lattice 2⁻²⁸ of its spacing, of points within a square (cellular,
+//! borders) 2⁻¹⁴; displacements 2⁻²⁰ of a spacing; spacings 2⁻¹⁶ cells.
 //!
 //! # Limits
-//! The finest lattice has a spacing of at least one cell. A lattice repeats after 2³² squares. A warp is at most 1000 cells.
+//! The finest lattice has a spacing of at least one cell. A lattice repeats after 2³² squares. A
+//! warp is at most 1000 cells.
 //!
 //! # Reach
 //! None.
 //!
 //! # Differs
-//! From the published forms: integers replace floats, and hashes a shuffled table. `ridged` has the offset 1 and the gain 2.
+//! From the published forms: integers replace floats, and hashes a shuffled table. `ridged` has the
+//! offset 1 and the gain 2.
 //!
 //! # Source
-//! K. Perlin, *An Image Synthesizer*, 1985; F. K. Musgrave, C. E. Kolb, R. S. Mace, *The Synthesis and Rendering of Eroded Fractal
-//! Terrains*, 1989; D. S. Ebert and others, *Texturing and Modeling*, 1994, for the ridged sum; S. Worley, *A Cellular Texture Basis
-//! Function*, 1996; domain warping as I. Quilez, *Domain Warping*, 2002, has it, with one level.
+//! K. Perlin, *An Image Synthesizer*, 1985; F. K. Musgrave, C. E. Kolb, R. S. Mace, *The Synthesis
+//! and Rendering of Eroded Fractal Terrains*, 1989; D. S. Ebert and others, *Texturing and
+//! Modeling*, 1994, for the ridged sum; S. Worley, *A Cellular Texture Basis Function*, 1996;
+//! domain warping as I. Quilez, *Domain Warping*, 2002, has it, with one level.
 //!
 //! # Costs
-//! A cell and octave: 4 hashes (cellular and borders 21) and some 12 products; with a warp 6 octaves more. Memory: 4 bytes a cell, and 16 bytes
-//! for each octave and cell of a side.
+//! A cell and octave: 4 hashes (cellular and borders 21) and some 12 products; with a warp 6
+//! octaves more. Memory: 4 bytes a cell, and 16 bytes for each octave and cell of a side.
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
@@ -65,7 +71,10 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/fractal.wgsl"), include_str!("../../shaders/noise.wgsl")),
+    shader: concat!(
+        include_str!("../../shaders/fractal.wgsl"),
+        include_str!("../../shaders/noise.wgsl")
+    ),
     kernels: &[&SUM],
     maps: &[],
     check,
@@ -81,7 +90,8 @@ const PARAMS: &[Param] = &[
         name: "pattern",
         unit: "",
         kind: ParamKind::Choice(&["gradient", "value", "cellular", "borders"]),
-        doc: "The noise that is summed. cellular is the distance to the nearest of scattered points, borders how much farther the second is.",
+        doc: "The noise that is summed. cellular is the distance to the nearest of scattered \
+              points, borders how much farther the second is.",
     },
     Param {
         name: "form",
@@ -162,7 +172,9 @@ pub(super) fn warping(feature: f64) -> Octaves {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         let message = format!(
-            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or raise feature",
+            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would \
+             have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
+             raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
             s.number("feature"),
@@ -172,8 +184,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     let feature = s.number("warp_feature");
     if feature != 0.0 && feature < 4.0 {
-        let message = format!("warp_feature = {feature} cells: allowed 0, for half of feature, or 4 to 1000000");
-        return Err(Invalid::of("warp_feature", feature, "0, or 4 to 1000000").saying(message).into());
+        let message = format!(
+            "warp_feature = {feature} cells: allowed 0, for half of feature, or 4 to 1000000"
+        );
+        return Err(Invalid::of("warp_feature", feature, "0, or 4 to 1000000")
+            .saying(message)
+            .into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
     combine::check_heights(site, &[("base_m", base), ("base_m + relief_m", base + relief)])
@@ -192,7 +208,13 @@ struct Params {
     relief: i32,
 }
 
-static SUM: Kernel = Kernel { entry: "sum", reads: &["waves", "places"], owns: &[("height", 1)], adds: &[], cpu: sum };
+static SUM: Kernel = Kernel {
+    entry: "sum",
+    reads: &["waves", "places"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: sum,
+};
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
@@ -218,8 +240,14 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let buffers = vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places)];
-    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&SUM, Uniform::of(params), window)]);
+    let buffers =
+        vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places)];
+    let plan = Plan::new(
+        STAGE.shader,
+        *window,
+        buffers,
+        vec![Pass::over(&SUM, Uniform::of(params), window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
@@ -240,7 +268,11 @@ struct Row {
     strength: Vec<i32>,
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn sum_row(p: &Params, waves: &[i32], places: &[i32], y: i32, own: &mut [i32], row: &mut Row) {
     let size = [p.width, p.height];
     row.by.clear();
@@ -273,9 +305,18 @@ fn sum_row(p: &Params, waves: &[i32], places: &[i32], y: i32, own: &mut [i32], r
 
 /// Adds an octave to a row.
 #[inline(always)]
-fn octave<const PATTERN: u32>(p: &Params, wave: &[i32], places: &[i32], n: usize, y: i32, own: &mut [i32], row: &mut Row) {
+fn octave<const PATTERN: u32>(
+    p: &Params,
+    wave: &[i32],
+    places: &[i32],
+    n: usize,
+    y: i32,
+    own: &mut [i32],
+    row: &mut Row,
+) {
     let key = [wave[0] as u32, wave[1] as u32];
-    for (x, ((own, by), strength)) in own.iter_mut().zip(&row.by).zip(&mut row.strength).enumerate() {
+    for (x, ((own, by), strength)) in own.iter_mut().zip(&row.by).zip(&mut row.strength).enumerate()
+    {
         let at = spot(places, p.width, p.height, n, x as i32, y);
         let at = if p.warped == 1 { moved(at, by.map(|by| in_squares(wave, by))) } else { at };
         let noise = fractal::noise(PATTERN, key, &at);
@@ -302,12 +343,23 @@ fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", vec![], window(0, 0, 65, 47)),
         case(
             "ridged",
-            vec![("form", word("ridged")), ("octaves", i(8)), ("lacunarity", n(1.9)), ("warp", n(40.0))],
+            vec![
+                ("form", word("ridged")),
+                ("octaves", i(8)),
+                ("lacunarity", n(1.9)),
+                ("warp", n(40.0)),
+            ],
             window(-300, 1000, 61, 50),
         ),
         case(
@@ -324,12 +376,22 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "cells",
-            vec![("pattern", word("cellular")), ("feature", n(23.0)), ("octaves", i(3)), ("gain", n(0.25))],
+            vec![
+                ("pattern", word("cellular")),
+                ("feature", n(23.0)),
+                ("octaves", i(3)),
+                ("gain", n(0.25)),
+            ],
             window(7, -80, 60, 44),
         ),
         case(
             "borders",
-            vec![("pattern", word("borders")), ("feature", n(31.0)), ("octaves", i(2)), ("warp", n(9.0))],
+            vec![
+                ("pattern", word("borders")),
+                ("feature", n(31.0)),
+                ("octaves", i(2)),
+                ("warp", n(9.0)),
+            ],
             window(-20, -20, 49, 52),
         ),
         Case {

@@ -1,13 +1,14 @@
-//! Fractal value noise on world coordinates, for the layers and strokes that ask for it. Twin of `shaders/octaves.wgsl`.
+//! Fractal value noise on world coordinates, for the layers and strokes that ask for it. Twin of
+//! `shaders/octaves.wgsl`.
 //!
-//! An octave takes random values on a lattice, with smoothstep between them. Each octave has half the lattice spacing of the last and
-//! `gain` times its weight. The sum is 0 to 1, with the mean ½.
+//! An octave takes random values on a lattice, with smoothstep between them. Each octave has half
+//! the lattice spacing of the last and `gain` times its weight. The sum is 0 to 1, with the mean ½.
 
 use crate::site::Site;
 use crate::spec::{self, mul_q16, value_noise};
 
-/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of the first cell's lattice
-/// square, weight.
+/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of
+/// the first cell's lattice square, weight.
 pub const OCTAVE_WORDS: usize = 8;
 /// Largest features, in vertices.
 pub const FEATURE_MAX: i64 = 32768;
@@ -41,7 +42,8 @@ fn smooth(t: u32) -> u32 {
     3 * square - 2 * ((square * t) >> 16)
 }
 
-/// The noise of these octaves at a cell, 0 to 65535. `step`: cells of the recipe from one vertex to the next.
+/// The noise of these octaves at a cell, 0 to 65535. `step`: cells of the recipe from one vertex to
+/// the next.
 #[inline(always)]
 pub fn noise(octaves: &[i32], step: i32, x: i32, y: i32) -> i32 {
     let mut sum = 0;
@@ -49,7 +51,8 @@ pub fn noise(octaves: &[i32], step: i32, x: i32, y: i32) -> i32 {
         let key = [o[0] as u32, o[1] as u32];
         let size = o[2] as u32;
         let (gx, gy) = ((x * step + o[3]) as u32, (y * step + o[4]) as u32);
-        let (cx, cy) = ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
+        let (cx, cy) =
+            ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
         let fx = smooth(((gx % size) << 16) / size);
         let fy = smooth(((gy % size) << 16) / size);
         sum += mul_q16(value_noise(key, cx, cy, fx, fy), o[7] as u32);

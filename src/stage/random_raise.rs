@@ -1,9 +1,11 @@
 //! Land that is heaped up at random: a little at each of many places near a few points.
 //!
 //! # Rule
-//! The ground begins at `start_m`. `points` random points lie in a square of `extent` cells round `centre`. Each of `hits` chooses a point,
-//! and raises by `raise_m` the cell that lies at a random distance from it: along each axis the sum of four random numbers, which is nearly
-//! a Gaussian, with the standard deviation `spread`. On a coarser level a vertex has the mean of the cells whose nearest vertex it is.
+//! The ground begins at `start_m`. `points` random points lie in a square of `extent` cells round
+//! `centre`. Each of `hits` chooses a point, and raises by `raise_m` the cell that lies at a random
+//! distance from it: along each axis the sum of four random numbers, which is nearly a Gaussian,
+//! with the standard deviation `spread`. On a coarser level a vertex has the mean of the cells
+//! whose nearest vertex it is.
 //!
 //! # Shape
 //! The same land in every window.
@@ -12,14 +14,16 @@
 //! Places 2⁻⁴ cells; heights 2⁻¹⁸ cells.
 //!
 //! # Limits
-//! A hit goes at most 3.46 times `spread` along an axis. Sums stop at 8000 cells. Every window does all hits.
+//! A hit goes at most 3.46 times `spread` along an axis. Sums stop at 8000 cells. Every window does
+//! all hits.
 //!
 //! # Reach
 //! None.
 //!
 //! # Source
-//! A reader's comment on *Fractal terrain: diamond-square*, an article of 2011 on Habr, has it with 50 points, 5 a hit, −100 to start with,
-//! Gaussian picks and a map of 150 × 150: these are the defaults, in metres.
+//! A reader's comment on *Fractal terrain: diamond-square*, an article of 2011 on Habr, has it with
+//! 50 points, 5 a hit, −100 to start with, Gaussian picks and a map of 150 × 150: these are the
+//! defaults, in metres.
 //!
 //! # Costs
 //! A hit: 4 hashes and 1 addition. Memory: 8 bytes a cell.
@@ -77,7 +81,12 @@ const PARAMS: &[Param] = &[
         kind: ParamKind::Integer { min: 1, max: 32767, default: 150 },
         doc: "Side of the square in which the points lie.",
     },
-    Param { name: "points", unit: "", kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 50 }, doc: "Number of points." },
+    Param {
+        name: "points",
+        unit: "",
+        kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 50 },
+        doc: "Number of points.",
+    },
     Param {
         name: "hits",
         unit: "",
@@ -109,7 +118,10 @@ const PARAMS: &[Param] = &[
 ];
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
-    combine::check_heights(site, &[("start_m", s.number("start_m")), ("raise_m", s.number("raise_m"))])
+    combine::check_heights(
+        site,
+        &[("start_m", s.number("start_m")), ("raise_m", s.number("raise_m"))],
+    )
 }
 
 /// The uniform struct of both passes.
@@ -131,7 +143,8 @@ struct Params {
 }
 
 static HIT: Kernel = Kernel { entry: "hit", reads: &[], owns: &[], adds: &["hits"], cpu: hit };
-static RAISE: Kernel = Kernel { entry: "raise", reads: &["hits"], owns: &[("height", 1)], adds: &[], cpu: raise };
+static RAISE: Kernel =
+    Kernel { entry: "raise", reads: &["hits"], owns: &[("height", 1)], adds: &[], cpu: raise };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
@@ -156,8 +169,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         raise: site.units(s.number("raise_m")).max(0),
     };
     let uniform = Uniform::of(params);
-    let buffers = vec![Buffer::cells("height", window, 1).kept().unset(), Buffer::cells("hits", window, 1)];
-    let passes = vec![Pass::new(&HIT, uniform.clone(), s.integer("hits") as usize, 1024), Pass::over(&RAISE, uniform, window)];
+    let buffers =
+        vec![Buffer::cells("height", window, 1).kept().unset(), Buffer::cells("hits", window, 1)];
+    let passes = vec![
+        Pass::new(&HIT, uniform.clone(), s.integer("hits") as usize, 1024),
+        Pass::over(&RAISE, uniform, window),
+    ];
     combine::onto_ground(Plan::new(STAGE.shader, *window, buffers, passes), s, site)
 }
 
@@ -166,11 +183,15 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 fn place(p: &Params, axis: usize, point: u32, random: [u32; 2]) -> i32 {
     let middle = mul_q16(p.extent, hash(p.key.to_array(), point, 2 + axis as u32) >> 16);
     let shift = 16 * axis as u32;
-    // Two halves of each of two words: this axis takes one of each, and one of each of the next two.
+    // Two halves of each of two words: this axis takes one of each, and one of each of the next
+    // two.
     let sum = (random[0] >> (shift & 31) & 0xffff) + (random[1] >> (shift & 31) & 0xffff);
     let more = mix_of(random[0], axis as u32 + 5);
     let mean = (sum + (more & 0xffff) + (more >> 16)) >> 2;
-    let at = p.corner[axis].wrapping_add(middle).wrapping_add(mul_q16(p.width_of_sum, mean)).wrapping_sub(p.width_of_sum >> 1);
+    let at = p.corner[axis]
+        .wrapping_add(middle)
+        .wrapping_add(mul_q16(p.width_of_sum, mean))
+        .wrapping_sub(p.width_of_sum >> 1);
     let cell = at.wrapping_add(8) >> 4;
     cell.wrapping_add((1 << (p.level & 31)) >> 1) >> (p.level & 31)
 }
@@ -201,7 +222,11 @@ fn raise(call: &mut Call) {
         let whole = count >> (down & 31);
         let part = (count & ((1 << (down & 31)) - 1)) << ((28 - down) & 31);
         let most = HIGHEST / p.raise.max(1);
-        let height = if whole >= most { HIGHEST } else { (whole * p.raise).saturating_add(mul_q28(p.raise, part)) };
+        let height = if whole >= most {
+            HIGHEST
+        } else {
+            (whole * p.raise).saturating_add(mul_q28(p.raise, part))
+        };
         *own = p.start.saturating_add(height).min(HIGHEST);
     }
 }
@@ -209,7 +234,13 @@ fn raise(call: &mut Call) {
 fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", vec![("hits", i(9000))], window(30, 40, 65, 47)),
         case(

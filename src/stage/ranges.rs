@@ -1,27 +1,33 @@
 //! Mountain ranges: land that rises while rivers cut into it, until its valleys are trees.
 //!
 //! # Rule
-//! An area of `extent_x` by `extent_y` cells round `centre` has nodes every `spacing` cells. The height z of a node changes by
-//! ∂z/∂t = U − K Aᵐ S, with the uplift U, the area A that drains through the node, and the slope S down to the next: rock is lifted, and
-//! rivers cut it, the more the larger and steeper they are. m is `concavity`, to the nearest sixteenth. The sides of the area are held
-//! at the base, and everything drains there.
-//! - Each step finds the receivers of all nodes: the neighbour, of eight, to which the ground falls most steeply once hollows are filled
-//!   (priority flood), and on the fill the one that the flood came from. Nodes are thought to be up to 0.4 of a spacing off
-//!   their places, so that rivers do not run along the lattice.
-//! - It adds up areas from the divides down, and solves the equation from the base up, implicitly: zᵢ = (zᵢ + Δt U + F zᵣ) / (1 + F)
-//!   with F = Δt K Aᵐ / L and r the receiver at the distance L. So a step can be as long as one likes; it is a sixth of the time that
-//!   a wave takes from the mouth to the farthest divide.
-//! - That begins on some 24 nodes a side, and goes on with twice as many until all are there, with 40 steps at first and 12 on each finer
-//!   lattice. On the way a noise bends the land by up to two spacings of the coarser lattice, so that no river keeps to its lines.
+//! An area of `extent_x` by `extent_y` cells round `centre` has nodes every `spacing` cells. The
+//! height z of a node changes by ∂z/∂t = U − K Aᵐ S, with the uplift U, the area A that drains
+//! through the node, and the slope S down to the next: rock is lifted, and rivers cut it, the more
+//! the larger and steeper they are. m is `concavity`, to the nearest sixteenth. The sides of the
+//! area are held at the base, and everything drains there.
+//! - Each step finds the receivers of all nodes: the neighbour, of eight, to which the ground falls
+//!   most steeply once hollows are filled (priority flood), and on the fill the one that the flood
+//!   came from. Nodes are thought to be up to 0.4 of a spacing off their places, so that rivers do
+//!   not run along the lattice.
+//! - It adds up areas from the divides down, and solves the equation from the base up, implicitly:
+//!   zᵢ = (zᵢ + Δt U + F zᵣ) / (1 + F) with F = Δt K Aᵐ / L and r the receiver at the distance L.
+//!   So a step can be as long as one likes; it is a sixth of the time that a wave takes from the
+//!   mouth to the farthest divide.
+//! - That begins on some 24 nodes a side, and goes on with twice as many until all are there, with
+//!   40 steps at first and 12 on each finer lattice. On the way a noise bends the land by up to two
+//!   spacings of the coarser lattice, so that no river keeps to its lines.
 //!
-//! U is 1 everywhere (`constant`), or a noise of `feature` cells, cut so that about the share `cover` is mountains and the rest has the uplift
-//! `plain`, or the samples of a picture laid over the area, from `plain` for its lowest to 1 for its highest. K varies by `hardness` either way
-//! with a noise of a quarter of that size. Then the highest node is at `relief_m`, slopes above `slope_max` are cut from below, and
-//! the height is `base_m` + that, by a quadratic B-spline between nodes ([`super::survey`]), at a place that noise has moved by up to `warp`.
+//! U is 1 everywhere (`constant`), or a noise of `feature` cells, cut so that about the share
+//! `cover` is mountains and the rest has the uplift `plain`, or the samples of a picture laid over
+//! the area, from `plain` for its lowest to 1 for its highest. K varies by `hardness` either way
+//! with a noise of a quarter of that size. Then the highest node is at `relief_m`, slopes above
+//! `slope_max` are cut from below, and the height is `base_m` + that, by a quadratic B-spline
+//! between nodes ([`super::survey`]), at a place that noise has moved by up to `warp`.
 //!
 //! # Shape
-//! The same land in every window and on every level; outside the area it is at `base_m`. A vertex has its height on every level that has
-//! the vertex.
+//! The same land in every window and on every level; outside the area it is at `base_m`. A vertex
+//! has its height on every level that has the vertex.
 //!
 //! # Units
 //! Heights of nodes 2⁻²⁸ of the relief; places 2⁻²⁸ of a spacing.
@@ -33,17 +39,19 @@
 //! None.
 //!
 //! # Differs
-//! From the paper: hollows are filled by a priority flood, which sorts nodes (n log n), where the paper's stack needs none; the solution is
-//! the paper's, of order n. The slope's exponent is 1. Time has no unit, since with that exponent the shape at rest does not depend on U/K.
+//! From the paper: hollows are filled by a priority flood, which sorts nodes (n log n), where the
+//! paper's stack needs none; the solution is the paper's, of order n. The slope's exponent is 1.
+//! Time has no unit, since with that exponent the shape at rest does not depend on U/K.
 //!
 //! # Source
-//! J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve the stream power equation governing fluvial
-//! incision and landscape evolution*, 2013; R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014; the use for pictures of land is
-//! G. Cordonnier and others, *Large Scale Terrain Generation from Tectonic Uplift and Fluvial Erosion*, 2016.
+//! J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve the
+//! stream power equation governing fluvial incision and landscape evolution*, 2013; R. Barnes, C.
+//! Lehman, D. Mulla, *Priority-flood*, 2014; the use for pictures of land is G. Cordonnier and
+//! others, *Large Scale Terrain Generation from Tectonic Uplift and Fluvial Erosion*, 2016.
 //!
 //! # Costs
-//! The host works the nodes out once, about 1 s for 512 × 512 on one core, and keeps them for all levels and tiles. A cell: 9 reads; with a warp
-//! 24 hashes. Memory: 4 bytes a cell and node.
+//! The host works the nodes out once, about 1 s for 512 × 512 on one core, and keeps them for all
+//! levels and tiles. A cell: 9 reads; with a warp 24 hashes. Memory: 4 bytes a cell and node.
 
 mod incision;
 
@@ -161,7 +169,8 @@ const PARAMS: &[Param] = &[
         name: "concavity",
         unit: "",
         kind: ParamKind::Number { min: 0.25, max: 0.75, default: 0.4375 },
-        doc: "Exponent of the drained area: how much gentler rivers are than brooks. Real ones have 0.4 to 0.6.",
+        doc: "Exponent of the drained area: how much gentler rivers are than brooks. Real ones \
+              have 0.4 to 0.6.",
     },
     Param {
         name: "slope_max",
@@ -211,18 +220,26 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         if !(4..=NODES_MAX).contains(&count) {
             let (extent, spacing) = (s.integer(name), s.integer("spacing"));
             let message = format!(
-                "{name} = {extent} at spacing = {spacing}: {count} nodes: allowed are 4 to {NODES_MAX}: change spacing or {name}"
+                "{name} = {extent} at spacing = {spacing}: {count} nodes: allowed are 4 to \
+                 {NODES_MAX}: change spacing or {name}"
             );
-            return Err(Invalid::of(name, extent, format!("{} to {} cells", 3 * spacing, (NODES_MAX - 1) * spacing))
-                .saying(message)
-                .into());
+            return Err(Invalid::of(
+                name,
+                extent,
+                format!("{} to {} cells", 3 * spacing, (NODES_MAX - 1) * spacing),
+            )
+            .saying(message)
+            .into());
         }
     }
     let (uplift, file) = (s.word("uplift"), s.word("file"));
     if (uplift == "picture") == file.is_empty() {
         let message = match uplift {
             "picture" => "uplift = \"picture\", file = \"\": name the picture".into(),
-            _ => format!("uplift = {uplift:?}, file = {file:?}: a file is read only with uplift = \"picture\""),
+            _ => format!(
+                "uplift = {uplift:?}, file = {file:?}: a file is read only with uplift = \
+                 \"picture\""
+            ),
         };
         return Err(Invalid::from(message).about("file").into());
     }
@@ -241,8 +258,13 @@ struct Params {
     relief: i32,
 }
 
-static LIFT: Kernel =
-    Kernel { entry: "lift", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: lift };
+static LIFT: Kernel = Kernel {
+    entry: "lift",
+    reads: &["waves", "places", "survey"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: lift,
+};
 
 static KNOWN: Memory = Memory::empty();
 
@@ -270,7 +292,8 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
         hardness: named("hardness"),
         sixteenths: (named("concavity") * 16.0).round() as u32,
         // The rise of a whole relief over one spacing.
-        steepest: named("slope_max") * s.integer("spacing") as f64 * cell_m / named("relief_m").max(cell_m / 1024.0),
+        steepest: named("slope_max") * s.integer("spacing") as f64 * cell_m
+            / named("relief_m").max(cell_m / 1024.0),
     };
     let words = picture.map(|picture| picture.describe().to_string());
     let key = format!(
@@ -283,7 +306,10 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
         named("cover"),
         land.plain,
         land.hardness,
-        [land.sixteenths as f64, land.steepest].map(f64::to_bits).map(|bits| bits.to_string()).join(" "),
+        [land.sixteenths as f64, land.steepest]
+            .map(f64::to_bits)
+            .map(|bits| bits.to_string())
+            .join(" "),
     );
     KNOWN.get(key, || land.worked_out())
 }
@@ -291,7 +317,8 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let half = |extent: &str| s.integer(extent) / 2;
-    let corner = [s.integer("centre_x") - half("extent_x"), s.integer("centre_y") - half("extent_y")];
+    let corner =
+        [s.integer("centre_x") - half("extent_x"), s.integer("centre_y") - half("extent_y")];
     let (spacing, warp) = (s.integer("spacing") as f64, s.number("warp"));
     let tables = survey::tables(site, corner, spacing, warp, 8.0 * spacing);
     let params = Params {
@@ -303,9 +330,22 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         relief: site.units(s.number("relief_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let survey = Buffer::long_table("survey", nodes(s).iter().product::<i64>() as usize, site, || worked_out(s, site).to_vec());
-    let buffers = vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places), survey];
-    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&LIFT, Uniform::of(params), window)]);
+    let survey =
+        Buffer::long_table("survey", nodes(s).iter().product::<i64>() as usize, site, || {
+            worked_out(s, site).to_vec()
+        });
+    let buffers = vec![
+        height,
+        Buffer::table("waves", tables.waves),
+        Buffer::table("places", tables.places),
+        survey,
+    ];
+    let plan = Plan::new(
+        STAGE.shader,
+        *window,
+        buffers,
+        vec![Pass::over(&LIFT, Uniform::of(params), window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
@@ -318,11 +358,16 @@ fn lift(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn lift_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
     for (x, own) in own.iter_mut().enumerate() {
         let window = [p.width, p.height];
-        let height = surveyed(survey, p.nodes.to_array(), tables, window, p.warped == 1, x as i32, y);
+        let height =
+            surveyed(survey, p.nodes.to_array(), tables, window, p.warped == 1, x as i32, y);
         *own = p.base.wrapping_add(mul_q28(p.relief, height));
     }
 }
@@ -332,15 +377,32 @@ fn cases() -> Vec<Case> {
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
     let small = |more: Vec<(&'static str, Value)>| {
-        let all = [("centre_x", i(30)), ("centre_y", i(25)), ("extent_x", i(60)), ("extent_y", i(50)), ("feature", n(40.0))];
+        let all = [
+            ("centre_x", i(30)),
+            ("centre_y", i(25)),
+            ("extent_x", i(60)),
+            ("extent_y", i(50)),
+            ("feature", n(40.0)),
+        ];
         [all.to_vec(), more].concat()
     };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", small(vec![("spacing", i(2))]), window(-6, -5, 72, 60)),
         case(
             "constant",
-            small(vec![("uplift", word("constant")), ("warp", n(0.0)), ("concavity", n(0.5)), ("base_m", n(-20.0))]),
+            small(vec![
+                ("uplift", word("constant")),
+                ("warp", n(0.0)),
+                ("concavity", n(0.5)),
+                ("base_m", n(-20.0)),
+            ]),
             window(3, 1, 55, 40),
         ),
         case(
@@ -356,7 +418,11 @@ fn cases() -> Vec<Case> {
         ),
         Case {
             surface: Surface::Hills,
-            ..case("highest", small(vec![("combine", word("most")), ("plain", n(0.0))]), window(0, 0, 60, 50))
+            ..case(
+                "highest",
+                small(vec![("combine", word("most")), ("plain", n(0.0))]),
+                window(0, 0, 60, 50),
+            )
         },
     ]
 }

@@ -1,48 +1,63 @@
-//! The coast: how far away and in which direction it is, and where there are beaches. Jump flooding of shapes, exact.
+//! The coast: how far away and in which direction it is, and where there are beaches. Jump flooding
+//! of shapes, exact.
 //!
 //! # Rule
-//! Land is what lies at `sea_level_m` or above it, or where the samples of a file are a half or more. A cell of land with the sea at one of its four
-//! sides is a cell of the coast. For a cell of the sea the nearest cell of the coast is the nearest cell of all land, since the way there ends
-//! at the sea's side; so shapes are flooded, not points. Each cell finds the cell of the coast that is nearest to it; of equally near ones the northernmost, of these
-//! the westernmost. If it is more than `within` cells away the cell has none.
+//! Land is what lies at `sea_level_m` or above it, or where the samples of a file are a half or
+//! more. A cell of land with the sea at one of its four sides is a cell of the coast. For a cell of
+//! the sea the nearest cell of the coast is the nearest cell of all land, since the way there ends
+//! at the sea's side; so shapes are flooded, not points. Each cell finds the cell of the coast that
+//! is nearest to it; of equally near ones the northernmost, of these the westernmost. If it is more
+//! than `within` cells away the cell has none.
 //!
 //! - `mark` (gather): a cell of the coast knows its own row.
-//! - `fall` (gather), with a step of 2ⁿ down to 1: of the rows that a cell and the two of its column at the step know, the nearest.
-//!   Then each cell knows the nearest cell of the coast in its column. In a line jump flooding is exact: a cell between another one and what is nearest to
-//!   that one knows nothing nearer to itself, or it would be nearer to the other, too.
-//! - `spread` (gather), with a step of 2ⁿ down to 1: a cell in the middle between two that know their nearest column looks through the columns between those
-//!   two. What is nearest never goes back along a row: if column p is no farther than column u < p at a place, it is nearer at all places
-//!   to the east. The first step has no two such cells, and looks through all that is `within`.
+//! - `fall` (gather), with a step of 2ⁿ down to 1: of the rows that a cell and the two of its
+//!   column at the step know, the nearest. Then each cell knows the nearest cell of the coast in
+//!   its column. In a line jump flooding is exact: a cell between another one and what is nearest
+//!   to that one knows nothing nearer to itself, or it would be nearer to the other, too.
+//! - `spread` (gather), with a step of 2ⁿ down to 1: a cell in the middle between two that know
+//!   their nearest column looks through the columns between those two. What is nearest never goes
+//!   back along a row: if column p is no farther than column u < p at a place, it is nearer at all
+//!   places to the east. The first step has no two such cells, and looks through all that is
+//!   `within`.
 //! - `measure` (gather): the offset to the nearest cell, and the beach.
 //!
-//! A beach is land near the coast, low and gentle: the product of three shares, of the distance to the coast to `beach_width_m`, of the height above the
-//! sea to `beach_height_m`, and of the steepest step to one of the four neighbours to `beach_slope`. A share is 1 up to half of its limit and falls from there to 0.
+//! A beach is land near the coast, low and gentle: the product of three shares, of the distance to
+//! the coast to `beach_width_m`, of the height above the sea to `beach_height_m`, and of the
+//! steepest step to one of the four neighbours to `beach_slope`. A share is 1 up to half of its
+//! limit and falls from there to 0.
 //!
 //! # Shape
 //! Reads `height`, leaves it, and leaves two words a cell: `coast` and `beach`, row-major, y south.
 //!
 //! # Units
-//! `coast`: cells to the east in the low 16 bits and to the south in the high 16 bits, both with a sign; −2³¹ where there is none. `beach`: 2⁻¹⁶.
+//! `coast`: cells to the east in the low 16 bits and to the south in the high 16 bits, both with a
+//! sign; −2³¹ where there is none. `beach`: 2⁻¹⁶.
 //!
 //! # Limits
-//! `within` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies round the map is neither land nor sea.
+//! `within` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies
+//! round the map is neither land nor sea.
 //!
 //! # Reach
-//! `within` and one cell: a window knows of no land beyond it, and a cell at its border may be a cell of the coast.
+//! `within` and one cell: a window knows of no land beyond it, and a cell at its border may be a
+//! cell of the coast.
 //!
 //! # Keeps
 //! The height.
 //!
 //! # Differs
-//! From Talle: plain jump flooding lets cells of a plane know what eight others know, and errs where the nearest cell is not the nearest of any of
-//! those. A second pass of steps makes that rarer and not impossible. Columns first and rows then cannot err, and are as many passes.
+//! From Talle: plain jump flooding lets cells of a plane know what eight others know, and errs
+//! where the nearest cell is not the nearest of any of those. A second pass of steps makes that
+//! rarer and not impossible. Columns first and rows then cannot err, and are as many passes.
 //!
 //! # Source
-//! J. Talle, *Simulating hydraulic erosion*, 2020, for the flooding of shapes; G. Rong, T.-S. Tan, *Jump flooding in GPU with applications to Voronoi diagram
-//! and distance transform*, 2006; columns before rows: T. Saito, J. Toriwaki, *New algorithms for Euclidean distance transformation*, 1994.
+//! J. Talle, *Simulating hydraulic erosion*, 2020, for the flooding of shapes; G. Rong, T.-S. Tan,
+//! *Jump flooding in GPU with applications to Voronoi diagram and distance transform*, 2006;
+//! columns before rows: T. Saito, J. Toriwaki, *New algorithms for Euclidean distance
+//! transformation*, 1994.
 //!
 //! # Costs
-//! A cell: 3 reads and a write in each of log₂(`within`) passes along columns; a write and some 3 reads in each of as many along rows. Memory: 24 bytes a cell.
+//! A cell: 3 reads and a write in each of log₂(`within`) passes along columns; a write and some 3
+//! reads in each of as many along rows. Memory: 24 bytes a cell.
 
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
@@ -95,7 +110,8 @@ const PARAMS: &[Param] = &[
         name: "file",
         unit: "",
         kind: ParamKind::File,
-        doc: "A map of the same size as the terrain: samples of a half or more are land. The samples of a picture are scaled to 0 to 1.",
+        doc: "A map of the same size as the terrain: samples of a half or more are land. The \
+              samples of a picture are scaled to 0 to 1.",
     },
     Param {
         name: "within",
@@ -129,10 +145,15 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         let value = s.number(name);
         if (value - from).abs() > most {
             return Err(Invalid::from(format!(
-                "{name} = {value} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, {} to {} m",
+                "{name} = {value} m at spacing_m = {}: allowed up to {HEIGHT_MAX} cells from {} m, \
+                 {} to {} m",
                 rounded(site.spacing_m()),
                 rounded(from),
-                rounded((from - most).max(if from == 0.0 && name != "sea_level_m" { 0.0 } else { f64::MIN })),
+                rounded((from - most).max(if from == 0.0 && name != "sea_level_m" {
+                    0.0
+                } else {
+                    f64::MIN
+                })),
                 rounded(from + most)
             ))
             .about(name)
@@ -142,12 +163,17 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if s.word("from") == "height" && !s.word("file").is_empty() {
         let file = s.word("file");
         let message = format!(
-            "file = {file:?} with from = \"height\": land is a file's with from = \"file\" alone; set that, or leave file out"
+            "file = {file:?} with from = \"height\": land is a file's with from = \"file\" alone; \
+             set that, or leave file out"
         );
-        return Err(Invalid::of("file", format!("{file:?}"), "a name with from = \"file\"").saying(message).into());
+        return Err(Invalid::of("file", format!("{file:?}"), "a name with from = \"file\"")
+            .saying(message)
+            .into());
     }
     if s.word("from") == "file" && s.word("file").is_empty() {
-        return Err(Invalid::from("from = \"file\": file is missing; name one".to_string()).about("file").into());
+        return Err(Invalid::from("from = \"file\": file is missing; name one".to_string())
+            .about("file")
+            .into());
     }
     Ok(())
 }
@@ -162,7 +188,8 @@ struct Params {
     masked: u32,
     /// How far a coast is looked for.
     within: i32,
-    /// How far apart cells are that look at each other; along rows, how far apart those are that know, 0 if none do.
+    /// How far apart cells are that look at each other; along rows, how far apart those are that
+    /// know, 0 if none do.
     step: i32,
     coarse: i32,
     /// The limits of a beach: the square of its width in cells, its height and its slope.
@@ -171,9 +198,22 @@ struct Params {
     steep: u32,
 }
 
-static MARK: Kernel = Kernel { entry: "mark", reads: &["height", "mask"], owns: &[("near", 1)], adds: &[], cpu: mark };
-static FALL: Kernel = Kernel { entry: "fall", reads: &["near"], owns: &[("spare", 1)], adds: &[], cpu: fall };
-static SPREAD: Kernel = Kernel { entry: "spread", reads: &["near", "found"], owns: &[("spare", 1)], adds: &[], cpu: spread };
+static MARK: Kernel = Kernel {
+    entry: "mark",
+    reads: &["height", "mask"],
+    owns: &[("near", 1)],
+    adds: &[],
+    cpu: mark,
+};
+static FALL: Kernel =
+    Kernel { entry: "fall", reads: &["near"], owns: &[("spare", 1)], adds: &[], cpu: fall };
+static SPREAD: Kernel = Kernel {
+    entry: "spread",
+    reads: &["near", "found"],
+    owns: &[("spare", 1)],
+    adds: &[],
+    cpu: spread,
+};
 static MEASURE: Kernel = Kernel {
     entry: "measure",
     reads: &["height", "mask", "near", "found"],
@@ -208,7 +248,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let mut coarse = 0;
     for n in (0..=within.min(params.width).ilog2()).rev() {
         let step = 1 << n;
-        passes.push(pass(&SPREAD, Params { step, coarse, ..params }).swapping(&[["found", "spare"]]));
+        passes
+            .push(pass(&SPREAD, Params { step, coarse, ..params }).swapping(&[["found", "spare"]]));
         coarse = step;
     }
     passes.push(pass(&MEASURE, params));
@@ -246,7 +287,8 @@ fn mark(call: &mut Call) {
     let &[height, mask] = call.reads else { return };
     for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let at = at as usize;
-        let coast = is_land(p, height, mask, at) && beside(p, at).any(|cell| !is_land(p, height, mask, cell));
+        let coast = is_land(p, height, mask, at)
+            && beside(p, at).any(|cell| !is_land(p, height, mask, cell));
         *own = if coast { at as i32 / p.width } else { -1 };
     }
 }
@@ -341,7 +383,10 @@ fn measure(call: &mut Call) {
             continue;
         }
         let here = height[at];
-        let steepest = beside(p, at).map(|cell| here.wrapping_sub(height[cell]).wrapping_abs() as u32).max().unwrap_or(0);
+        let steepest = beside(p, at)
+            .map(|cell| here.wrapping_sub(height[cell]).wrapping_abs() as u32)
+            .max()
+            .unwrap_or(0);
         let above = here.wrapping_sub(p.sea).max(0) as u32;
         let shares = share(square as u32, p.wide) * share(above, p.high) * share(steepest, p.steep);
         *beach = (shares >> 5) as i32;
@@ -352,13 +397,24 @@ fn cases() -> Vec<Case> {
     let n = Value::Number;
     let i = Value::Integer;
     let window = |width, height| Window { origin: [-7, 12], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
+    let case = |name, settings, window, surface| Case {
+        name,
+        settings,
+        window,
+        surface,
+        layers: Layers::NONE,
+    };
     let sea = |level| ("sea_level_m", n(level));
     vec![
         case("default", vec![sea(180.0)], window(96, 80), Surface::Hills),
         case(
             "near",
-            vec![sea(200.0), ("within", i(5)), ("beach_height_m", n(60.0)), ("beach_slope", n(2.0))],
+            vec![
+                sea(200.0),
+                ("within", i(5)),
+                ("beach_height_m", n(60.0)),
+                ("beach_slope", n(2.0)),
+            ],
             window(83, 67),
             Surface::Hills,
         ),
@@ -372,7 +428,11 @@ fn cases() -> Vec<Case> {
         case("dry", vec![sea(-9.0)], window(20, 11), Surface::Flat),
         case(
             "mask",
-            vec![("from", Value::Word("file".into())), ("file", Value::Word("mask.png".into())), ("within", i(3))],
+            vec![
+                ("from", Value::Word("file".into())),
+                ("file", Value::Word("mask.png".into())),
+                ("within", i(3)),
+            ],
             window(45, 38),
             Surface::Hills,
         ),

@@ -8,12 +8,14 @@
 //! step a snowball first settles what was granted of its last proposal: it takes that into its
 //! load, but for the share `wash`, which leaves the land at once, or lays it down. Then, with
 //! position p, age i, velocity v (0 at first) and load l:
-//! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen `height` at p + o. The offset o is the
-//!   snowball's own, anywhere in the square of ± `offset` cells, and keeps paths from merging;
+//! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen
+//!   `height` at p + o. The offset o is the snowball's own, anywhere in the square of ± `offset`
+//!   cells, and keeps paths from merging;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, and n_y = 1 / √(1 + g²) its upward component;
 //! - on level ground (both components of g below 1/4096) above the sea it stops;
-//! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) less l · `deposition` · n_y, which can be negative, at the vertex
-//!   nearest to its *previous* position, so that it does not bury itself;
+//! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) less l · `deposition` · n_y,
+//!   which can be negative, at the vertex nearest to its *previous* position, so that it does not
+//!   bury itself;
 //! - v′ = `friction` · v + `speed` · n, p′ = p + v′;
 //! - where the vertex nearest to p lies below the sea of `sea_level_m`, it takes nothing, it
 //!   proposes to give l / 4 at least, rounded up, v′ is halved, and once it is empty it is gone.
@@ -21,15 +23,16 @@
 //! Rounding: floor everywhere, but to nearest in bilinear weights.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of snowballs that passed.
+//! Reads and writes `height` (row-major, y south). Leaves `flow`, the number of snowballs that
+//! passed.
 //!
 //! # Units
 //! Velocity 2⁻¹¹ cells a step; heights, slopes and proposals as in `droplets`.
 //!
 //! # Limits
-//! Slopes count as at most 7 cells a cell. A snowball goes at most [`stride`] cells a step along each axis: `speed` / (1 − `friction`),
-//! rounded up, and at most 15. A proposal is at most 4 cells and a load at most 32. Heights stay in their range by the maximum principle of
-//! the stepper.
+//! Slopes count as at most 7 cells a cell. A snowball goes at most [`stride`] cells a step along
+//! each axis: `speed` / (1 − `friction`), rounded up, and at most 15. A proposal is at most 4 cells
+//! and a load at most 32. Heights stay in their range by the maximum principle of the stepper.
 //!
 //! With `loads = "left"`, what a snowball still has when the next one of its home is due stays
 //! where it is, through the brush, whether there is room for it or not, as with droplets: so much
@@ -40,13 +43,15 @@
 //! About steps · (2 · stride + offset + radius) cells: its function `spread` counts them.
 //!
 //! # Keeps
-//! The stepper's books: mass is constant to the unit after every step. Loads that are lost have a sum of their own.
+//! The stepper's books: mass is constant to the unit after every step. Loads that are lost have a
+//! sum of their own.
 //!
 //! # Differs
-//! From the article: all snowballs step together on a frozen surface, so a limit replaces the order in which they would have seen each
-//! other's work; changes are centred on vertices, taken through the brush and given through the stepper's spread (the article's weights of
-//! the four nodes are transposed; see `classic::snowballs`); beyond the border the ground continues at the border's height, not
-//! at 0. The final blur is the stage `blur`.
+//! From the article: all snowballs step together on a frozen surface, so a limit replaces the order
+//! in which they would have seen each other's work; changes are centred on vertices, taken through
+//! the brush and given through the stepper's spread (the article's weights of the four nodes are
+//! transposed; see `classic::snowballs`); beyond the border the ground continues at the border's
+//! height, not at 0. The final blur is the stage `blur`.
 //!
 //! # Source
 //! J. Talle, *Simulating hydraulic erosion*, 2020.
@@ -56,8 +61,9 @@
 //! 24 a snowball.
 
 use super::stepper::{
-    self, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, Walk, export, granted, lose, propose, settle_granted, spot, taps, vertex, wash_out,
+    self, Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL,
+    TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export, granted, lose, propose,
+    settle_granted, spot, taps, vertex, wash_out,
 };
 use super::{Case, Stage, Surface};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -79,7 +85,8 @@ const STEEPEST: i32 = 28672;
 /// The stage.
 pub static STAGE: Stage = Stage {
     name: "snowballs",
-    about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and sketches.",
+    about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and \
+            sketches.",
     makes: false,
     changes: true,
     nests: false,
@@ -109,7 +116,8 @@ const PARAMS: &[Param] = &[
         name: "speed",
         unit: "cells a step",
         kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.15 },
-        doc: "Gain of velocity in a step on a vertical slope. The top speed is speed / (1 − friction), and at most 15.",
+        doc: "Gain of velocity in a step on a vertical slope. The top speed is speed / (1 − \
+              friction), and at most 15.",
     },
     Param {
         name: "friction",
@@ -139,20 +147,24 @@ const PARAMS: &[Param] = &[
         name: "quicken",
         unit: "a step",
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.04 },
-        doc: "Erosion grows by this part of its full value in each step of a life, so young snowballs erode less.",
+        doc: "Erosion grows by this part of its full value in each step of a life, so young \
+              snowballs erode less.",
     },
     stepper::radius(2.0),
     stepper::LIMIT_PARAM,
     Param {
         kind: ParamKind::Choice(&["open", "torus", "wall"]),
-        doc: "open: snowballs leave the map with their load; torus: they come in on the other side; wall: they stay.",
+        doc: "open: snowballs leave the map with their load; torus: they come in on the other \
+              side; wall: they stay.",
         ..stepper::BORDER
     },
     Param {
         name: "loads",
         unit: "",
         kind: ParamKind::Choice(&["lost", "left"]),
-        doc: "What becomes of its load where a snowball stops or ends. lost: it vanishes, as in the article's program; left: the snowball falls apart and leaves it there, as the article's text says.",
+        doc: "What becomes of its load where a snowball stops or ends. lost: it vanishes, as in \
+              the article's program; left: the snowball falls apart and leaves it there, as the \
+              article's text says.",
     },
     stepper::WASH,
     stepper::SEA_LEVEL_M,
@@ -184,8 +196,9 @@ fn left(s: &Settings) -> i32 {
 
 /// How far a change of one height can spread in some steps of a run, in cells.
 ///
-/// In a step, a snowball differs if it read a height that differs or got another share where it was two steps ago. It then moves on, and
-/// changes the ground where it was. The room of a vertex, and what its neighbours pass on to it, spread by a cell a step.
+/// In a step, a snowball differs if it read a height that differs or got another share where it was
+/// two steps ago. It then moves on, and changes the ground where it was. The room of a vertex, and
+/// what its neighbours pass on to it, spread by a cell a step.
 fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let stride = stride(s) as u64;
     let felt = s.number("offset").ceil() as u64 + 3;
@@ -193,7 +206,8 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let ends = steps.end == Walk::of(s, 1).steps;
     // In the middle of a run, snowballs are lost near an edge, and so is what they asked for.
     let rim = if steps.start == 0 { 0 } else { 2 * stride + u64::from(stepper::EDGE) };
-    let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + 1 });
+    let (mut height, mut drop, mut share) =
+        (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + 1 });
     for _ in steps.start..steps.end + u32::from(ends) {
         let taken = share.max(drop + 2 * stride + 1);
         let met = (height + felt).max(share + 2 * stride + 1);
@@ -317,8 +331,19 @@ fn roll(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder]) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn roll_tile<const ALONE: bool>(
+    p: &Params,
+    law: &Law,
+    tile: u32,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    adds: &[Adder],
+) {
     let &[height, grant, rain] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
     let torus = p.border == TORUS;
@@ -382,12 +407,20 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             let wet = height[vertex(p, x, y) as usize] < p.sea;
             // It changes the ground where it was before this step.
             let back = [x.wrapping_sub(v[0] << 5), y.wrapping_sub(v[1] << 5)];
-            let back = if torus { [back[0].rem_euclid(span[0]), back[1].rem_euclid(span[1])] } else { back };
+            let back = if torus {
+                [back[0].rem_euclid(span[0]), back[1].rem_euclid(span[1])]
+            } else {
+                back
+            };
             at = vertex(p, back[0], back[1]) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
-            let draw = mix(spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]);
-            let offset = [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
-            let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1])).map(|g| g >> 4);
+            let draw = mix(
+                spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]
+            );
+            let offset =
+                [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
+            let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1]))
+                .map(|g| g >> 4);
             if wet && load == 0 {
                 x = NOWHERE;
             } else if gx | gy == 0 && !wet {
@@ -402,7 +435,8 @@ fn roll_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
                 let up = 65536 - tilt;
                 let quick = (home.age * law.quicken).min(65536);
                 let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
-                let take = if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
+                let take =
+                    if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
                 let give = mul_q16(mul_q16(load >> 2, law.deposition), up);
                 let give = if wet { give.max(load.wrapping_add(15) >> 4) } else { give };
                 want = (take - give).clamp(-WANT_MAX, WANT_MAX);
@@ -462,7 +496,13 @@ fn cases() -> Vec<Case> {
     let none = Layers::NONE;
     vec![
         case("default", vec![], window(0, 0, 96, 80), Surface::Hills, none),
-        case("dense", vec![("density", n(1.0)), ("radius", n(1.0))], window(-7, 5, 97, 61), Surface::Hills, none),
+        case(
+            "dense",
+            vec![("density", n(1.0)), ("radius", n(1.0))],
+            window(-7, 5, 97, 61),
+            Surface::Hills,
+            none,
+        ),
         case(
             "fast",
             vec![("speed", n(3.0)), ("friction", n(0.8)), ("offset", n(4.0))],
@@ -470,8 +510,20 @@ fn cases() -> Vec<Case> {
             Surface::Cone,
             none,
         ),
-        case("torus", vec![("border", word("torus")), ("speed", n(2.0))], window(0, 0, 48, 64), Surface::Valley, none),
-        case("wall", vec![("border", word("wall")), ("speed", n(2.0))], window(0, 0, 50, 41), Surface::Valley, none),
+        case(
+            "torus",
+            vec![("border", word("torus")), ("speed", n(2.0))],
+            window(0, 0, 48, 64),
+            Surface::Valley,
+            none,
+        ),
+        case(
+            "wall",
+            vec![("border", word("wall")), ("speed", n(2.0))],
+            window(0, 0, 50, 41),
+            Surface::Valley,
+            none,
+        ),
         case(
             "wild",
             vec![
@@ -495,26 +547,48 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "heaps",
-            vec![("loads", word("left")), ("border", word("wall")), ("speed", n(2.0)), ("erosion", n(9.0)), ("limit", n(1.0))],
+            vec![
+                ("loads", word("left")),
+                ("border", word("wall")),
+                ("speed", n(2.0)),
+                ("erosion", n(9.0)),
+                ("limit", n(1.0)),
+            ],
             window(0, 0, 50, 41),
             Surface::Valley,
             none,
         ),
         case(
             "sea",
-            vec![("sea_level_m", n(180.0)), ("wash", n(0.3)), ("speed", n(1.0)), ("density", n(1.0))],
+            vec![
+                ("sea_level_m", n(180.0)),
+                ("wash", n(0.3)),
+                ("speed", n(1.0)),
+                ("density", n(1.0)),
+            ],
             window(-9, 20, 83, 57),
             Surface::Hills,
             none,
         ),
         case(
             "shore",
-            vec![("sea_level_m", n(120.0)), ("loads", word("left")), ("border", word("torus")), ("deposition", n(0.5))],
+            vec![
+                ("sea_level_m", n(120.0)),
+                ("loads", word("left")),
+                ("border", word("torus")),
+                ("deposition", n(0.5)),
+            ],
             window(0, 0, 64, 48),
             Surface::Valley,
             none,
         ),
         case("some", vec![("rain", n(0.28))], window(-4, 7, 53, 49), Surface::Hills, none),
-        case("layers", vec![("floor_m", n(200.0)), ("smooth", i(2))], window(-9, 20, 83, 57), Surface::Hills, Layers::ALL),
+        case(
+            "layers",
+            vec![("floor_m", n(200.0)), ("smooth", i(2))],
+            window(-9, 20, 83, 57),
+            Surface::Hills,
+            Layers::ALL,
+        ),
     ]
 }

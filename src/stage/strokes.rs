@@ -1,53 +1,61 @@
 //! Brush strokes: a land, or a layer on it, as a person drew it.
 //!
 //! # Rule
-//! The strokes change the map one after another. A stroke has a brush of `radius_m` and a path through points (x, y, pressure), which is
-//! cut into equal pieces of at most two radii between one point and the next. The weight of a cell under a piece follows from d, its
-//! distance from the nearest place of the piece, and p, the pressure there:
-//! q = (d² / r² − (1 − falloff)²) / (1 − (1 − falloff)²), clamped to 0..1, and w = p · (1 − q)². Of the pieces of one path the one of the largest
-//! weight counts, and of equal ones the nearest, so that a stroke counts once everywhere, however slowly it was drawn.
+//! The strokes change the map one after another. A stroke has a brush of `radius_m` and a path
+//! through points (x, y, pressure), which is cut into equal pieces of at most two radii between one
+//! point and the next. The weight of a cell under a piece follows from d, its distance from the
+//! nearest place of the piece, and p, the pressure there: q = (d² / r² − (1 − falloff)²) / (1 − (1
+//! − falloff)²), clamped to 0..1, and w = p · (1 − q)². Of the pieces of one path the one of the
+//! largest weight counts, and of equal ones the nearest, so that a stroke counts once everywhere,
+//! however slowly it was drawn.
 //! - `raise`, `lower`: h ± w · amount.
-//! - `noise`: h + w · amount · (2n − 1), with n the fractal noise of [`super::noise`] on world coordinates.
+//! - `noise`: h + w · amount · (2n − 1), with n the fractal noise of [`super::noise`] on world
+//!   coordinates.
 //! - `flatten`: h moves towards `height_m` by w · strength of the way.
 //! - `ramp`: the same towards a height that goes evenly along the path from one number to another.
-//! - `stamp`: h + w · amount · s, or, with a `height_m`, h moves towards `height_m` + amount · s by w · strength of the way. s is the picture of
-//!   `file` there, 0 at its lowest sample and 1 at its highest, with straight lines between samples. A picture with more than √2 samples to a cell is
+//! - `stamp`: h + w · amount · s, or, with a `height_m`, h moves towards `height_m` + amount · s by
+//!   w · strength of the way. s is the picture of `file` there, 0 at its lowest sample and 1 at its
+//!   highest, with straight lines between samples. A picture with more than √2 samples to a cell is
 //!   halved until it has fewer: its samples become means.
-//! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1 2 1] / 16 with its taps 1, 2, 4 … cells
-//!   apart, up to a quarter of the radius.
+//! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
+//!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
 //!
-//! A stamp is put at each of its points, one after another. Its picture has north on top, is turned clockwise by `turn_deg`, and its longer side
-//! is two radii. There w = p · (1 − q)² · (1 − r)², with q and r as above for the distances from its two middle lines, in halves of its sides: the
+//! A stamp is put at each of its points, one after another. Its picture has north on top, is turned
+//! clockwise by `turn_deg`, and its longer side is two radii. There w = p · (1 − q)² · (1 − r)²,
+//! with q and r as above for the distances from its two middle lines, in halves of its sides: the
 //! picture fades towards its edges, and beyond them is nothing.
 //!
-//! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins as what stages take for granted
-//! without it: rain 1, hardness, vegetation and uplift 0.
+//! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins
+//! as what stages take for granted without it: rain 1, hardness, vegetation and uplift 0.
 //!
 //! # Shape
-//! Paths lie in the world: `at_m` is metres to the east and south of the world's origin, so that a stroke stays where it is when
-//! the window moves. On a coarser lattice the same strokes are drawn with its cells. A stroke whose radius is less than a cell there is
-//! left out.
+//! Paths lie in the world: `at_m` is metres to the east and south of the world's origin, so that a
+//! stroke stays where it is when the window moves. On a coarser lattice the same strokes are drawn
+//! with its cells. A stroke whose radius is less than a cell there is left out.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells; layers 2⁻¹⁶; weights 2⁻¹⁶. Distances 2⁻¹² of the radius, directions 2⁻¹⁴. Places in a picture 2⁻¹⁶ samples, its
-//! samples 2⁻¹⁶ of its range.
+//! Heights 2⁻¹⁸ cells; layers 2⁻¹⁶; weights 2⁻¹⁶. Distances 2⁻¹² of the radius, directions 2⁻¹⁴.
+//! Places in a picture 2⁻¹⁶ samples, its samples 2⁻¹⁶ of its range.
 //!
 //! # Limits
-//! Radii of one cell to 32767 cells. 2²⁰ pieces of paths, of at most two radii each, and 2²⁵ meetings of a piece with a square of 32
-//! by 32 cells. Pictures of 2 to 4096 samples a side, 2²⁴ samples of all of a stage. Where a stroke would take the ground beyond ±8000 cells it stops there.
+//! Radii of one cell to 32767 cells. 2²⁰ pieces of paths, of at most two radii each, and 2²⁵
+//! meetings of a piece with a square of 32 by 32 cells. Pictures of 2 to 4096 samples a side, 2²⁴
+//! samples of all of a stage. Where a stroke would take the ground beyond ±8000 cells it stops
+//! there.
 //!
 //! # Reach
 //! None, but for `smooth`: less than half its radius.
 //!
 //! # Source
-//! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out with such and lets the water do the rest.
-//! Stamps of pictures as terrain editors have them, with P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place
-//! between samples.
-//! M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the wavelet transform*, 1989, for a kernel
-//! whose taps move apart.
+//! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out
+//! with such and lets the water do the rest. Stamps of pictures as terrain editors have them, with
+//! P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place between
+//! samples. M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the
+//! wavelet transform*, 1989, for a kernel whose taps move apart.
 //!
 //! # Costs
-//! A cell and a piece near it: some 20 operations, two divisions. A smoothing stroke: a pass over the map for each doubling of its width.
+//! A cell and a piece near it: some 20 operations, two divisions. A smoothing stroke: a pass over
+//! the map for each doubling of its width.
 
 mod cases;
 mod kernels;
@@ -65,13 +73,16 @@ use plan::{plan, strips};
 pub(crate) use stroke::{FARTHEST_M, TOOLS};
 pub use stroke::{Stroke, Tool, describe, strokes};
 
-/// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what the weight needs of the falloff (2); lowest and highest
-/// value; first octave, octaves; first word, columns and rows of its picture.
+/// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what
+/// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first
+/// word, columns and rows of its picture.
 const STROKE_WORDS: usize = 14;
-/// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹² radii a cell, 2⁻¹⁶; cells that it reaches; direction
-/// (2); length; 2²⁶ / length; pressures at both ends; shares of the path at both ends. Of a stamp: its stroke; its cell (2); the place of that cell
-/// in the picture, 2⁻¹⁶ samples (2); nothing; cells that it reaches; samples along a row of the picture for a cell to the east (2) and for one to the
-/// south (2), 2⁻¹⁶ and 2⁻³²; pressure; nothing (3).
+/// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹² radii
+/// a cell, 2⁻¹⁶; cells that it reaches; direction (2); length; 2²⁶ / length; pressures at both
+/// ends; shares of the path at both ends. Of a stamp: its stroke; its cell (2); the place of that
+/// cell in the picture, 2⁻¹⁶ samples (2); nothing; cells that it reaches; samples along a row of
+/// the picture for a cell to the east (2) and for one to the south (2), 2⁻¹⁶ and 2⁻³²; pressure;
+/// nothing (3).
 const PIECE_WORDS: usize = 15;
 /// Bits of the side of a square of cells that has a list of the pieces near it.
 const TILE_BITS: u32 = 5;
@@ -91,12 +102,27 @@ pub static STAGE: Stage = Stage {
     nests: false,
     spread: None,
     layers: |s| {
-        strokes(s).unwrap_or_default().iter().fold(Layers::NONE, |all, s| s.layer.map_or(all, |layer| all.with(layer, true)))
+        strokes(s)
+            .unwrap_or_default()
+            .iter()
+            .fold(Layers::NONE, |all, s| s.layer.map_or(all, |layer| all.with(layer, true)))
     },
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(include_str!("../../shaders/octaves.wgsl"), include_str!("../../shaders/strokes.wgsl")),
-    kernels: &[&PAINT_HEIGHT, &PAINT_RAIN, &PAINT_HARDNESS, &PAINT_VEGETATION, &PAINT_UPLIFT, &LIFT, &SOFTEN, &BLEND],
+    shader: concat!(
+        include_str!("../../shaders/octaves.wgsl"),
+        include_str!("../../shaders/strokes.wgsl")
+    ),
+    kernels: &[
+        &PAINT_HEIGHT,
+        &PAINT_RAIN,
+        &PAINT_HARDNESS,
+        &PAINT_VEGETATION,
+        &PAINT_UPLIFT,
+        &LIFT,
+        &SOFTEN,
+        &BLEND,
+    ],
     maps: &[],
     check,
     plan,
@@ -110,7 +136,8 @@ const PARAMS: &[Param] = &[Param {
     name: "stroke",
     unit: "",
     kind: ParamKind::List(
-        "a list of tables such as { tool = \"raise\", at_m = [[500, 700], [900, 800]], radius_m = 200, amount_m = 50 }",
+        "a list of tables such as { tool = \"raise\", at_m = [[500, 700], [900, 800]], radius_m = \
+         200, amount_m = 50 }",
     ),
     doc: "The strokes, in order.",
 }];
@@ -169,8 +196,20 @@ paint!(PAINT_HARDNESS, "paint_hardness", "hardness");
 paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation");
 paint!(PAINT_UPLIFT, "paint_uplift", "uplift");
 
-static LIFT: Kernel = Kernel { entry: "lift", reads: &["height"], owns: &[("soft", 1)], adds: &[], cpu: kernels::lift };
-static SOFTEN: Kernel = Kernel { entry: "soften", reads: &["soft"], owns: &[("softer", 1)], adds: &[], cpu: kernels::soften };
+static LIFT: Kernel = Kernel {
+    entry: "lift",
+    reads: &["height"],
+    owns: &[("soft", 1)],
+    adds: &[],
+    cpu: kernels::lift,
+};
+static SOFTEN: Kernel = Kernel {
+    entry: "soften",
+    reads: &["soft"],
+    owns: &[("softer", 1)],
+    adds: &[],
+    cpu: kernels::soften,
+};
 static BLEND: Kernel = Kernel {
     entry: "blend",
     reads: &["strokes", "pieces", "lists", "soft", "pictures"],

@@ -1,8 +1,9 @@
-//! Lands that are worked out on a coarse lattice of their own and looked up between its nodes. Twin of `shaders/survey.wgsl`.
+//! Lands that are worked out on a coarse lattice of their own and looked up between its nodes. Twin
+//! of `shaders/survey.wgsl`.
 //!
-//! The host works such a land out once, in whole numbers or in IEEE doubles with + − × ÷ and √ in a fixed order. Kernels take the quadratic
-//! B-spline of its nodes at a place, which has no creases, after a noise has moved the place: so that neither borders nor valleys show
-//! the lattice.
+//! The host works such a land out once, in whole numbers or in IEEE doubles with + − × ÷ and √ in a
+//! fixed order. Kernels take the quadratic B-spline of its nodes at a place, which has no creases,
+//! after a noise has moved the place: so that neither borders nor valleys show the lattice.
 
 use super::fractal::{ONE, Spot, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
 use super::noise::warping;
@@ -25,9 +26,13 @@ pub fn tables(site: &Site, corner: [i64; 2], spacing: f64, warp: f64, feature: f
     let axis = |a: usize, count: u32| {
         (0..i128::from(count)).flat_map(move |i| {
             // Half a square on, so that the nearest node is the square's.
-            let cells = (i128::from(window.origin[a]) + i) * step * (PART / parts) - i128::from(corner[a]) * PART;
+            let cells = (i128::from(window.origin[a]) + i) * step * (PART / parts)
+                - i128::from(corner[a]) * PART;
             let at = cells + size / 2;
-            [at.div_euclid(size).clamp(-FAR, FAR) as i32, ((at.rem_euclid(size) << 28) / size) as i32]
+            [
+                at.div_euclid(size).clamp(-FAR, FAR) as i32,
+                ((at.rem_euclid(size) << 28) / size) as i32,
+            ]
         })
     };
     let mut tables = Tables {
@@ -50,7 +55,15 @@ fn shares(t: i32) -> [i32; 3] {
 
 /// The value of a survey of so many columns and rows at a place of the land.
 #[inline(always)]
-pub fn surveyed(survey: &[i32], lattice: [i32; 2], tables: [&[i32]; 2], window: [i32; 2], warped: bool, x: i32, y: i32) -> i32 {
+pub fn surveyed(
+    survey: &[i32],
+    lattice: [i32; 2],
+    tables: [&[i32]; 2],
+    window: [i32; 2],
+    warped: bool,
+    x: i32,
+    y: i32,
+) -> i32 {
     let [waves, places] = tables;
     let mut at: Spot = spot(places, window[0], window[1], 0, x, y);
     if warped {
@@ -70,7 +83,9 @@ pub fn surveyed(survey: &[i32], lattice: [i32; 2], tables: [&[i32]; 2], window: 
         let sum = mul_q28(node(-1, j), across[0]).wrapping_add(mul_q28(node(0, j), across[1]));
         sum.wrapping_add(mul_q28(node(1, j), across[2]))
     };
-    mul_q28(row(-1), down[0]).wrapping_add(mul_q28(row(0), down[1])).wrapping_add(mul_q28(row(1), down[2]))
+    mul_q28(row(-1), down[0])
+        .wrapping_add(mul_q28(row(0), down[1]))
+        .wrapping_add(mul_q28(row(1), down[2]))
 }
 
 /// Surveys that were worked out last: each level and tile of a land asks for the same one.

@@ -1,42 +1,47 @@
 //! Thermal erosion: where the ground is steeper than the angle of repose, material slides.
 //!
 //! # Rule
-//! A step, `slide` (gather), moves material over each edge between a cell and its east and south neighbours. For an edge with heights
-//! a > b at its ends, and with T the tangent of `repose_deg`:
-//! - d = a − b; c is the mean of the central differences across the edge at both ends; g = √(d² + c²) is the slope of the ground at
-//!   the middle of the edge;
+//! A step, `slide` (gather), moves material over each edge between a cell and its east and south
+//! neighbours. For an edge with heights a > b at its ends, and with T the tangent of `repose_deg`:
+//! - d = a − b; c is the mean of the central differences across the edge at both ends; g = √(d² +
+//!   c²) is the slope of the ground at the middle of the edge;
 //! - d · max(0, 1 − T² / g²) · `rate` / 8 slides from a to b.
 //!
-//! On a slope slightly steeper than T that is rate / 4 of the excess, and where g ≤ T nothing moves. The slope in its own direction
-//! decides, not the drop to each of eight neighbours: between the eight directions those drops are up to 8 % too small, which gives
-//! heaps with eight flat sides.
+//! On a slope slightly steeper than T that is rate / 4 of the excess, and where g ≤ T nothing
+//! moves. The slope in its own direction decides, not the drop to each of eight neighbours: between
+//! the eight directions those drops are up to 8 % too small, which gives heaps with eight flat
+//! sides.
 //!
 //! Layers count at the upper end of an edge:
 //! - vegetation v replaces T² by T² · (1 + 3v): full roots hold the ground up to twice the slope;
 //! - hardness h lets only the part 1 − h of the amount slide;
-//! - with sediment, hardness applies to bedrock alone, and bedrock slides by `cliff_deg` instead of `repose_deg` and regardless of roots. Loose
-//!   sediment slides first, by the rule above, but over each edge at most a quarter of it. Bedrock adds what is missing to its own
-//!   amount.
+//! - with sediment, hardness applies to bedrock alone, and bedrock slides by `cliff_deg` instead of
+//!   `repose_deg` and regardless of roots. Loose sediment slides first, by the rule above, but over
+//!   each edge at most a quarter of it. Bedrock adds what is missing to its own amount.
 //!
 //! Rounding: amounts are floored; the magnitudes of slopes are floored to 2⁻¹³ of T or finer.
 //!
 //! # Shape
-//! Reads and writes `height`, row-major, y south. Reads `hardness`, `vegetation`, and the sediment of the `ledger`. Nothing leaves the
-//! map: its borders are walls, or those of a torus.
+//! Reads and writes `height`, row-major, y south. Reads `hardness`, `vegetation`, and the sediment
+//! of the `ledger`. Nothing leaves the map: its borders are walls, or those of a torus.
 //!
 //! # Units
-//! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and 2⁻¹⁶.
+//! Heights 2⁻¹⁸ cells; slopes 2⁻¹⁷, then 2⁻¹⁷ · 2^shift so that T has 14 bits; fractions 2⁻¹⁵ and
+//! 2⁻¹⁶.
 //!
 //! # Limits
-//! Each component of a slope counts as at most about twice T in 1 − T² / g². The steepest repose angle is 89°, because 90° has no
-//! tangent.
+//! Each component of a slope counts as at most about twice T in 1 − T² / g². The steepest repose
+//! angle is 89°, because 90° has no tangent.
 //!
-//! **No setting makes it oscillate.** Over an edge slides f, downhill, with 0 ≤ f ≤ d / 8. So the four edges of a cell carry off at most
-//! half the drop to its lowest neighbour, and bring at most half the rise to its highest. No cell ends below the middle between itself
-//! and its lowest neighbour or above that with its highest, so none leaves the range of its neighbourhood, and a peak and a pit next to
-//! it never change places. The step is h′ = (I − L) h, where L is the Laplacian of a graph whose weights f / d sum to at most ½ at
-//! each vertex. Its eigenvalues are 0 to 1 (Gershgorin), so those of I − L are too, and no ripple changes its sign. Σ h² falls by at
-//! least Σ f d in every step in which anything moves, so the ground comes to rest. Rounding f down keeps all of this.
+//! **No setting makes it oscillate.** Over an edge slides f, downhill, with 0 ≤ f ≤ d / 8. So the
+//! four edges of a cell carry off at most half the drop to its lowest neighbour, and bring at most
+//! half the rise to its highest. No cell ends below the middle between itself and its lowest
+//! neighbour or above that with its highest, so none leaves the range of its neighbourhood, and a
+//! peak and a pit next to it never change places. The step is h′ = (I − L) h, where L is the
+//! Laplacian of a graph whose weights f / d sum to at most ½ at each vertex. Its eigenvalues are 0
+//! to 1 (Gershgorin), so those of I − L are too, and no ripple changes its sign. Σ h² falls by at
+//! least Σ f d in every step in which anything moves, so the ground comes to rest. Rounding f down
+//! keeps all of this.
 //!
 //! # Reach
 //! One cell a step.
@@ -45,16 +50,19 @@
 //! Σ height, to the unit.
 //!
 //! # Differs
-//! From Musgrave: the magnitude of the gradient replaces the drop to each neighbour, and all cells move together.
+//! From Musgrave: the magnitude of the gradient replaces the drop to each neighbour, and all cells
+//! move together.
 //!
 //! # Source
-//! F. K. Musgrave, C. E. Kolb, R. S. Mace, *The synthesis and rendering of eroded fractal terrains*, 1989. The face-centred gradient and a
-//! flux that depends on its magnitude are those of nonlinear diffusion (P. Perona, J. Malik, *Scale-space and edge detection using
-//! anisotropic diffusion*, 1990).
+//! F. K. Musgrave, C. E. Kolb, R. S. Mace, *The synthesis and rendering of eroded fractal
+//! terrains*, 1989. The face-centred gradient and a flux that depends on its magnitude are those of
+//! nonlinear diffusion (P. Perona, J. Malik, *Scale-space and edge detection using anisotropic
+//! diffusion*, 1990).
 //!
 //! # Costs
-//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a layer of sediment. Memory: 8 bytes a
-//! cell. A heap of radius R takes about R² steps to come to rest.
+//! A cell and step: 9 reads (1 from memory), 1 write, 4 quotients (on the CPU 2); twice that with a
+//! layer of sediment. Memory: 8 bytes a cell. A heap of radius R takes about R² steps to come to
+//! rest.
 
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
@@ -109,7 +117,8 @@ const PARAMS: &[Param] = &[
         name: "cliff_deg",
         unit: "degrees",
         kind: ParamKind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
-        doc: "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment separates bedrock from loose material.",
+        doc: "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment \
+              separates bedrock from loose material.",
     },
     Param {
         name: "rate",
@@ -121,7 +130,8 @@ const PARAMS: &[Param] = &[
         name: "border",
         unit: "",
         kind: ParamKind::Choice(&["wall", "torus"]),
-        doc: "wall: nothing slides over the border; torus: what slides over it comes in on the other side.",
+        doc: "wall: nothing slides over the border; torus: what slides over it comes in on the \
+              other side.",
     },
 ];
 
@@ -150,7 +160,8 @@ static SLIDE: Kernel = Kernel {
     cpu: slide,
 };
 
-/// The shift that leaves at most 14 bits of the tangent of an angle, and the square of the shifted tangent.
+/// The shift that leaves at most 14 bits of the tangent of an angle, and the square of the shifted
+/// tangent.
 pub(super) fn repose(degrees: f64) -> (u32, u32) {
     let slope = libm::tan(degrees.to_radians()) * 131072.0;
     let shift = (0..16).find(|&s| slope < (16384u32 << s) as f64).unwrap_or(16);
@@ -163,7 +174,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     // Without sediment, cliff_deg has no effect, so its default is accepted.
     if cliff < loose && (site.layers.has(Layer::Sediment) || cliff != CLIFF_DEG) {
         return Err(Invalid::from(format!(
-            "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as steep as scree"
+            "cliff_deg = {cliff}: allowed from repose_deg, {loose}, to 89; rock stands at least as \
+             steep as scree"
         ))
         .about("cliff_deg")
         .into());
@@ -210,8 +222,8 @@ const LANES: usize = 64;
 /// A word of each edge.
 type Lanes = [i32; LANES];
 
-/// What slides down `drop` (half a difference of heights). Along the edge the ground falls by `across`. It is stable up to the slope
-/// whose square, after `shift`, is `repose`.
+/// What slides down `drop` (half a difference of heights). Along the edge the ground falls by
+/// `across`. It is stable up to the slope whose square, after `shift`, is `repose`.
 #[inline(always)]
 fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     let (square, excess) = steepness(drop, across, shift, repose);
@@ -228,10 +240,17 @@ fn steepness(drop: i32, across: i32, shift: u32, repose: u32) -> (u32, u32) {
     (square, square.max(repose).wrapping_sub(repose))
 }
 
-/// What slides from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edges between
-/// them. If there are layers, `ground` has their values at either end: thickness of sediment, hardness, roots.
+/// What slides from heights `a` to their neighbours `b`, where the ground falls by `across` (2⁻¹⁷,
+/// either way) along the edges between them. If there are layers, `ground` has their values at
+/// either end: thickness of sediment, hardness, roots.
 #[inline(always)]
-fn flux(p: &Params, a: &Lanes, b: &Lanes, mut across: Lanes, ground: Option<[[&Lanes; 3]; 2]>) -> Lanes {
+fn flux(
+    p: &Params,
+    a: &Lanes,
+    b: &Lanes,
+    mut across: Lanes,
+    ground: Option<[[&Lanes; 3]; 2]>,
+) -> Lanes {
     let mut drop: Lanes = [0; LANES];
     let mut steep = 0;
     for l in 0..LANES {
@@ -252,12 +271,22 @@ fn flux(p: &Params, a: &Lanes, b: &Lanes, mut across: Lanes, ground: Option<[[&L
         }
         Some(ground) => {
             for l in 0..LANES {
-                let [loose, hard, roots] = [0, 1, 2].map(|n| if a[l] > b[l] { ground[0][n][l] } else { ground[1][n][l] });
-                let held = p.repose.wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
+                let [loose, hard, roots] =
+                    [0, 1, 2].map(|n| if a[l] > b[l] { ground[0][n][l] } else { ground[1][n][l] });
+                let held = p
+                    .repose
+                    .wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
                 let soil = slides(p, drop[l], across[l], p.shift, held);
-                let rock = if p.loose == 1 { slides(p, drop[l], across[l], p.cliff_shift, p.cliff) } else { soil };
+                let rock = if p.loose == 1 {
+                    slides(p, drop[l], across[l], p.cliff_shift, p.cliff)
+                } else {
+                    soil
+                };
                 let first = soil.min(loose >> 2);
-                flux[l] = first.wrapping_add(mul_q16(rock.wrapping_sub(first).max(0), 65536u32.wrapping_sub(hard as u32)));
+                flux[l] = first.wrapping_add(mul_q16(
+                    rock.wrapping_sub(first).max(0),
+                    65536u32.wrapping_sub(hard as u32),
+                ));
             }
         }
     }
@@ -267,7 +296,8 @@ fn flux(p: &Params, a: &Lanes, b: &Lanes, mut across: Lanes, ground: Option<[[&L
     flux
 }
 
-/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, summed over the two ends of an edge.
+/// How far the ground falls from one side of a cell to the other, in 2⁻¹⁵ cells, summed over the
+/// two ends of an edge.
 #[inline(always)]
 fn falls(sides: [[&Lanes; 2]; 2]) -> Lanes {
     let mut sum: Lanes = [0; LANES];
@@ -279,7 +309,8 @@ fn falls(sides: [[&Lanes; 2]; 2]) -> Lanes {
     sum
 }
 
-/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the next.
+/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the
+/// next.
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
@@ -293,13 +324,33 @@ fn slide(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn slide_rows_plain(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn slide_rows_plain(
+    p: &Params,
+    first: usize,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    lines: &mut Vec<i32>,
+) {
     slide_rows::<false>(p, first, own, reads, lines);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn slide_rows_layered(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn slide_rows_layered(
+    p: &Params,
+    first: usize,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    lines: &mut Vec<i32>,
+) {
     slide_rows::<true>(p, first, own, reads, lines);
 }
 
@@ -320,7 +371,11 @@ impl Rows<'_> {
 
     #[inline(always)]
     fn ground<const LAYERED: bool>(&self, ends: [[usize; 2]; 2]) -> Option<[[&Lanes; 3]; 2]> {
-        if LAYERED { Some(ends.map(|[k, x]| [self.lanes(1, k, x), self.lanes(2, k, x), self.lanes(3, k, x)])) } else { None }
+        if LAYERED {
+            Some(ends.map(|[k, x]| [self.lanes(1, k, x), self.lanes(2, k, x), self.lanes(3, k, x)]))
+        } else {
+            None
+        }
     }
 
     /// What slides from each cell of row `k` to the one below.
@@ -328,7 +383,8 @@ impl Rows<'_> {
     fn slide_south<const LAYERED: bool>(&self, p: &Params, k: usize, south: &mut [i32]) {
         let at = |k, x| self.lanes(0, k, x);
         for x in (1..=self.columns).step_by(LANES) {
-            let across = falls([[at(k, x - 1), at(k, x + 1)], [at(k + 1, x - 1), at(k + 1, x + 1)]]);
+            let across =
+                falls([[at(k, x - 1), at(k, x + 1)], [at(k + 1, x - 1), at(k + 1, x + 1)]]);
             let ground = self.ground::<LAYERED>([[k, x], [k + 1, x]]);
             south[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k + 1, x), across, ground));
         }
@@ -339,7 +395,8 @@ impl Rows<'_> {
     fn slide_east<const LAYERED: bool>(&self, p: &Params, k: usize, east: &mut [i32]) {
         let at = |k, x| self.lanes(0, k, x);
         for x in (0..=self.columns).step_by(LANES) {
-            let across = falls([[at(k - 1, x), at(k + 1, x)], [at(k - 1, x + 1), at(k + 1, x + 1)]]);
+            let across =
+                falls([[at(k - 1, x), at(k + 1, x)], [at(k - 1, x + 1), at(k + 1, x + 1)]]);
             let ground = self.ground::<LAYERED>([[k, x], [k, x + 1]]);
             east[x..x + LANES].copy_from_slice(&flux(p, at(k, x), at(k, x + 1), across, ground));
         }
@@ -347,7 +404,13 @@ impl Rows<'_> {
 }
 
 #[inline(always)]
-fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+fn slide_rows<const LAYERED: bool>(
+    p: &Params,
+    first: usize,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    lines: &mut Vec<i32>,
+) {
     let &[height, hardness, vegetation, ledger] = reads else { return };
     let w = p.width as usize;
     let torus = p.torus == 1;
@@ -367,8 +430,12 @@ fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], re
             match n {
                 0 => row[1..=w].copy_from_slice(&height[at..at + w]),
                 1 if p.loose == 1 => {
-                    let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS].chunks_exact(LEDGER_WORDS);
-                    row[1..=w].iter_mut().zip(records).for_each(|(loose, record)| *loose = record[1]);
+                    let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS]
+                        .chunks_exact(LEDGER_WORDS);
+                    row[1..=w]
+                        .iter_mut()
+                        .zip(records)
+                        .for_each(|(loose, record)| *loose = record[1]);
                 }
                 2 if p.hard == 1 => row[1..=w].copy_from_slice(&hardness[at..at + w]),
                 3 if p.rooted == 1 => row[1..=w].copy_from_slice(&vegetation[at..at + w]),
@@ -385,9 +452,14 @@ fn slide_rows<const LAYERED: bool>(p: &Params, first: usize, own: &mut [i32], re
         rows.slide_south::<LAYERED>(p, k + 1, south);
         rows.slide_east::<LAYERED>(p, k + 1, east);
         let h = &rows.words[(k + 1) * wide..];
-        let (h, n, s, e, own) = (&h[..w + 1], &north[..w + 1], &south[..w + 1], &east[..w + 1], &mut own[..w]);
+        let (h, n, s, e, own) =
+            (&h[..w + 1], &north[..w + 1], &south[..w + 1], &east[..w + 1], &mut own[..w]);
         for x in 0..w {
-            own[x] = h[x + 1].wrapping_add(e[x]).wrapping_sub(e[x + 1]).wrapping_add(n[x + 1]).wrapping_sub(s[x + 1]);
+            own[x] = h[x + 1]
+                .wrapping_add(e[x])
+                .wrapping_sub(e[x + 1])
+                .wrapping_add(n[x + 1])
+                .wrapping_sub(s[x + 1]);
         }
         north.copy_from_slice(south);
     }
@@ -408,19 +480,47 @@ fn cases() -> Vec<Case> {
     let all = Layers::ALL;
     vec![
         case("default", vec![], window(0, 0, 97, 61), Surface::Hills),
-        case("torus", vec![("repose_deg", n(20.0)), torus.clone()], window(-7, 5, 50, 33), Surface::Valley),
-        case("wild", vec![("repose_deg", n(0.0)), torus], window(1 << 40, 0, 73, 59), Surface::Noise),
-        case("steep", vec![("repose_deg", n(89.0)), ("rate", n(0.7))], window(0, 0, 40, 41), Surface::Noise),
-        case("cone", vec![("repose_deg", n(3.0)), ("rate", n(0.5))], window(0, 0, 64, 65), Surface::Cone),
+        case(
+            "torus",
+            vec![("repose_deg", n(20.0)), torus.clone()],
+            window(-7, 5, 50, 33),
+            Surface::Valley,
+        ),
+        case(
+            "wild",
+            vec![("repose_deg", n(0.0)), torus],
+            window(1 << 40, 0, 73, 59),
+            Surface::Noise,
+        ),
+        case(
+            "steep",
+            vec![("repose_deg", n(89.0)), ("rate", n(0.7))],
+            window(0, 0, 40, 41),
+            Surface::Noise,
+        ),
+        case(
+            "cone",
+            vec![("repose_deg", n(3.0)), ("rate", n(0.5))],
+            window(0, 0, 64, 65),
+            Surface::Cone,
+        ),
         case("tiny", vec![], window(0, 0, 2, 3), Surface::Noise),
-        layered(all, case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills)),
+        layered(
+            all,
+            case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills),
+        ),
         layered(
             Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]),
             case("held", vec![("repose_deg", n(25.0))], window(3, 3, 40, 41), Surface::Noise),
         ),
         layered(
             Layers::of(&[Layer::Ledger, Layer::Sediment]),
-            case("scree", vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))], window(0, 0, 51, 40), Surface::Valley),
+            case(
+                "scree",
+                vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))],
+                window(0, 0, 51, 40),
+                Surface::Valley,
+            ),
         ),
     ]
 }

@@ -1,17 +1,20 @@
 //! An island of polygons: the farther from the sea, the higher.
 //!
 //! # Rule
-//! - `points` random points lie in a square of `extent` cells round `centre`. `lloyd` times each moves to the middle of what is nearer to it
-//!   than to any other (Lloyd's relaxation), which makes their polygons even.
-//! - Polygons that reach out of the circle that fits into the square are sea. Of the others the share `water` is, at random, as far as it is
-//!   joined to that sea: bays and sounds. Inland such a polygon would be a pit without an outlet.
-//! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest there is; in the sea it is −`depth_m`
-//!   times the distance to the nearest land, compared with a sixteenth of `extent`, down to −`depth_m`.
-//! - Noise is on borders and on heights: it moves places by up to `warp` cells along each axis, and changes heights by up to the share `rough`
-//!   either way.
+//! - `points` random points lie in a square of `extent` cells round `centre`. `lloyd` times each
+//!   moves to the middle of what is nearer to it than to any other (Lloyd's relaxation), which
+//!   makes their polygons even.
+//! - Polygons that reach out of the circle that fits into the square are sea. Of the others the
+//!   share `water` is, at random, as far as it is joined to that sea: bays and sounds. Inland such
+//!   a polygon would be a pit without an outlet.
+//! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest
+//!   there is; in the sea it is −`depth_m` times the distance to the nearest land, compared with a
+//!   sixteenth of `extent`, down to −`depth_m`.
+//! - Noise is on borders and on heights: it moves places by up to `warp` cells along each axis, and
+//!   changes heights by up to the share `rough` either way.
 //!
-//! All of it is found on a lattice of 257 × 257 nodes over the square, on which distances are exact, and looked up between the nodes
-//! ([`super::survey`]). The sea is at 0 m.
+//! All of it is found on a lattice of 257 × 257 nodes over the square, on which distances are
+//! exact, and looked up between the nodes ([`super::survey`]). The sea is at 0 m.
 //!
 //! # Shape
 //! The same land in every window and on every level; outside the square it is at −`depth_m`.
@@ -26,16 +29,17 @@
 //! None.
 //!
 //! # Differs
-//! From the article: the nearest point of each node stands for polygons and their triangulation, and distances are measured straight rather
-//! than from polygon to polygon, so that heights have no steps.
+//! From the article: the nearest point of each node stands for polygons and their triangulation,
+//! and distances are measured straight rather than from polygon to polygon, so that heights have no
+//! steps.
 //!
 //! # Source
-//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, which tells of it after A. Patel, *Polygonal Map Generation for Games*,
-//! 2010; S. Lloyd, *Least squares quantization in PCM*, 1982.
+//! *Fractal terrain: diamond-square*, an article of 2011 on Habr, which tells of it after A. Patel,
+//! *Polygonal Map Generation for Games*, 2010; S. Lloyd, *Least squares quantization in PCM*, 1982.
 //!
 //! # Costs
-//! The host works the nodes out once, in about 0.2 s, and keeps them for all levels and tiles. A cell: 9 reads and some 40 hashes. Memory:
-//! 4 bytes a cell.
+//! The host works the nodes out once, in about 0.2 s, and keeps them for all levels and tiles. A
+//! cell: 9 reads and some 40 hashes. Memory: 4 bytes a cell.
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
@@ -115,7 +119,8 @@ const PARAMS: &[Param] = &[
         name: "water",
         unit: "",
         kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.15 },
-        doc: "Share of the polygons that become sea, besides those round the island, where they are joined to that.",
+        doc: "Share of the polygons that become sea, besides those round the island, where they \
+              are joined to that.",
     },
     Param {
         name: "warp",
@@ -165,8 +170,13 @@ struct Params {
     depth: i32,
 }
 
-static RISE: Kernel =
-    Kernel { entry: "rise", reads: &["waves", "places", "survey"], owns: &[("height", 1)], adds: &[], cpu: rise };
+static RISE: Kernel = Kernel {
+    entry: "rise",
+    reads: &["waves", "places", "survey"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: rise,
+};
 
 static KNOWN: Memory = Memory::empty();
 
@@ -181,7 +191,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let corner = ["centre_x", "centre_y"].map(|name| s.integer(name) - extent / 2);
     let feature = extent as f64 / 12.0;
     // The warp's octaves are there even if it is 0, so that those of heights have their numbers.
-    let mut tables = survey::tables(site, corner, spacing(s), s.number("warp").max(f64::MIN_POSITIVE), feature);
+    let mut tables =
+        survey::tables(site, corner, spacing(s), s.number("warp").max(f64::MIN_POSITIVE), feature);
     let count = (1..=6).take_while(|n| feature / f64::from(1 << (n - 1)) >= 1.0).count();
     tables.add(&Octaves { count, feature, lacunarity: 2.0, gain: 0.5 }, 0.0, 3, site);
     let params = Params {
@@ -195,9 +206,21 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         depth: site.units(s.number("depth_m")),
     };
     let height = Buffer::cells("height", window, 1).kept().unset();
-    let survey = Buffer::long_table("survey", (NODES * NODES) as usize, site, || nodes(s, site.world.seed).to_vec());
-    let buffers = vec![height, Buffer::table("waves", tables.waves), Buffer::table("places", tables.places), survey];
-    let plan = Plan::new(STAGE.shader, *window, buffers, vec![Pass::over(&RISE, Uniform::of(params), window)]);
+    let survey = Buffer::long_table("survey", (NODES * NODES) as usize, site, || {
+        nodes(s, site.world.seed).to_vec()
+    });
+    let buffers = vec![
+        height,
+        Buffer::table("waves", tables.waves),
+        Buffer::table("places", tables.places),
+        survey,
+    ];
+    let plan = Plan::new(
+        STAGE.shader,
+        *window,
+        buffers,
+        vec![Pass::over(&RISE, Uniform::of(params), window)],
+    );
     combine::onto_ground(plan, s, site)
 }
 
@@ -218,7 +241,9 @@ pub fn nodes(s: &Settings, seed: u64) -> Arc<Vec<i32>> {
             false => root(to_sea[i]) / root(farthest).max(1.0),
             true => -root(to_land[i].min(FAR)) / shelf,
         };
-        (0..wet.len()).map(|i| (value(i).clamp(-1.0, 1.0) * f64::from(ONE)).round() as i32).collect()
+        (0..wet.len())
+            .map(|i| (value(i).clamp(-1.0, 1.0) * f64::from(ONE)).round() as i32)
+            .collect()
     })
 }
 
@@ -285,8 +310,15 @@ pub fn joined(wet: Vec<bool>) -> Vec<bool> {
             continue;
         }
         let (x, y) = (i % side, i / side);
-        let beside = [(x > 0, i.wrapping_sub(1)), (x + 1 < side, i + 1), (y > 0, i.wrapping_sub(side)), (y + 1 < side, i + side)];
-        next.extend(beside.into_iter().filter(|(there, i)| *there && wet[*i] && !sea[*i]).map(|(_, i)| i));
+        let beside = [
+            (x > 0, i.wrapping_sub(1)),
+            (x + 1 < side, i + 1),
+            (y > 0, i.wrapping_sub(side)),
+            (y + 1 < side, i + side),
+        ];
+        next.extend(
+            beside.into_iter().filter(|(there, i)| *there && wet[*i] && !sea[*i]).map(|(_, i)| i),
+        );
     }
     sea
 }
@@ -301,7 +333,10 @@ pub fn distances(marked: &[bool]) -> Vec<i64> {
     let mut down = vec![FAR; marked.len()];
     for x in 0..side {
         for y in 0..side {
-            let near = (0..side).filter(|v| marked[v * side + x]).map(|v| (v as i64 - y as i64).pow(2)).min();
+            let near = (0..side)
+                .filter(|v| marked[v * side + x])
+                .map(|v| (v as i64 - y as i64).pow(2))
+                .min();
             down[y * side + x] = near.unwrap_or(FAR);
         }
     }
@@ -325,7 +360,11 @@ fn rise(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn rise_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
     let window = [p.width, p.height];
     for (x, own) in own.iter_mut().enumerate() {
@@ -338,7 +377,10 @@ fn rise_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [
                 let octave = ROUGH_FROM as usize + n;
                 let wave = &tables[0][octave * WAVE_WORDS..][..WAVE_WORDS];
                 let at = spot(tables[1], p.width, p.height, octave, x as i32, y);
-                noise = noise.wrapping_add(mul_q28(gradient([wave[0] as u32, wave[1] as u32], &at), wave[2]));
+                noise = noise.wrapping_add(mul_q28(
+                    gradient([wave[0] as u32, wave[1] as u32], &at),
+                    wave[2],
+                ));
             }
             let height = mul_q28(p.relief, value);
             let rough = mul_q28(height, p.rough);
@@ -351,9 +393,25 @@ fn cases() -> Vec<Case> {
     let (i, n) = (Value::Integer, Value::Number);
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
     let small = |more: Vec<(&'static str, Value)>| {
-        [vec![("centre_x", i(32)), ("centre_y", i(30)), ("extent", i(60)), ("points", i(40)), ("warp", n(4.0))], more].concat()
+        [
+            vec![
+                ("centre_x", i(32)),
+                ("centre_y", i(30)),
+                ("extent", i(60)),
+                ("points", i(40)),
+                ("warp", n(4.0)),
+            ],
+            more,
+        ]
+        .concat()
     };
-    let case = |name, settings, window| Case { name, settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case = |name, settings, window| Case {
+        name,
+        settings,
+        window,
+        surface: Surface::Flat,
+        layers: Layers::NONE,
+    };
     vec![
         case("default", small(vec![]), window(-3, -4, 70, 67)),
         case(
@@ -363,7 +421,12 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "far",
-            vec![("centre_x", i(1 << 60)), ("centre_y", i(-(1 << 60))), ("extent", i(1 << 20)), ("warp", n(1000.0))],
+            vec![
+                ("centre_x", i(1 << 60)),
+                ("centre_y", i(-(1 << 60))),
+                ("extent", i(1 << 20)),
+                ("warp", n(1000.0)),
+            ],
             window((1 << 60) - 70, -(1 << 60), 50, 43),
         ),
     ]

@@ -1,35 +1,41 @@
-//! Rain from a prevailing wind and the relief, for the layers that ask for it. Twin of `shaders/weather.wgsl`.
+//! Rain from a prevailing wind and the relief, for the layers that ask for it. Twin of
+//! `shaders/weather.wgsl`.
 //!
 //! # Rule
-//! Air that rises over the land loses water, and air that sinks dries. What it loses does not fall at once: drops form, and then fall, while
-//! the wind carries them on. So with the lift of the ground along the wind, w = slope · wind (rise per cell; where it is negative,
-//! `shadow` times that; the sea, below `sea_level_m`, is level), the rain is
+//! Air that rises over the land loses water, and air that sinks dries. What it loses does not fall
+//! at once: drops form, and then fall, while the wind carries them on. So with the lift of the
+//! ground along the wind, w = slope · wind (rise per cell; where it is negative, `shadow` times
+//! that; the sea, below `sea_level_m`, is level), the rain is
 //!
 //! max(0, `background` + `moisture` · D(D(w)))
 //!
-//! where D is the mean upwind with weights e^(−distance / `carry_m`), as far as `fetch_m`. One D stands for the forming of drops, the other
-//! for their fall. Ground beyond the land is level.
+//! where D is the mean upwind with weights e^(−distance / `carry_m`), as far as `fetch_m`. One D
+//! stands for the forming of drops, the other for their fall. Ground beyond the land is level.
 //!
-//! The sum over 2ⁿ cells takes n passes, since the mean over the nearest 2m cells is made from that over m of them here and that over m
-//! of them m cells upwind. Since no wind always blows from one side, the latter is the mean of three places across the wind, `veer_deg` apart
-//! as seen from here, with weights ¼, ½, ¼.
+//! The sum over 2ⁿ cells takes n passes, since the mean over the nearest 2m cells is made from that
+//! over m of them here and that over m of them m cells upwind. Since no wind always blows from one
+//! side, the latter is the mean of three places across the wind, `veer_deg` apart as seen from
+//! here, with weights ¼, ½, ¼.
 //!
 //! # Units
 //! Slopes and their means 2⁻¹⁸, to ±64; rain 2⁻¹⁶ in steps of 2⁻¹³.
 //!
 //! # Limits
-//! The fetch is a power of two of cells: the least that is as long as `fetch_m`, and at most 32768. Offsets are whole cells.
+//! The fetch is a power of two of cells: the least that is as long as `fetch_m`, and at most 32768.
+//! Offsets are whole cells.
 //!
 //! # Reach
 //! All offsets of both means, and one cell for the slope.
 //!
 //! # Differs
-//! From the published model: it solves with Fourier transforms, so the land is a torus there, and the weights have no end. Both delays
-//! are of one length here, and nothing is said of temperature: `moisture` takes the place of its uplift sensitivity factor times the wind.
+//! From the published model: it solves with Fourier transforms, so the land is a torus there, and
+//! the weights have no end. Both delays are of one length here, and nothing is said of temperature:
+//! `moisture` takes the place of its uplift sensitivity factor times the wind.
 //!
 //! # Source
-//! R. B. Smith, *A linear upslope-time-delay model for orographic precipitation*, 2003. (R. B. Smith, I. Barstad, *A linear theory of orographic
-//! precipitation*, 2004, adds the flow of air aloft, which is left out here.)
+//! R. B. Smith, *A linear upslope-time-delay model for orographic precipitation*, 2003. (R. B.
+//! Smith, I. Barstad, *A linear theory of orographic precipitation*, 2004, adds the flow of air
+//! aloft, which is left out here.)
 
 use super::layer::Params;
 use crate::error::Invalid;
@@ -43,9 +49,12 @@ const FETCH_MAX: f64 = 32768.0;
 /// Moisture for which its factor is 65536.
 pub(super) const MOISTURE_MAX: f64 = 128.0;
 
-pub(super) static RISE: Kernel = Kernel { entry: "rise", reads: &["height"], owns: &[("lift", 1)], adds: &[], cpu: rise };
-pub(super) static CARRY: Kernel = Kernel { entry: "carry", reads: &["lift"], owns: &[("carried", 1)], adds: &[], cpu: carry };
-pub(super) static FALL: Kernel = Kernel { entry: "fall", reads: &["lift"], owns: &[("mask", 1)], adds: &[], cpu: fall };
+pub(super) static RISE: Kernel =
+    Kernel { entry: "rise", reads: &["height"], owns: &[("lift", 1)], adds: &[], cpu: rise };
+pub(super) static CARRY: Kernel =
+    Kernel { entry: "carry", reads: &["lift"], owns: &[("carried", 1)], adds: &[], cpu: carry };
+pub(super) static FALL: Kernel =
+    Kernel { entry: "fall", reads: &["lift"], owns: &[("mask", 1)], adds: &[], cpu: fall };
 
 /// How many times the fetch is doubled, beginning with one cell.
 fn doublings(s: &Settings, site: &Site) -> u32 {
@@ -90,7 +99,11 @@ fn shifts(s: &Settings, site: &Site) -> Vec<Shift> {
         let left = libm::exp(-far * site.spacing_m() / s.number("carry_m"));
         let across = far * wide;
         let share = (left / (1.0 + left) * 65536.0).round() as u32;
-        Shift { up: [cells(east * far), cells(south * far)], across: [cells(-south * across), cells(east * across)], share }
+        Shift {
+            up: [cells(east * far), cells(south * far)],
+            across: [cells(-south * across), cells(east * across)],
+            share,
+        }
     };
     (0..doublings(s, site)).map(shift).collect()
 }
@@ -127,7 +140,8 @@ pub(super) fn common(base: Params, s: &Settings, site: &Site) -> Params {
 /// How many cells away the rain depends on the heights.
 pub(super) fn reach(s: &Settings, site: &Site) -> u64 {
     let most = |shift: &Shift| {
-        let [x, y] = [0, 1].map(|axis: usize| shift.up[axis].unsigned_abs() + shift.across[axis].unsigned_abs());
+        let [x, y] = [0, 1]
+            .map(|axis: usize| shift.up[axis].unsigned_abs() + shift.across[axis].unsigned_abs());
         u64::from(x.max(y))
     };
     1 + 2 * shifts(s, site).iter().map(most).sum::<u64>()
@@ -143,10 +157,14 @@ fn along(slope: i32, part: i32) -> i32 {
 fn rise(call: &mut Call) {
     let p: &Params = call.params();
     let height = call.reads[0];
-    let at = |x: i32, y: i32| height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize].max(p.sea) >> 1;
+    let at = |x: i32, y: i32| {
+        height[(fold(y, p.height, false) * p.width + fold(x, p.width, false)) as usize].max(p.sea)
+            >> 1
+    };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
-        // Beyond the border the ground continues at the border's height, so the difference is one-sided there.
+        // Beyond the border the ground continues at the border's height, so the difference is
+        // one-sided there.
         let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-(1 << 24), 1 << 24);
         let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-(1 << 24), 1 << 24);
         let lift = along(dx, p.wind_x) + along(dy, p.wind_y);

@@ -1,38 +1,47 @@
 //! Erosion by wind: grains of loose sediment hop downwind, come to rest, and form dunes.
 //!
 //! # Rule
-//! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle grain tries another place in its home,
-//! by hash. If the ground there is loose and not sheltered, it proposes to take `grain` · f, and hops. A grain with a load comes down
-//! where it is with a chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare bedrock. It
-//! then proposes to give its whole load. Otherwise it hops on. A grain that has laid down its load is gone until its next life, so it flies
-//! once a life at most.
+//! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle
+//! grain tries another place in its home, by hash. If the ground there is loose and not sheltered,
+//! it proposes to take `grain` · f, and hops. A grain with a load comes down where it is with a
+//! chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare
+//! bedrock. It then proposes to give its whole load. Otherwise it hops on. A grain that has laid
+//! down its load is gone until its next life, so it flies once a life at most.
 //!
-//! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the wind is faster on a slope that
-//!   faces it. More is then taken there than comes to rest, and less behind the crest. Together with the length of a hop, this makes long
-//!   waves grow and short ones decay (Andreotti, Claudin, Douady 2002).
-//! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either side, by hash.
-//! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16 cells. The line is tested at the nearest
-//!   vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
+//! - f = 1 + `lift` · s, within 0 to 2, where s is the slope up from the vertex 3 cells upwind: the
+//!   wind is faster on a slope that faces it. More is then taken there than comes to rest, and less
+//!   behind the crest. Together with the length of a hop, this makes long waves grow and short ones
+//!   decay (Andreotti, Claudin, Douady 2002).
+//! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either
+//!   side, by hash.
+//! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16
+//!   cells. The line is tested at the nearest vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
 //!
 //! Three gathers belong to a step: `slide` at its end, and `shade` and `limit_sand` at its start.
 //!
-//! 1. `slide`: over each edge between a cell and its east and south neighbours, loose sediment moves down by
-//!    d · max(`creep`, 1 − T² / g²) / 8, and at most a quarter of what lies at the upper end. d is the drop, g the slope of the ground at
-//!    the middle of the edge, and T the tangent of `repose_deg`, as in `thermal`. The second term is the slip face. The first is the
-//!    creep of grains that others strike, and removes the ripples of two or three cells that chance alone would leave.
-//! 2. `shade` writes for each vertex how fast the wind is, whether it is sheltered, and whether it is loose.
-//! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment that lies there, of which roots hold
-//!    `roots` · vegetation, and gains at most one cell.
+//! 1. `slide`: over each edge between a cell and its east and south neighbours, loose sediment
+//!    moves down by d · max(`creep`, 1 − T² / g²) / 8, and at most a quarter of what lies at the
+//!    upper end. d is the drop, g the slope of the ground at the middle of the edge, and T the
+//!    tangent of `repose_deg`, as in `thermal`. The second term is the slip face. The first is the
+//!    creep of grains that others strike, and removes the ripples of two or three cells that chance
+//!    alone would leave.
+//! 2. `shade` writes for each vertex how fast the wind is, whether it is sheltered, and whether it
+//!    is loose.
+//! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment
+//!    that lies there, of which roots hold `roots` · vegetation, and gains at most one cell.
 //!
-//! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its loose sediment, and rises by at most a cell,
-//! and not above 8191 cells. What falls where there is no room is carried to the side.
+//! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its
+//! loose sediment, and rises by at most a cell, and not above 8191 cells. What falls where there is
+//! no room is carried to the side.
 //!
-//! When its life ends, a grain comes down where it is. What it still has when the next one of its home is due stays there, whether there is room for it
-//! or not. So much stays only as far as no sum can wrap: 2048 cells from all grains that can end together at a vertex (see `left`). That is a whole load
-//! with short lives. The rest is lost, and the books say so.
+//! When its life ends, a grain comes down where it is. What it still has when the next one of its
+//! home is due stays there, whether there is room for it or not. So much stays only as far as no
+//! sum can wrap: 2048 cells from all grains that can end together at a vertex (see `left`). That is
+//! a whole load with short lives. The rest is lost, and the books say so.
 //!
 //! # Shape
-//! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`, the number of grains that passed.
+//! Reads and writes `height` (row-major, y south), and needs a layer of sediment. Leaves `flow`,
+//! the number of grains that passed.
 //!
 //! # Units
 //! As in `droplets`; chances and speeds 2⁻¹⁶; slopes and parts of `slide` as in `thermal`.
@@ -40,33 +49,40 @@
 //! # Limits
 //! A hop is at most 12 cells, and a grain at most half a cell of height.
 //!
-//! While sand falls on a slip face faster than it slides, the face is some degrees steeper than `repose_deg`.
+//! While sand falls on a slip face faster than it slides, the face is some degrees steeper than
+//! `repose_deg`.
 //!
 //! **No setting makes it oscillate**, as proved in `thermal`: at most d / 8 slides over an edge.
 //!
 //! # Reach
-//! About steps · (17 + 3 · hop) cells: see `spread`. A home never learns where its grain came down, which can be a whole life's hops downwind: when and
-//! where its next grain starts follows from home and step alone. Else a change could go upwind by that way in a step, from grain to grain.
+//! About steps · (17 + 3 · hop) cells: see `spread`. A home never learns where its grain came down,
+//! which can be a whole life's hops downwind: when and where its next grain starts follows from
+//! home and step alone. Else a change could go upwind by that way in a step, from grain to grain.
 //!
 //! # Keeps
-//! The stepper's books: mass is constant to the unit after every step. So is the bedrock (height − sediment) of every cell, unless a
-//! stage that takes sediment runs between the steps: grains still get what was granted to them before.
+//! The stepper's books: mass is constant to the unit after every step. So is the bedrock (height −
+//! sediment) of every cell, unless a stage that takes sediment runs between the steps: grains still
+//! get what was granted to them before.
 //!
 //! # Differs
-//! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes that face it, and what falls is spread
-//! over 3 × 3 cells. Each grain waits for its next life when it has come to rest, where a slab moves on at once.
+//! From Werner's slabs: all grains hop together on a frozen surface, the wind is faster on slopes
+//! that face it, and what falls is spread over 3 × 3 cells. Each grain waits for its next life when
+//! it has come to rest, where a slab moves on at once.
 //!
 //! # Source
-//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B. Andreotti, P. Claudin, S. Douady, *Selection
-//! of dune shapes and velocities*, 2002; I. van der Veen, *Hydraulic erosion*, 2024, which suggests wind as future work.
+//! B. T. Werner, *Eolian dunes: computer simulations and attractor interpretation*, 1995; B.
+//! Andreotti, P. Claudin, S. Douady, *Selection of dune shapes and velocities*, 2002; I. van der
+//! Veen, *Hydraulic erosion*, 2024, which suggests wind as future work.
 //!
 //! # Costs
-//! A grain and step: 2 reads, 3 additions. A cell and step, in addition to the stepper's: 30 reads (4 from memory), 2 quotients, 2 writes.
-//! Memory: 44 bytes a cell, 24 a grain, and 16 a cell for the ledger. Dunes keep growing with `rain`; 64 is enough for dunes of 5 cells.
+//! A grain and step: 2 reads, 3 additions. A cell and step, in addition to the stepper's: 30 reads
+//! (4 from memory), 2 quotients, 2 writes. Memory: 44 bytes a cell, 24 a grain, and 16 a cell for
+//! the ledger. Dunes keep growing with `rain`; 64 is enough for dunes of 5 cells.
 
 use super::stepper::{
-    self, ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, Walk, export, loose, lose, number, propose, settle_granted, shares, spot, vertex,
+    self, ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL,
+    TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export, loose, lose, number, propose,
+    settle_granted, shares, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::params::{Param, ParamKind, Settings, Value};
@@ -77,7 +93,8 @@ use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal is for.
+/// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal is
+/// for.
 const DROP_WORDS: usize = 6;
 /// Places upwind that `shade` reads.
 const LOOKS: usize = 8;
@@ -91,7 +108,8 @@ const LOOK_WORDS: usize = 3;
 const SLOPE_SEEN: i32 = 32767;
 /// What all grains together leave behind at most at a vertex in a step, height units: 2048 cells.
 const LEFT_MAX: u64 = 1 << 29;
-/// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind, and 1 more on loose ground.
+/// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind, and 1
+/// more on loose ground.
 const SHELTERED: i32 = -1;
 
 /// The stage.
@@ -106,7 +124,16 @@ pub static STAGE: Stage = Stage {
     samples: |_| None,
     params: PARAMS,
     shader: SHADER,
-    kernels: &[&BLOW, &stepper::SETTLE, &SLIDE, &SHADE, &LIMIT_SAND, &stepper::RECALL, &stepper::BEGIN, &stepper::TALLY],
+    kernels: &[
+        &BLOW,
+        &stepper::SETTLE,
+        &SLIDE,
+        &SHADE,
+        &LIMIT_SAND,
+        &stepper::RECALL,
+        &stepper::BEGIN,
+        &stepper::TALLY,
+    ],
     maps: &["flow"],
     check,
     plan,
@@ -122,24 +149,58 @@ const PARAMS: &[Param] = &[
     stepper::rain(64.0),
     stepper::density(1.0),
     Param {
-        doc: "Steps that a particle lives. It is picked up once at most, and comes down when its life ends. Shorter lives make the same dunes in fewer steps, but no long flights.",
+        doc: "Steps that a particle lives. It is picked up once at most, and comes down when its \
+              life ends. Shorter lives make the same dunes in fewer steps, but no long flights.",
         ..stepper::lifetime(1024, 8)
     },
-    number("from_deg", "degrees", [0.0, 360.0, 270.0], "Where the wind comes from, clockwise from north: 270 is a west wind."),
+    number(
+        "from_deg",
+        "degrees",
+        [0.0, 360.0, 270.0],
+        "Where the wind comes from, clockwise from north: 270 is a west wind.",
+    ),
     number("hop", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
-    number("gust", "", [0.0, 1.0, 0.25], "How far a hop can go to either side, as part of its length."),
+    number(
+        "gust",
+        "",
+        [0.0, 1.0, 0.25],
+        "How far a hop can go to either side, as part of its length.",
+    ),
     number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
     number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
     number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
-    number("lift", "", [0.0, 8.0, 8.0], "How much faster the wind is on a slope that faces it. More makes dunes grow sooner."),
-    number("shadow_deg", "degrees", [1.0, 60.0, 15.0], "Steepness of the sheltered zone behind a crest."),
-    number("repose_deg", "degrees", [1.0, 80.0, 33.0], "Angle of repose: steeper loose sediment slides."),
-    number("creep", "", [0.0, 1.0, 0.5], "How fast loose sediment levels out on any slope. More is smoother."),
+    number(
+        "lift",
+        "",
+        [0.0, 8.0, 8.0],
+        "How much faster the wind is on a slope that faces it. More makes dunes grow sooner.",
+    ),
+    number(
+        "shadow_deg",
+        "degrees",
+        [1.0, 60.0, 15.0],
+        "Steepness of the sheltered zone behind a crest.",
+    ),
+    number(
+        "repose_deg",
+        "degrees",
+        [1.0, 80.0, 33.0],
+        "Angle of repose: steeper loose sediment slides.",
+    ),
+    number(
+        "creep",
+        "",
+        [0.0, 1.0, 0.5],
+        "How fast loose sediment levels out on any slope. More is smoother.",
+    ),
     Param {
         name: "border",
         unit: "",
         kind: ParamKind::Choice(&["torus", "open", "wall"]),
-        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is lost, and none comes in; wall: it stays. If opposite borders of the land differ in height, a torus has a cliff there, and sand gathers against it: give such land a margin.",
+        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: \
+              it is lost, and none comes in; wall: it stays. If opposite borders of the land \
+              differ in height, a torus has a cliff there, and sand gathers against it: give such \
+              land a margin.",
     },
     stepper::ROOTS,
 ];
@@ -147,7 +208,8 @@ const PARAMS: &[Param] = &[
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if !site.layers.has(Layer::Sediment) {
         return Err(crate::Error::param(
-            "wind moves loose sediment, but there is no layer of it: put a stage layer with map = \"sediment\" before wind",
+            "wind moves loose sediment, but there is no layer of it: put a stage layer with map = \
+             \"sediment\" before wind",
         ));
     }
     stepper::check(s)
@@ -159,19 +221,25 @@ fn stride(s: &Settings) -> u32 {
     ((long * long * (1.0 + s.number("gust") * s.number("gust"))).sqrt().ceil() as u32 + 1).max(2)
 }
 
-/// How far a change of one height can spread in some steps of a run, in cells, and how far what lies beyond a cut edge.
+/// How far a change of one height can spread in some steps of a run, in cells, and how far what
+/// lies beyond a cut edge.
 ///
-/// Three distances grow from step to step: how far there are vertices whose height or carry differs from the other run's (`height`), vertices where
-/// another share is granted (`share`), and grains that differ (`drop`): a grain is where it stands in either run.
+/// Three distances grow from step to step: how far there are vertices whose height or carry differs
+/// from the other run's (`height`), vertices where another share is granted (`share`), and grains
+/// that differ (`drop`): a grain is where it stands in either run.
 ///
-/// - A grain that was the same in both runs comes to differ where the ground that it reads differs, `felt` away at most, or where it asked for something,
-///   from which it has hopped since or goes back into its home. A load that is laid down or left changes the ground at the vertex that it was offered to.
-/// - A grain that differs hops, or goes back into the home that it has just left, if nothing was granted there. **It goes home from nowhere else.** Once it
-///   has a load, it keeps it until it has laid it down, and then it is gone. Its home's next life begins in a step and at a place that follow from home and
-///   step alone, with nothing, and is the same in both runs. So nothing goes from where a grain comes down to its home, however far away that is.
+/// - A grain that was the same in both runs comes to differ where the ground that it reads differs,
+///   `felt` away at most, or where it asked for something, from which it has hopped since or goes
+///   back into its home. A load that is laid down or left changes the ground at the vertex that it
+///   was offered to.
+/// - A grain that differs hops, or goes back into the home that it has just left, if nothing was
+///   granted there. **It goes home from nowhere else.** Once it has a load, it keeps it until it
+///   has laid it down, and then it is gone. Its home's next life begins in a step and at a place
+///   that follow from home and step alone, with nothing, and is the same in both runs. So nothing
+///   goes from where a grain comes down to its home, however far away that is.
 ///
-/// Where a window goes on in the middle of a run, grains that stand beyond the edge are missing until their next life, and so are those near it: the
-/// vertex that they asked may lie beyond it.
+/// Where a window goes on in the middle of a run, grains that stand beyond the edge are missing
+/// until their next life, and so are those near it: the vertex that they asked may lie beyond it.
 fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let walk = Walk::of(s, stride(s));
     // Cells that a grain can hop, and between two places of its home.
@@ -179,7 +247,8 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let felt = 17 + 1;
     let ends = steps.end == walk.steps;
     let rim = if steps.start == 0 { 0 } else { u64::from(stepper::EDGE) + stride + home };
-    let (mut height, mut drop, mut share) = (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + home + 1 });
+    let (mut height, mut drop, mut share) =
+        (0u64, rim, if rim == 0 { 0 } else { rim + felt + stride + home + 1 });
     for _ in steps.start..steps.end + if ends { TAIL } else { 0 } {
         let taken = share.max(drop + stride + home + 1);
         let met = (height + felt).max(share + stride + home + 1);
@@ -217,10 +286,21 @@ static BLOW: Kernel = Kernel {
     cpu: blow,
 };
 
-static SLIDE: Kernel = Kernel { entry: "slide", reads: &["height", "ledger"], owns: &[("next", 1)], adds: &[], cpu: slide };
+static SLIDE: Kernel = Kernel {
+    entry: "slide",
+    reads: &["height", "ledger"],
+    owns: &[("next", 1)],
+    adds: &[],
+    cpu: slide,
+};
 
-static SHADE: Kernel =
-    Kernel { entry: "shade", reads: &["height", "ledger", "lee"], owns: &[("wind", 1)], adds: &[], cpu: shade };
+static SHADE: Kernel = Kernel {
+    entry: "shade",
+    reads: &["height", "ledger", "lee"],
+    owns: &[("wind", 1)],
+    adds: &[],
+    cpu: shade,
+};
 
 static LIMIT_SAND: Kernel = Kernel {
     entry: "limit_sand",
@@ -233,7 +313,8 @@ static LIMIT_SAND: Kernel = Kernel {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let radians = |name: &str| s.number(name) / 180.0 * std::f64::consts::PI;
     let q16 = |v: f64| (v * 65536.0).round() as i32;
-    // The wind blows away from where it comes from: at 0° it comes from the north and blows to the south (+y).
+    // The wind blows away from where it comes from: at 0° it comes from the north and blows to the
+    // south (+y).
     let blows = [-libm::sin(radians("from_deg")), libm::cos(radians("from_deg"))];
     let shadow = libm::tan(radians("shadow_deg"));
     let look = |cells: &f64| {
@@ -282,11 +363,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     stepper::plan(rules, s, site)
 }
 
-/// What a grain leaves behind at most when the next one of its home is due, height units: so much that all that can end together at a vertex leave
-/// [`LEFT_MAX`].
+/// What a grain leaves behind at most when the next one of its home is due, height units: so much
+/// that all that can end together at a vertex leave [`LEFT_MAX`].
 fn left(s: &Settings, blows: [f64; 2]) -> i32 {
     let walk = Walk::of(s, stride(s));
-    // Homes in a row, and rows of them, from which a grain can reach a vertex. No hop goes more than so far along an axis.
+    // Homes in a row, and rows of them, from which a grain can reach a vertex. No hop goes more
+    // than so far along an axis.
     let [columns, rows] = [0, 1].map(|axis| {
         let (along, aside) = (blows[axis].abs() * 1.25, blows[1 - axis].abs() * s.number("gust"));
         // With a hop downwind at least 3/4 as long, or to either side.
@@ -312,7 +394,10 @@ fn hop(law: &Law, draw: u32) -> [i32; 2] {
     // 3/4 to 5/4 of the length, and a deviation to either side.
     let long = 49152 + ((draw & 0xffff) >> 1) as i32;
     let aside = mul_q16(2 * (draw >> 16) as i32 - 65535, law.gust);
-    [scaled(law.east, long) - scaled(law.south, aside), scaled(law.south, long) + scaled(law.east, aside)]
+    [
+        scaled(law.east, long) - scaled(law.south, aside),
+        scaled(law.south, long) + scaled(law.east, aside),
+    ]
 }
 
 fn blow(call: &mut Call) {
@@ -327,7 +412,14 @@ fn blow(call: &mut Call) {
     }
 }
 
-fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32], reads: &[&[i32]], adds: &[Adder]) {
+fn blow_tile<const ALONE: bool>(
+    p: &Params,
+    law: &Law,
+    tile: u32,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    adds: &[Adder],
+) {
     let &[grant, wind] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
     let torus = p.border == TORUS;
@@ -343,7 +435,8 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         let (mut y, mut spent) = (own[word(1)], own[word(2)] != 0);
         let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
 
-        // Settle what was granted of the last proposal. A grain that has laid down its load is gone until its next life.
+        // Settle what was granted of the last proposal. A grain that has laid down its load is gone
+        // until its next life.
         if want != 0 {
             // A proposal to give is rounded up, so it can be more than the load.
             load += settle_granted::<ALONE>(moved, at, grant[at], want, load);
@@ -352,7 +445,8 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
             }
             want = 0;
         }
-        // Deaths and births. A grain that is spent lays down its load where it is, and when the next one is due leaves there what it still has.
+        // Deaths and births. A grain that is spent lays down its load where it is, and when the
+        // next one is due leaves there what it still has.
         spent = home.dies || spent && !home.born;
         // In the last step there is no time left for that.
         let last = p.flags & LAST != 0;
@@ -378,7 +472,8 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
         if x != NOWHERE {
             at = vertex(p, x, y) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
-            let (sheltered, loose, speed) = (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
+            let (sheltered, loose, speed) =
+                (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
             let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
             let rests = spent || load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
             if rests {
@@ -410,7 +505,8 @@ fn blow_tile<const ALONE: bool>(p: &Params, law: &Law, tile: u32, own: &mut [i32
     }
 }
 
-/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the next.
+/// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the
+/// next.
 const ROWS: usize = 16;
 
 fn slide(call: &mut Call) {
@@ -423,7 +519,8 @@ fn slide(call: &mut Call) {
     }
 }
 
-/// What slides from a height `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷, either way) along the edge.
+/// What slides from a height `a` to its neighbour `b`, where the ground falls by `across` (2⁻¹⁷,
+/// either way) along the edge.
 #[inline(always)]
 fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let low = a.min(b);
@@ -432,17 +529,30 @@ fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
-    let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1)).min(32768);
+    let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1))
+        .min(32768);
     let most = mul_q16(drop, steep.max(law.creep) >> 1);
     if a < b { most.min(loose[1] >> 2).wrapping_neg() } else { most.min(loose[0] >> 2) }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i32]], lines: &mut Vec<i32>) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn slide_rows(
+    p: &Params,
+    law: &Law,
+    first: usize,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    lines: &mut Vec<i32>,
+) {
     let &[height, ledger] = reads else { return };
     let (w, torus) = (p.width as usize, p.border == TORUS);
     let (wide, count) = (w + 2, own.len() / w);
-    // Heights and loose sediment, continued by a cell beyond the borders, and then what slides south and east from a row.
+    // Heights and loose sediment, continued by a cell beyond the borders, and then what slides
+    // south and east from a row.
     lines.clear();
     lines.resize(2 * (count + 2) * wide + 3 * wide, 0);
     let (heights, rest) = lines.split_at_mut((count + 2) * wide);
@@ -452,7 +562,11 @@ fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i
         let (h, s) = (&mut heights[k * wide..][..wide], &mut sand[k * wide..][..wide]);
         h[1..=w].copy_from_slice(&height[at..at + w]);
         let records = ledger[at * LEDGER_WORDS..(at + w) * LEDGER_WORDS].chunks_exact(LEDGER_WORDS);
-        s[1..=w].iter_mut().zip(&h[1..]).zip(records).for_each(|((s, h), record)| *s = loose(*h, record));
+        s[1..=w]
+            .iter_mut()
+            .zip(&h[1..])
+            .zip(records)
+            .for_each(|((s, h), record)| *s = loose(*h, record));
         for row in [h, s] {
             (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
         }
@@ -467,7 +581,10 @@ fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i
         let here = row(k + 1).0;
         for x in 0..w {
             let along = east[x].wrapping_sub(east[x + 1]);
-            own[x] = here[x + 1].wrapping_add(along).wrapping_add(north[x + 1]).wrapping_sub(south[x + 1]);
+            own[x] = here[x + 1]
+                .wrapping_add(along)
+                .wrapping_add(north[x + 1])
+                .wrapping_sub(south[x + 1]);
         }
         north.copy_from_slice(south);
     }
@@ -475,7 +592,12 @@ fn slide_rows(p: &Params, law: &Law, first: usize, own: &mut [i32], reads: &[&[i
 
 /// What slides from each cell of a row to the one below. Each row has heights and loose sediment.
 #[inline(always)]
-fn slide_south(law: &Law, (h, s): (&[i32], &[i32]), (below, s_below): (&[i32], &[i32]), south: &mut [i32]) {
+fn slide_south(
+    law: &Law,
+    (h, s): (&[i32], &[i32]),
+    (below, s_below): (&[i32], &[i32]),
+    south: &mut [i32],
+) {
     let n = south.len();
     let (h, s, below, s_below) = (&h[..n], &s[..n], &below[..n], &s_below[..n]);
     for x in 1..n - 1 {
@@ -484,7 +606,8 @@ fn slide_south(law: &Law, (h, s): (&[i32], &[i32]), (below, s_below): (&[i32], &
     }
 }
 
-/// What slides from each cell of a row to the next, between the heights of the rows above and below.
+/// What slides from each cell of a row to the next, between the heights of the rows above and
+/// below.
 #[inline(always)]
 fn slide_east(law: &Law, [above, below]: [&[i32]; 2], (h, s): (&[i32], &[i32]), east: &mut [i32]) {
     let n = east.len();
@@ -511,15 +634,28 @@ fn shade(call: &mut Call) {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn shade_row(p: &Params, law: &Law, y: usize, own: &mut [i32], reads: &[&[i32]], upwind: &mut [i32]) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn shade_row(
+    p: &Params,
+    law: &Law,
+    y: usize,
+    own: &mut [i32],
+    reads: &[&[i32]],
+    upwind: &mut [i32],
+) {
     let &[height, ledger, lee] = reads else { return };
     let (w, torus) = (p.width as usize, p.border == TORUS);
-    let (here, records) = (&height[y * w..][..w], ledger[y * w * LEDGER_WORDS..].chunks_exact(LEDGER_WORDS));
+    let (here, records) =
+        (&height[y * w..][..w], ledger[y * w * LEDGER_WORDS..].chunks_exact(LEDGER_WORDS));
     let see = |look: &[i32], upwind: &mut [i32]| {
         let at = fold(y as i32 + look[1], p.height, torus) as usize * w;
         // The part of the row that needs no folding.
-        let (from, to) = ((-look[0]).clamp(0, p.width) as usize, (p.width - look[0]).clamp(0, p.width) as usize);
+        let (from, to) =
+            ((-look[0]).clamp(0, p.width) as usize, (p.width - look[0]).clamp(0, p.width) as usize);
         for x in (0..from.min(w)).chain(to.max(from)..w) {
             upwind[x] = height[at + fold(x as i32 + look[0], p.width, torus) as usize];
         }
@@ -547,7 +683,9 @@ fn limit_sand(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
     let [grant, want, moved] = call.owns else { return };
     let &[height, carry, ledger, vegetation] = call.reads else { return };
-    for ((i, grant), want) in call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS)) {
+    for ((i, grant), want) in
+        call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS))
+    {
         let i = i as usize;
         let mut room = loose(height[i], &ledger[i * LEDGER_WORDS..]) >> 2;
         if law.hold == 1 {
@@ -585,8 +723,20 @@ fn cases() -> Vec<Case> {
             Surface::Hills,
             sediment,
         ),
-        case("torus", vec![("hop", n(12.0)), ("gust", n(1.0))], window(0, 0, 14, 64), Surface::Flat, sediment),
-        case("wall", vec![("border", word("wall"))], window(3, 3, 50, 41), Surface::Valley, sediment),
+        case(
+            "torus",
+            vec![("hop", n(12.0)), ("gust", n(1.0))],
+            window(0, 0, 14, 64),
+            Surface::Flat,
+            sediment,
+        ),
+        case(
+            "wall",
+            vec![("border", word("wall"))],
+            window(3, 3, 50, 41),
+            Surface::Valley,
+            sediment,
+        ),
         case(
             "wild",
             vec![
@@ -619,6 +769,12 @@ fn cases() -> Vec<Case> {
             ..case("crowd", vec![], window(9, -4, 45, 38), Surface::Hills, sediment)
         },
         case("some", vec![("rain", n(2.3))], window(-4, 7, 53, 49), Surface::Hills, sediment),
-        case("rooted", vec![("roots", n(0.7))], window(0, 0, 64, 33), Surface::Flat, sediment.with(Layer::Vegetation, true)),
+        case(
+            "rooted",
+            vec![("roots", n(0.7))],
+            window(0, 0, 64, 33),
+            Surface::Flat,
+            sediment.with(Layer::Vegetation, true),
+        ),
     ]
 }

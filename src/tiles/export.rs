@@ -5,7 +5,10 @@ use crate::error::Result;
 use crate::exec::Executor;
 use crate::field::{Field, Source};
 use crate::io::geo::local_corner;
-use crate::io::{Cog, Elevation, Files, MapFormat, Stored, Zarr, ZarrLevel, encode_picture, encode_within, refuse};
+use crate::io::{
+    Cog, Elevation, Files, MapFormat, Stored, Zarr, ZarrLevel, encode_picture, encode_within,
+    refuse,
+};
 use crate::map::{Georef, Map};
 use crate::site::Window;
 use crate::stage::levels::lattice;
@@ -16,8 +19,8 @@ use std::path::Path;
 /// Called with how many pieces are done, and how many there are.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> Result<()>;
 
-/// Squares that cover a window from its north-west corner on, `side` apart, each with `shared` more cells to the east and the south where there
-/// is land: their column and row, and their cells.
+/// Squares that cover a window from its north-west corner on, `side` apart, each with `shared` more
+/// cells to the east and the south where there is land: their column and row, and their cells.
 #[derive(Clone, Copy)]
 struct Squares {
     window: Window,
@@ -27,27 +30,34 @@ struct Squares {
 
 impl Squares {
     fn count(&self) -> u64 {
-        u64::from(self.window.width.div_ceil(self.side)) * u64::from(self.window.height.div_ceil(self.side))
+        u64::from(self.window.width.div_ceil(self.side))
+            * u64::from(self.window.height.div_ceil(self.side))
     }
 
     fn at(&self, [x, y]: [u32; 2]) -> Window {
         let [left, top] = [x, y].map(|at| at * self.side);
-        let size = [self.window.width - left, self.window.height - top].map(|left| left.min(self.side + self.shared));
-        let origin = [self.window.origin[0] + i64::from(left), self.window.origin[1] + i64::from(top)];
+        let size = [self.window.width - left, self.window.height - top]
+            .map(|left| left.min(self.side + self.shared));
+        let origin =
+            [self.window.origin[0] + i64::from(left), self.window.origin[1] + i64::from(top)];
         Window { origin, width: size[0], height: size[1] }
     }
 
-    /// All of them, in the order of the tiles that they begin in, so that tiles are not read again and again.
+    /// All of them, in the order of the tiles that they begin in, so that tiles are not read again
+    /// and again.
     fn over(self, tiles: &Tiles, level: i32) -> impl Iterator<Item = ([u32; 2], Window)> + use<> {
         let axes = tiles.axes(level, 0);
         tiles.over(level, &self.window).flat_map(move |tile| {
             // The squares whose first cell is one of the tile's.
             let begin = |axis: usize, tile: i64, size: u32| {
                 let (first, cells) = axes[axis].cells(tile).unwrap_or_default();
-                let place = |at: i64| (at - self.window.origin[axis]).clamp(0, i64::from(size)) as u32;
-                place(first).div_ceil(self.side)..place(first + i64::from(cells)).div_ceil(self.side)
+                let place =
+                    |at: i64| (at - self.window.origin[axis]).clamp(0, i64::from(size)) as u32;
+                place(first).div_ceil(self.side)
+                    ..place(first + i64::from(cells)).div_ceil(self.side)
             };
-            let (columns, rows) = (begin(0, tile.x, self.window.width), begin(1, tile.y, self.window.height));
+            let (columns, rows) =
+                (begin(0, tile.x, self.window.width), begin(1, tile.y, self.window.height));
             rows.flat_map(move |y| columns.clone().map(move |x| ([x, y], self.at([x, y]))))
         })
     }
@@ -58,7 +68,13 @@ impl Tiles {
     ///
     /// # Errors
     /// As [`Tiles::words`].
-    pub fn map(&mut self, level: i32, window: Window, field: &'static Field, executor: &mut dyn Executor) -> Result<Map> {
+    pub fn map(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &'static Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Map> {
         Ok(Map {
             width: window.width,
             height: window.height,
@@ -70,21 +86,34 @@ impl Tiles {
     }
 
     /// The values of a map in a window of a level, in the unit of its field.
-    fn values(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<f32>> {
+    fn values(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<f32>> {
         let words = self.words(level, window, field, executor)?;
-        let of = if matches!(field.source, Source::Water(_)) { self.water_level(level)? } else { level };
+        let of =
+            if matches!(field.source, Source::Water(_)) { self.water_level(level)? } else { level };
         Ok(field.values(&words, &self.job().scale_on(of)))
     }
 
     /// The same, with NaN in cells that have no value.
-    fn known_values(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<f32>> {
+    fn known_values(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<f32>> {
         let mut values = self.values(level, window, field, executor)?;
         self.job().missing_at(level, &window).into_iter().for_each(|at| values[at] = f32::NAN);
         Ok(values)
     }
 
-    /// Where on Earth a window lies, where that is known. Others lie in metres from the land's north-west sample; none for the window that
-    /// begins there.
+    /// Where on Earth a window lies, where that is known. Others lie in metres from the land's
+    /// north-west sample; none for the window that begins there.
     fn place_of(&self, level: i32, window: &Window) -> Option<Georef> {
         let (land, finest) = (self.job().window().origin, self.job().recipe().finest());
         let place = self.job().place_of(level, window);
@@ -92,9 +121,16 @@ impl Tiles {
             return place;
         }
         let [cell, fine] = [level, finest].map(|level| self.job().scale_on(level).spacing_m);
-        let [east, south] = [0, 1].map(|axis| window.origin[axis] as f64 * cell - land[axis] as f64 * fine);
+        let [east, south] =
+            [0, 1].map(|axis| window.origin[axis] as f64 * cell - land[axis] as f64 * fine);
         let (west, north) = local_corner(cell);
-        let georef = Georef { epsg: None, west: west + east, north: north - south, cell: (cell, cell), keys: None };
+        let georef = Georef {
+            epsg: None,
+            west: west + east,
+            north: north - south,
+            cell: (cell, cell),
+            keys: None,
+        };
         ((east, south) != (0.0, 0.0)).then_some(georef)
     }
 
@@ -143,8 +179,9 @@ impl Tiles {
         Ok(cog)
     }
 
-    /// Writes maps of a window of a level as a Zarr folder: a group for that level, and one for each coarser one, with an array for each map. Coarser
-    /// arrays are the land of coarser levels, not means of finer ones.
+    /// Writes maps of a window of a level as a Zarr folder: a group for that level, and one for
+    /// each coarser one, with an array for each map. Coarser arrays are the land of coarser levels,
+    /// not means of finer ones.
     ///
     /// # Errors
     /// As [`Tiles::words`] and [`Zarr`].
@@ -167,7 +204,8 @@ impl Tiles {
         let levels: Vec<(i32, Squares)> = levels.collect();
         let (first, mut count) = (level, 0);
         for field in fields {
-            let there = levels.iter().filter(|(level, _)| *level == first || self.has(field, *level));
+            let there =
+                levels.iter().filter(|(level, _)| *level == first || self.has(field, *level));
             count += there.map(|(_, squares)| squares.count()).sum::<u64>();
         }
         let mut done = 0;
@@ -195,8 +233,9 @@ impl Tiles {
         zarr.finish(&json!({ "program": super::engine(), "recipe": recipe.describe() }))
     }
 
-    /// Writes maps of a window of a level as squares of files, such as `height_x3_y0.tif`: 0, 0 is the north-west one. With `shared`, neighbours have
-    /// their last and first row or column in common. 16-bit formats need a `range` in metres, which is that of all files.
+    /// Writes maps of a window of a level as squares of files, such as `height_x3_y0.tif`: 0, 0 is
+    /// the north-west one. With `shared`, neighbours have their last and first row or column in
+    /// common. 16-bit formats need a `range` in metres, which is that of all files.
     ///
     /// # Errors
     /// As [`Tiles::words`], [`crate::io::encode`] and [`Files::write`].
@@ -212,10 +251,13 @@ impl Tiles {
         watch: Watch,
     ) -> Result<(Vec<Stored>, Vec<String>)> {
         let squares = Squares { window, side: options.side, shared: options.shared as u32 };
-        let path =
-            |field: &Field, [x, y]: [u32; 2]| folder.join(format!("{}_x{x}_y{y}.{}", field.name, options.format.extension()));
+        let path = |field: &Field, [x, y]: [u32; 2]| {
+            folder.join(format!("{}_x{x}_y{y}.{}", field.name, options.format.extension()))
+        };
         for field in fields {
-            squares.over(self, level).try_for_each(|(at, _)| refuse(&[path(field, at)], options.replace))?;
+            squares
+                .over(self, level)
+                .try_for_each(|(at, _)| refuse(&[path(field, at)], options.replace))?;
         }
         let (mut files, mut stored, mut warnings) = (Files::default(), vec![], vec![]);
         files.make_folder(folder)?;
@@ -223,9 +265,19 @@ impl Tiles {
         for field in fields {
             for (at, square) in squares.over(self, level) {
                 let map = self.map(level, square, field, executor)?;
-                let encoded = encode_within(&map, options.format, options.range_m, &self.job().missing_at(level, &square))?;
+                let encoded = encode_within(
+                    &map,
+                    options.format,
+                    options.range_m,
+                    &self.job().missing_at(level, &square),
+                )?;
                 let path = path(field, at);
-                warnings.extend(encoded.warnings.into_iter().map(|warning| format!("{}: {warning}", path.display())));
+                warnings.extend(
+                    encoded
+                        .warnings
+                        .into_iter()
+                        .map(|warning| format!("{}: {warning}", path.display())),
+                );
                 stored.push(files.write(&path, &encoded.bytes)?);
                 watch(stored.len() as u64, count)?;
             }
@@ -236,9 +288,11 @@ impl Tiles {
 }
 
 impl Tiles {
-    /// Writes a map of a window of a level as the tiles of a web map: `Z/X/Y.png`, X from the window's western edge and Y from its northern one,
-    /// and `tilejson.json`. At the last zoom a pixel is a cell of the level, and each zoom before it shows the land of the next coarser level, as far as
-    /// there are levels. Pixels beyond the land are as its edge. The texts are warnings, such as of heights that the colours cannot hold.
+    /// Writes a map of a window of a level as the tiles of a web map: `Z/X/Y.png`, X from the
+    /// window's western edge and Y from its northern one, and `tilejson.json`. At the last zoom a
+    /// pixel is a cell of the level, and each zoom before it shows the land of the next coarser
+    /// level, as far as there are levels. Pixels beyond the land are as its edge. The texts are
+    /// warnings, such as of heights that the colours cannot hold.
     ///
     /// # Errors
     /// As [`Tiles::words`], [`Files::write`] and [`refuse`].
@@ -256,10 +310,9 @@ impl Tiles {
         let side = options.side;
         let last = window.width.max(window.height).div_ceil(side).next_power_of_two().ilog2();
         let levels = (0..).zip(level..=*self.levels().end());
-        let zooms = (0..=last)
-            .rev()
-            .zip(levels)
-            .map(|(zoom, (coarser, level))| (zoom, level, Squares { window: lattice(&window, coarser, false), side, shared: 0 }));
+        let zooms = (0..=last).rev().zip(levels).map(|(zoom, (coarser, level))| {
+            (zoom, level, Squares { window: lattice(&window, coarser, false), side, shared: 0 })
+        });
         // A map that only the finest level has is one zoom.
         let has = |(_, shown, _): &(u32, i32, Squares)| *shown == level || self.has(field, *shown);
         let zooms: Vec<(u32, i32, Squares)> = zooms.take_while(has).collect();
@@ -267,7 +320,9 @@ impl Tiles {
         let described = folder.join("tilejson.json");
         refuse(std::slice::from_ref(&described), options.replace)?;
         for (zoom, level, squares) in &zooms {
-            squares.over(self, *level).try_for_each(|(at, _)| refuse(&[path(*zoom, at)], options.replace))?;
+            squares
+                .over(self, *level)
+                .try_for_each(|(at, _)| refuse(&[path(*zoom, at)], options.replace))?;
         }
         let (mut files, mut stored) = (Files::default(), vec![]);
         let [lowest, highest] = options.elevation.range_m();
@@ -276,14 +331,20 @@ impl Tiles {
         for (zoom, level, squares) in &zooms {
             for (at, square) in squares.over(self, *level) {
                 let map = self.map(*level, square, field, executor)?;
-                beyond += map.data.iter().filter(|&&metres| !(lowest..=highest).contains(&f64::from(metres))).count() as u64;
+                beyond += map
+                    .data
+                    .iter()
+                    .filter(|&&metres| !(lowest..=highest).contains(&f64::from(metres)))
+                    .count() as u64;
                 let pixel = |x: u32, y: u32| {
                     let (x, y) = (x.min(map.width - 1), y.min(map.height - 1));
                     Rgb(options.elevation.rgb(map.data[(y * map.width + x) as usize]))
                 };
                 let path = path(*zoom, at);
                 path.parent().map_or(Ok(()), |folder| files.make_folder(folder))?;
-                stored.push(files.write(&path, &encode_picture(RgbImage::from_fn(side, side, pixel))?)?);
+                stored.push(
+                    files.write(&path, &encode_picture(RgbImage::from_fn(side, side, pixel))?)?,
+                );
                 watch(stored.len() as u64, count)?;
             }
         }
@@ -296,7 +357,8 @@ impl Tiles {
         stored.push(files.write(&described, format!("{json:#}\n").as_bytes())?);
         files.keep();
         let warning = format!(
-            "{beyond} samples of {} lie beyond {lowest} to {highest:.3} m, which is what {} holds, and are at its ends",
+            "{beyond} samples of {} lie beyond {lowest} to {highest:.3} m, which is what {} holds, \
+             and are at its ends",
             field.name,
             options.elevation.name()
         );
@@ -304,15 +366,23 @@ impl Tiles {
     }
 }
 
-/// What the tiles of a land are, as TileJSON 3.0.0, but for their addresses. A land is a plane and has no place on Earth, so it is laid on the square
-/// of the Web Mercator map from a pixel of its last zoom on.
-pub fn tilejson(from: [u32; 2], size: [u32; 2], side: u32, [first, last]: [u32; 2]) -> serde_json::Value {
+/// What the tiles of a land are, as TileJSON 3.0.0, but for their addresses. A land is a plane and
+/// has no place on Earth, so it is laid on the square of the Web Mercator map from a pixel of its
+/// last zoom on.
+pub fn tilejson(
+    from: [u32; 2],
+    size: [u32; 2],
+    side: u32,
+    [first, last]: [u32; 2],
+) -> serde_json::Value {
     let all = f64::from(side) * f64::from(1u32 << last);
     let longitude = |pixel: f64| pixel / all * 360.0 - 180.0;
-    let latitude = |pixel: f64| (std::f64::consts::PI * (1.0 - 2.0 * pixel / all)).sinh().atan().to_degrees();
+    let latitude =
+        |pixel: f64| (std::f64::consts::PI * (1.0 - 2.0 * pixel / all)).sinh().atan().to_degrees();
     let [[west, east], [north, south]] =
         [0, 1].map(|axis| [f64::from(from[axis]), f64::from(from[axis]) + f64::from(size[axis])]);
-    let [west, east, north, south] = [longitude(west), longitude(east), latitude(north), latitude(south)];
+    let [west, east, north, south] =
+        [longitude(west), longitude(east), latitude(north), latitude(south)];
     json!({
         "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last, "bounds": [west, south, east, north],
         "center": [f64::midpoint(west, east), f64::midpoint(south, north), first], "tileSize": side, "width": size[0], "height": size[1],

@@ -3,8 +3,9 @@
 use crate::site::Window;
 use std::ops::RangeInclusive;
 
-/// The tiles of a level along one axis. A land with borders is cut into pieces of nearly the same size, so that none is a sliver; one without an end
-/// into pieces of one side, from the world's origin on.
+/// The tiles of a level along one axis. A land with borders is cut into pieces of nearly the same
+/// size, so that none is a sliver; one without an end into pieces of one side, from the world's
+/// origin on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     side: i64,
@@ -29,10 +30,13 @@ impl Axis {
         Self { side: cells, land: Some([window.origin[axis], cells, i64::from(count)]) }
     }
 
-    /// The first cell of a tile; of the one behind the last, the end of the land. None for a tile beyond the land.
+    /// The first cell of a tile; of the one behind the last, the end of the land. None for a tile
+    /// beyond the land.
     pub fn first(&self, tile: i64) -> Option<i64> {
         match self.land {
-            Some([first, cells, count]) => (0..=count).contains(&tile).then(|| first + cells * tile / count),
+            Some([first, cells, count]) => {
+                (0..=count).contains(&tile).then(|| first + cells * tile / count)
+            }
             None => tile.checked_mul(self.side).filter(|at| at.unsigned_abs() < 1 << 61),
         }
     }

@@ -1,20 +1,24 @@
 //! Tiles: pieces of a land that are pure functions of the recipe and their place.
 //!
 //! # Rule
-//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y) is what the level leaves in one. (Where a part is
-//! wanted alone, only what it depends on is cut: [`Cut`].) It is made on the square and its *halo*, as many cells round it as the level's stages
-//! reach, from the tiles of the next coarser level that lie below that, and cut. So a tile has the words that one run of the whole land has there,
-//! whatever the size of tiles, their order, and the device.
+//! On every level the land is cut into squares of one side, or nearly, and a *tile* (level, x, y)
+//! is what the level leaves in one. (Where a part is wanted alone, only what it depends on is cut:
+//! [`Cut`].) It is made on the square and its *halo*, as many cells round it as the level's stages
+//! reach, from the tiles of the next coarser level that lie below that, and cut. So a tile has the
+//! words that one run of the whole land has there, whatever the size of tiles, their order, and the
+//! device.
 //!
-//! Where a level has many steps its halos are large. Then its time can be cut, too: a *slab* is some of its steps. The tile (level, slab, x, y) is made from the
-//! tiles of the slab before that lie within reach of its own steps, and they hold all that there is in the middle of a stage: maps, what the ground
-//! carries, what particles asked for, and the particles that stand there.
+//! Where a level has many steps its halos are large. Then its time can be cut, too: a *slab* is
+//! some of its steps. The tile (level, slab, x, y) is made from the tiles of the slab before that
+//! lie within reach of its own steps, and they hold all that there is in the middle of a stage:
+//! maps, what the ground carries, what particles asked for, and the particles that stand there.
 //!
 //! # Keys
-//! A tile's key is a digest of all that decides its words: the edition of the program ([`engine`]), the settings of the level's parts (of
-//! strokes, those that come near), its window with its halo, and the keys of the tiles that it is made from. So a store can be shared by recipes. After
-//! an edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it is made from: so only the tiles are made
-//! again that what was changed has reached.
+//! A tile's key is a digest of all that decides its words: the edition of the program ([`engine`]),
+//! the settings of the level's parts (of strokes, those that come near), its window with its halo,
+//! and the keys of the tiles that it is made from. So a store can be shared by recipes. After an
+//! edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it
+//! is made from: so only the tiles are made again that what was changed has reached.
 
 #[cfg(feature = "io")]
 mod export;
@@ -47,8 +51,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// A place of a tile: the level, the slab of its time, and how many tiles it lies to the east and to the south of the land's north-west corner, or, where the land has no
-/// end, of the world's origin.
+/// A place of a tile: the level, the slab of its time, and how many tiles it lies to the east and
+/// to the south of the land's north-west corner, or, where the land has no end, of the world's
+/// origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// The level: 0 has the recipe's cells, and each next one is half as fine.
@@ -67,7 +72,8 @@ pub const SIDES: RangeInclusive<u32> = 16..=16384;
 /// Pieces in memory at most, in bytes, besides those that are in work.
 const MEMORY: u64 = 256 << 20;
 
-/// Most cells of a side of a level on which water is followed: a level of 4096 has a vertex or two more.
+/// Most cells of a side of a level on which water is followed: a level of 4096 has a vertex or two
+/// more.
 pub const WATER_SIDE: u32 = 4100;
 
 /// Keys in memory at most: a walk through a world has no end.
@@ -87,14 +93,15 @@ pub struct Cut {
 pub enum Space {
     /// Squares of so many cells a side, or nearly.
     Squares(u32),
-    /// A part of a level, and of each coarser level what the part depends on, each cut into as few pieces as are small enough. Tile 0, 0 is the
-    /// north-west one.
+    /// A part of a level, and of each coarser level what the part depends on, each cut into as few
+    /// pieces as are small enough. Tile 0, 0 is the north-west one.
     Part {
         /// The level.
         level: i32,
         /// The part, on the level's lattice.
         window: Window,
-        /// Cells that a piece with its halo has at most, as far as the halo leaves it [`SIDES`]' least.
+        /// Cells that a piece with its halo has at most, as far as the halo leaves it [`SIDES`]'
+        /// least.
         cells: u64,
     },
 }
@@ -116,7 +123,8 @@ impl Part {
         let mut count = [1, 1];
         let own = |axis: usize, count: u32| u64::from(sides[axis].div_ceil(count));
         loop {
-            let wide = [0, 1].map(|axis| (own(axis, count[axis]) + reach).min(u64::from(all[axis])));
+            let wide =
+                [0, 1].map(|axis| (own(axis, count[axis]) + reach).min(u64::from(all[axis])));
             let longest = wide[0].max(wide[1]);
             if longest <= u64::from(Window::SIDE_MAX) && wide[0] * wide[1] <= cells {
                 break;
@@ -148,7 +156,9 @@ impl std::fmt::Display for Cut {
         match &self.space {
             Space::Squares(side) => write!(f, "tiles of {side} cells")?,
             Space::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level")?,
-            Space::Part { cells, .. } => write!(f, "pieces of at most {cells} cells with their halos")?,
+            Space::Part { cells, .. } => {
+                write!(f, "pieces of at most {cells} cells with their halos")?
+            }
         }
         self.slab.map_or(Ok(()), |steps| write!(f, " and slabs of {steps} steps"))
     }
@@ -205,7 +215,10 @@ impl Cut {
         for level in *first..=*levels_of(job).end() {
             // What maps of this level look at, and what the next finer level takes.
             let own = lattice(window, level - first, false);
-            needed = both(&needed, &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?);
+            needed = both(
+                &needed,
+                &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?,
+            );
             for (left, slab) in (0..).zip(self.slabs(job, level)) {
                 parts.insert((level, left), Part::of(job, level, &slab, needed, *cells)?);
                 needed = job.halo(level, &slab, &needed)?;
@@ -258,10 +271,12 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// The tiles of a run: squares of a side, which are at most half as much again a side, or the pieces of a part.
+    /// The tiles of a run: squares of a side, which are at most half as much again a side, or the
+    /// pieces of a part.
     ///
     /// # Errors
-    /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and for a torus.
+    /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and
+    /// for a torus.
     pub fn new(job: Job, cut: impl Into<Cut>) -> Result<Self> {
         let cut = cut.into();
         cut.check()?;
@@ -296,7 +311,8 @@ impl Tiles {
         self
     }
 
-    /// The same tiles, under the keys that another edition of the program would give them. For tests.
+    /// The same tiles, under the keys that another edition of the program would give them. For
+    /// tests.
     #[doc(hidden)]
     pub fn of_edition(mut self, engine: &str) -> Self {
         self.engine = engine.into();
@@ -326,22 +342,30 @@ impl Tiles {
     /// The cells of a tile, as far as the land goes.
     ///
     /// # Errors
-    /// [`Error::Param`] for a level or a slab that the land has not, and for a tile beyond the land.
+    /// [`Error::Param`] for a level or a slab that the land has not, and for a tile beyond the
+    /// land.
     pub fn window(&self, tile: Tile) -> Result<Window> {
         let Tile { level, slab, x, y } = tile;
         self.slab(tile)?;
         if let Space::Part { level: finest, .. } = self.cut.space
             && level < finest
         {
-            return Err(Error::param(format!("level {level}: the tiles are of a part of level {finest}, and of coarser levels")));
+            return Err(Error::param(format!(
+                "level {level}: the tiles are of a part of level {finest}, and of coarser levels"
+            )));
         }
         let axes = self.axes(level, slab);
         let cells = [axes[0].cells(x), axes[1].cells(y)];
         if let [Some((left, width)), Some((top, height))] = cells {
             return Ok(Window { origin: [left, top], width, height });
         }
-        let land = self.bounds(level, slab).map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
-        let message = format!("tile {x}, {y} of level {level}, in {}, lies beyond the land, {land}", self.cut);
+        let land = self
+            .bounds(level, slab)
+            .map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
+        let message = format!(
+            "tile {x}, {y} of level {level}, in {}, lies beyond the land, {land}",
+            self.cut
+        );
         Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
     }
 
@@ -351,7 +375,10 @@ impl Tiles {
         let slabs = &self.slabs[&tile.level];
         slabs.get(tile.slab as usize).copied().ok_or_else(|| {
             let allowed = format!("0 to {}", slabs.len() - 1);
-            let message = format!("slab {} of level {}: in {} the level has slabs {allowed}", tile.slab, tile.level, self.cut);
+            let message = format!(
+                "slab {} of level {}: in {} the level has slabs {allowed}",
+                tile.slab, tile.level, self.cut
+            );
             Invalid::of("slab", tile.slab, allowed).saying(message).into()
         })
     }
@@ -361,7 +388,8 @@ impl Tiles {
         axes(&self.cut, self.parts.get(&(level, slab)), self.job.bounds(level))
     }
 
-    /// What is cut of a slab of a level: its land, or what a part needs of it. None where that has no end.
+    /// What is cut of a slab of a level: its land, or what a part needs of it. None where that has
+    /// no end.
     fn bounds(&self, level: i32, slab: u32) -> Option<Window> {
         self.parts.get(&(level, slab)).map(|part| part.window).or_else(|| self.job.bounds(level))
     }
@@ -372,14 +400,20 @@ impl Tiles {
     }
 
     /// The same of a slab.
-    fn over_slab(&self, level: i32, slab: u32, window: &Window) -> impl Iterator<Item = Tile> + use<> {
+    fn over_slab(
+        &self,
+        level: i32,
+        slab: u32,
+        window: &Window,
+    ) -> impl Iterator<Item = Tile> + use<> {
         let [x, y] = self.axes(level, slab);
         let columns = x.over(window.origin[0], window.width);
         let rows = y.over(window.origin[1], window.height);
         rows.flat_map(move |y| columns.clone().map(move |x| Tile { level, slab, x, y }))
     }
 
-    /// The tiles that a tile is made from: of the slab before, or, for the first, of the next coarser level; none on the coarsest.
+    /// The tiles that a tile is made from: of the slab before, or, for the first, of the next
+    /// coarser level; none on the coarsest.
     ///
     /// # Errors
     /// As [`Tiles::window`].
@@ -406,7 +440,8 @@ impl Tiles {
         self.slabs.get(&tile.level).is_none_or(|slabs| tile.slab as usize + 1 == slabs.len())
     }
 
-    /// Cells of a level that tiles of a slab of its time are made on beyond their sides; 0 is the last slab.
+    /// Cells of a level that tiles of a slab of its time are made on beyond their sides; 0 is the
+    /// last slab.
     pub fn halo(&self, level: i32, slab: u32) -> u64 {
         let slabs = self.slabs.get(&level).map_or(&[][..], |slabs| slabs);
         slabs.get(slab as usize).map_or(0, |slab| self.job.reach_in(level, slab))
@@ -422,7 +457,11 @@ impl Tiles {
         }
         let window = self.window(tile)?;
         let (near, halo) = self.job.near(tile.level, &self.slab(tile)?, &window)?;
-        let inputs = self.inputs_of(tile, &halo).into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
+        let inputs = self
+            .inputs_of(tile, &halo)
+            .into_iter()
+            .map(|input| self.key(input))
+            .collect::<Result<Vec<_>>>()?;
         let key = self.digest(&near, tile, &window, &halo, &json!(inputs));
         if self.keys.len() >= KEYS {
             self.keys.clear();
@@ -432,9 +471,21 @@ impl Tiles {
     }
 
     /// The digest of all that decides a tile, with what stands for its inputs.
-    fn digest(&self, near: &Job, tile: Tile, window: &Window, halo: &Window, inputs: &serde_json::Value) -> String {
+    fn digest(
+        &self,
+        near: &Job,
+        tile: Tile,
+        window: &Window,
+        halo: &Window,
+        inputs: &serde_json::Value,
+    ) -> String {
         let sides = |window: &Window| json!([window.origin, [window.width, window.height]]);
-        let slab = self.slabs.get(&tile.level).and_then(|slabs| slabs.get(tile.slab as usize)).copied().unwrap_or(Slab::WHOLE);
+        let slab = self
+            .slabs
+            .get(&tile.level)
+            .and_then(|slabs| slabs.get(tile.slab as usize))
+            .copied()
+            .unwrap_or(Slab::WHOLE);
         let mut described = json!({
             "engine": self.engine,
             "level": tile.level,
@@ -454,11 +505,12 @@ impl Tiles {
         blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
     }
 
-    /// What a level leaves in a tile: from memory, from the store, or made, with the tiles that it is made from.
+    /// What a level leaves in a tile: from memory, from the store, or made, with the tiles that it
+    /// is made from.
     ///
     /// # Errors
-    /// As [`Tiles::window`]; [`Error::Limit`] for a tile that with its halo is larger than a window or than memory; the store's; those of
-    /// a run.
+    /// As [`Tiles::window`]; [`Error::Limit`] for a tile that with its halo is larger than a window
+    /// or than memory; the store's; those of a run.
     pub fn piece(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<Arc<Piece>> {
         self.job.cancel().check()?;
         if let Some((_, piece)) = self.recent.iter().find(|(recent, _)| *recent == tile) {
@@ -469,7 +521,8 @@ impl Tiles {
         let key = self.key(tile)?;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store
-            && let Some(piece) = store.get(&key)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
+            && let Some(piece) =
+                store.get(&key)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
         {
             self.counts[1] += 1;
             return Ok(self.remember(tile, piece));
@@ -477,8 +530,13 @@ impl Tiles {
         let slab = self.slab(tile)?;
         let (near, halo) = self.job.near(tile.level, &slab, &window)?;
         let inputs = self.inputs_of(tile, &halo);
-        let (below, under) = if self.is_first(tile) { (tile.level + 1, coarser(&halo, false)) } else { (tile.level, halo) };
-        // With a store they are all there before room is taken for what they are joined to, so only one tile's room is taken at a time.
+        let (below, under) = if self.is_first(tile) {
+            (tile.level + 1, coarser(&halo, false))
+        } else {
+            (tile.level, halo)
+        };
+        // With a store they are all there before room is taken for what they are joined to, so only
+        // one tile's room is taken at a time.
         #[cfg(feature = "io")]
         for input in &inputs {
             self.make_ready(*input, executor)?;
@@ -488,7 +546,8 @@ impl Tiles {
             let piece = self.piece(input, executor)?;
             before.iter_mut().for_each(|before| before.put(&piece, |_| true));
         }
-        // A change of an input may not reach this one: then it has the words that it has under another key.
+        // A change of an input may not reach this one: then it has the words that it has under
+        // another key.
         #[cfg(feature = "io")]
         let content = match &before {
             Some(before) => self.digest(&near, tile, &window, &halo, &json!(before.digest())),
@@ -496,7 +555,9 @@ impl Tiles {
         };
         #[cfg(feature = "io")]
         if let Some(store) = &self.store
-            && let Some(piece) = store.get(&content)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
+            && let Some(piece) = store
+                .get(&content)?
+                .filter(|piece| (piece.level, piece.window) == (tile.level, window))
         {
             store.alias(&key, &content)?;
             self.counts[1] += 1;
@@ -538,25 +599,42 @@ impl Tiles {
     /// The exact words of a map in a window of a level, from the tiles that cover it.
     ///
     /// # Errors
-    /// As [`Tiles::piece`]; [`Error::Param`] for a map that the recipe does not leave or that tiles do not have.
-    pub fn words(&mut self, level: i32, window: Window, field: &Field, executor: &mut dyn Executor) -> Result<Vec<i32>> {
+    /// As [`Tiles::piece`]; [`Error::Param`] for a map that the recipe does not leave or that tiles
+    /// do not have.
+    pub fn words(
+        &mut self,
+        level: i32,
+        window: Window,
+        field: &Field,
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<i32>> {
         check_level(&self.job, level)?;
         if let Some(why) = self.job.recipe().lacks(field, level) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
         let (buffer, round) = match field.source {
-            Source::Word { buffer: "height", .. } => ("height", self.job.recipe().ground_round(level)),
+            Source::Word { buffer: "height", .. } => {
+                ("height", self.job.recipe().ground_round(level))
+            }
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
             Source::Water(of) => return self.water_words(level, window, field.name, of, executor),
             Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
         };
         let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
-        if let Some(part) = self.parts.get(&(level, 0)).filter(|part| both(&part.window, &wide) != part.window) {
-            return Err(Error::param(format!("{}: the tiles are of the part of {}", shown(&wide), shown(&part.window))));
+        if let Some(part) =
+            self.parts.get(&(level, 0)).filter(|part| both(&part.window, &wide) != part.window)
+        {
+            return Err(Error::param(format!(
+                "{}: the tiles are of the part of {}",
+                shown(&wide),
+                shown(&part.window)
+            )));
         }
         let mut piece = Piece::empty(level, wide);
         for tile in self.over(level, &wide).collect::<Vec<_>>() {
-            piece.put(&*self.piece(tile, executor)?, |name| name == buffer || buffer == "height" && name == "biome");
+            piece.put(&*self.piece(tile, executor)?, |name| {
+                name == buffer || buffer == "height" && name == "biome"
+            });
         }
         #[cfg(feature = "dungeon")]
         if buffer == "height" && level == 0 {
@@ -565,7 +643,8 @@ impl Tiles {
                 self.job.level_entrances(wide, words, &kinds)?;
             }
         }
-        let absent = || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
+        let absent =
+            || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
         let (each, words) = piece.words.get(buffer).ok_or_else(absent)?;
         let own = |word: usize| cut(words, &wide, &window, *each, word..word + 1);
         Ok(match field.source {
@@ -582,33 +661,44 @@ impl Tiles {
                 let words = cut(words, &wide, &seen, 1, 0..1);
                 let spacing_m = self.job.scale_on(level).spacing_m;
                 let metric = self.job.metric(level, &seen);
-                let grid = HeightGrid::new(&words, seen.width as usize, spacing_m).on(metric.as_ref());
-                let values: Vec<i32> = made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
+                let grid =
+                    HeightGrid::new(&words, seen.width as usize, spacing_m).on(metric.as_ref());
+                let values: Vec<i32> =
+                    made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
                 cut(&values, &seen, &window, 1, 0..1)
             }
         })
     }
 
-    /// The level whose water the tiles of a level show. Drainage depends on all of the land, so water is followed on whole levels: on the finest that is no finer
-    /// than the tiles' and whose land has at most [`WATER_SIDE`] cells a side.
+    /// The level whose water the tiles of a level show. Drainage depends on all of the land, so
+    /// water is followed on whole levels: on the finest that is no finer than the tiles' and whose
+    /// land has at most [`WATER_SIDE`] cells a side.
     ///
     /// # Errors
     /// [`Error::Limit`] if the land has no such level, [`Error::Param`] if it has no end.
     pub fn water_level(&self, level: i32) -> Result<i32> {
-        let small = |level: &i32| self.job.land_on(*level).is_some_and(|land| land.width.max(land.height) <= WATER_SIDE);
+        let small = |level: &i32| {
+            self.job.land_on(*level).is_some_and(|land| land.width.max(land.height) <= WATER_SIDE)
+        };
         (level..=*self.levels().end()).find(small).ok_or_else(|| {
             if self.job.recipe().endless {
-                return Error::param("maps of water: drainage depends on all of the land, and this land has no end; leave them out, or make a window by `thalweg run`");
+                return Error::param(
+                    "maps of water: drainage depends on all of the land, and this \
+                     land has no end; leave them out, or make a window by `thalweg \
+                     run`",
+                );
             }
             let land = self.job.land_on(*self.levels().end()).unwrap_or(self.job.whole_window());
             Error::Limit(format!(
-                "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a side, and the coarsest has {} x {}: give the recipe more levels",
+                "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a \
+                 side, and the coarsest has {} x {}: give the recipe more levels",
                 land.width, land.height
             ))
         })
     }
 
-    /// The words of a map of water in a window of a level: those of the coarser cell that is nearest, where the level's own land is too large.
+    /// The words of a map of water in a window of a level: those of the coarser cell that is
+    /// nearest, where the level's own land is too large.
     fn water_words(
         &mut self,
         level: i32,
@@ -621,33 +711,49 @@ impl Tiles {
         let land = self.job.land_on(at).unwrap_or(window);
         let Some(settings) = self.job.recipe().water.clone() else { return Err(no_water(name)) };
         if self.water.as_ref().is_none_or(|(known, _)| *known != at) {
-            let read = |name: &str| field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")));
+            let read = |name: &str| {
+                field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))
+            };
             let ground = self.words(at, land, read("height")?, executor)?;
-            let rain = if self.job.recipe().has_rain() { Some(self.words(at, land, read("rain")?, executor)?) } else { None };
+            let rain = if self.job.recipe().has_rain() {
+                Some(self.words(at, land, read("rain")?, executor)?)
+            } else {
+                None
+            };
             self.water_map = None;
             let mut place = self.job.place_of_water(at, &land);
             if settings.river_flow.is_some() {
                 place.flow = Some(self.words(at, land, read("flow")?, executor)?);
             }
             let scale = self.job.scale_on(at);
-            self.water = Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
+            self.water =
+                Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
         }
         if self.water_map.as_ref().is_none_or(|(known, map, _)| (*known, *map) != (at, name)) {
             self.water_map = self.water.as_ref().map(|(_, water)| (at, name, of(water)));
         }
         let words = self.water_map.as_ref().map_or(&[][..], |(.., words)| words);
         let finer = at - level;
-        // The coarser cell that is nearest: its sample lies on every 2^finer-th sample of the level.
+        // The coarser cell that is nearest: its sample lies on every 2^finer-th sample of the
+        // level.
         let nearest = |axis: usize, cell: i64, cells: u32| {
             let coarse = (cell + ((1 << finer) >> 1)) >> finer;
             (coarse - land.origin[axis]).clamp(0, i64::from(cells) - 1) as usize
         };
-        let columns: Vec<usize> = (0..window.width).map(|x| nearest(0, window.origin[0] + i64::from(x), land.width)).collect();
-        let rows = (0..window.height).map(|y| nearest(1, window.origin[1] + i64::from(y), land.height));
-        Ok(rows.flat_map(|row| columns.iter().map(move |column| words[row * land.width as usize + column])).collect())
+        let columns: Vec<usize> = (0..window.width)
+            .map(|x| nearest(0, window.origin[0] + i64::from(x), land.width))
+            .collect();
+        let rows =
+            (0..window.height).map(|y| nearest(1, window.origin[1] + i64::from(y), land.height));
+        Ok(rows
+            .flat_map(|row| {
+                columns.iter().map(move |column| words[row * land.width as usize + column])
+            })
+            .collect())
     }
 
-    /// The maps that the tiles have: those that the recipe is asked for, but for textures and weights of biomes. Of a land without an end there are none of water.
+    /// The maps that the tiles have: those that the recipe is asked for, but for textures and
+    /// weights of biomes. Of a land without an end there are none of water.
     pub fn fields(&self) -> Vec<&'static Field> {
         Self::fields_of(&self.job)
     }
@@ -656,7 +762,8 @@ impl Tiles {
     pub fn fields_of(job: &Job) -> Vec<&'static Field> {
         let known = job.recipe().fields();
         let mut fields: Vec<&'static Field> = vec![];
-        let there = |field: &&Field| !job.recipe().endless || !matches!(field.source, Source::Water(_));
+        let there =
+            |field: &&Field| !job.recipe().endless || !matches!(field.source, Source::Water(_));
         // The colours of a picture name maps that only some recipes leave.
         let find = |name: &str| known.iter().copied().find(|field| field.name == name);
         for field in job.recipe().wanted().filter_map(find).filter(there) {
@@ -667,23 +774,27 @@ impl Tiles {
         fields
     }
 
-    /// The maps that the tiles of a level of a run have: one that the recipe makes behind its levels
-    /// is on the finest alone. `asked` is one map, or else they are those of the recipe's output, and
-    /// those that colour its picture as far as the level has them.
+    /// The maps that the tiles of a level of a run have: one that the recipe makes behind its
+    /// levels is on the finest alone. `asked` is one map, or else they are those of the recipe's
+    /// output, and those that colour its picture as far as the level has them.
     ///
     /// # Errors
-    /// [`Error::Param`] for a map that is asked for, or is of the output, and that the level has not,
-    /// with the reason.
+    /// [`Error::Param`] for a map that is asked for, or is of the output, and that the level has
+    /// not, with the reason.
     pub fn fields_on(job: &Job, level: i32, asked: Option<&str>) -> Result<Vec<&'static Field>> {
         let recipe = job.recipe();
         let all = Self::fields_of(job);
         let Some(name) = asked else {
             recipe.check_maps_on(level)?;
-            return Ok(all.into_iter().filter(|field| recipe.lacks(field, level).is_none()).collect());
+            return Ok(all
+                .into_iter()
+                .filter(|field| recipe.lacks(field, level).is_none())
+                .collect());
         };
         let Some(field) = all.iter().find(|field| field.name == name) else {
             let known = all.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
-            let message = format!("no map {name:?}: the recipe's tiles have {known}; add it to output.maps");
+            let message =
+                format!("no map {name:?}: the recipe's tiles have {known}; add it to output.maps");
             return Err(Invalid::of("map", name, known).saying(message).into());
         };
         match recipe.lacks(field, level) {
@@ -714,7 +825,9 @@ fn check_level(job: &Job, level: i32) -> Result<()> {
         return Ok(());
     }
     let allowed = format!("{} to {}", levels.start(), levels.end());
-    Err(Invalid::of("level", level, allowed.clone()).saying(format!("level {level}: the land has levels {allowed}")).into())
+    Err(Invalid::of("level", level, allowed.clone())
+        .saying(format!("level {level}: the land has levels {allowed}"))
+        .into())
 }
 
 /// The error for a map of water of a recipe that does not ask for water.
@@ -728,7 +841,8 @@ impl Job {
         (!self.recipe().endless).then(|| lattice(&self.whole_window(), level, false))
     }
 
-    /// The same run with the strokes alone that can change a tile's window in a slab of the level's time, and the window with its halo.
+    /// The same run with the strokes alone that can change a tile's window in a slab of the level's
+    /// time, and the window with its halo.
     fn near(&self, level: i32, slab: &Slab, window: &Window) -> Result<(Self, Window)> {
         let wide = self.halo(level, slab, window)?;
         let mut near = self.clone();
@@ -744,19 +858,22 @@ impl Job {
         Ok((near, halo))
     }
 
-    /// What decides the words that the parts of the run leave on a level, in a window with its halo.
+    /// What decides the words that the parts of the run leave on a level, in a window with its
+    /// halo.
     fn describe_parts(&self, level: i32, halo: Window) -> serde_json::Value {
         self.parts_of(level).map(|i| self.describe_unit(i, halo)).collect()
     }
 
-    /// What decides the lands of levels that are given, beside the heights that the run starts from: what stages before the levels do, on the
-    /// whole land. Nothing where each level's land is made for it.
+    /// What decides the lands of levels that are given, beside the heights that the run starts
+    /// from: what stages before the levels do, on the whole land. Nothing where each level's land
+    /// is made for it.
     fn describe_given(&self) -> serde_json::Value {
         if !self.restricts() {
             return serde_json::Value::Null;
         }
         let whole = self.whole();
-        let stages: Vec<_> = self.before_levels().map(|i| self.describe_unit(i, self.site(i).window)).collect();
+        let stages: Vec<_> =
+            self.before_levels().map(|i| self.describe_unit(i, self.site(i).window)).collect();
         json!({ "land": [json!(whole.origin), json!([whole.width, whole.height])], "stages": stages })
     }
 

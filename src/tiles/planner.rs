@@ -22,8 +22,8 @@ pub struct LevelCost {
     pub tiles: u64,
     /// Cells of the part that is wanted, on this level.
     pub cells: f64,
-    /// Cells that are worked on: those of the tiles, which may lie beyond the part, and their halos. What it takes to keep and to read the state
-    /// between two slabs counts as cells, too.
+    /// Cells that are worked on: those of the tiles, which may lie beyond the part, and their
+    /// halos. What it takes to keep and to read the state between two slabs counts as cells, too.
     pub worked: f64,
     /// Cells on every side of a tile that its stages reach.
     pub halo: u64,
@@ -31,7 +31,8 @@ pub struct LevelCost {
     pub longest: u64,
     /// Passes over each cell.
     pub passes: u64,
-    /// Bytes of memory that the work on one tile takes, and what lies in memory meanwhile of tiles that were made before.
+    /// Bytes of memory that the work on one tile takes, and what lies in memory meanwhile of tiles
+    /// that were made before.
     pub bytes: u64,
 }
 
@@ -67,7 +68,8 @@ impl Cost {
     }
 }
 
-/// How much more work smaller tiles may be than the best: they take less memory, and less is lost when a run is ended.
+/// How much more work smaller tiles may be than the best: they take less memory, and less is lost
+/// when a run is ended.
 const ENOUGH: f64 = 1.2;
 
 /// Steps of slabs that are tried, and most slabs of a level.
@@ -77,8 +79,8 @@ const SLABS_MOST: usize = 64;
 /// Passes over a cell that keeping a cell's state, or reading it, takes as long as.
 const STATE: f64 = 60.0;
 
-/// Memory that remembered states take for each byte of theirs: they come and go between the buffers of runs and leave gaps, 1.0 to 1.3 as measured
-/// with glibc 2.36.
+/// Memory that remembered states take for each byte of theirs: they come and go between the buffers
+/// of runs and leave gaps, 1.0 to 1.3 as measured with glibc 2.36.
 const GAPS: f64 = 1.15;
 
 /// Seconds after which a device's pace is known.
@@ -88,17 +90,25 @@ const ENOUGH_TO_TIME_S: f64 = 0.4;
 const PROGRAM: u64 = 24 << 20;
 
 impl Tiles {
-    /// What the tiles over a window of a level cost, with those of coarser levels that they need, where none is in a store.
+    /// What the tiles over a window of a level cost, with those of coarser levels that they need,
+    /// where none is in a store.
     ///
     /// # Errors
-    /// [`Error::Param`] for a side that is none of [`SIDES`], [`Error::Limit`] for stages that reach farther than numbers do.
+    /// [`Error::Param`] for a side that is none of [`SIDES`], [`Error::Limit`] for stages that
+    /// reach farther than numbers do.
     pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
         let cut = cut.into();
         cut.check()?;
         Self::cost_of(job, cut.clone(), &facts(job, level, &cut), level, window)
     }
 
-    fn cost_of(job: &Job, cut: Cut, facts: &[Vec<Fact>], level: i32, window: &Window) -> Result<Cost> {
+    fn cost_of(
+        job: &Job,
+        cut: Cut,
+        facts: &[Vec<Fact>],
+        level: i32,
+        window: &Window,
+    ) -> Result<Cost> {
         let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
         let (parts, finest) = (cut.parts(job)?, level);
         need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
@@ -125,17 +135,26 @@ impl Tiles {
                 // Columns and rows can be summed up apart.
                 let along = |axis: usize| {
                     let cut = axes[axis];
-                    let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]);
+                    let land = bounds.map(|b| {
+                        [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]
+                    });
                     let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
                     let by = halo.min(1 << 40) as i64;
                     let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
-                    let (mut cells, mut worked, mut longest, mut largest) = (0i64, 0i64, 0i64, 0i64);
+                    let (mut cells, mut worked, mut longest, mut largest) =
+                        (0i64, 0i64, 0i64, 0i64);
                     for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
                         let wide = clip(first + i64::from(count) + by) - clip(first - by);
                         (cells, worked) = (cells + i64::from(count), worked + wide);
                         (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
                     }
-                    ((tiles.end() - tiles.start() + 1) as u64, cells as f64, worked as f64, longest as u64, largest as u64)
+                    (
+                        (tiles.end() - tiles.start() + 1) as u64,
+                        cells as f64,
+                        worked as f64,
+                        longest as u64,
+                        largest as u64,
+                    )
                 };
                 let (x, y) = (along(0), along(1));
                 let PerCell { bytes, kept, passes, leaves, particles, walk } = *cell;
@@ -144,7 +163,8 @@ impl Tiles {
                 cost.longest = cost.longest.max(x.3).max(y.3);
                 cost.passes += passes;
                 work += passes as f64 * x.2 * y.2;
-                // Each state is written once, and read with the halo of those that are made from it.
+                // Each state is written once, and read with the halo of those that are made from
+                // it.
                 work += STATE * if slab.to.is_some() { x.1 * y.1 } else { 0.0 };
                 work += STATE * if slab.from.is_some() { x.2 * y.2 } else { 0.0 };
                 let [wide, beyond] = [0, walk].map(|by| (x.3 + by) as f64 * (y.3 + by) as f64);
@@ -169,7 +189,8 @@ impl Tiles {
                 need = coarser(&need, false);
             }
         }
-        // While a tile is made, what it is made from lies beside it. What finer ones wait for is in the store.
+        // While a tile is made, what it is made from lies beside it. What finer ones wait for is in
+        // the store.
         for (n, size) in sizes.iter().enumerate() {
             let Sizes { wide, own, homes, drops, bytes, kept, leaves, below, is_state, .. } = *size;
             let input = wide * below * sizes.get(n + 1).map_or(0.0, |input| input.leaves);
@@ -179,26 +200,35 @@ impl Tiles {
             // While it is read, a map as wide as its window lies beside it.
             let read = wide * (kept + 4.0) + own * leaves;
             // A state makes way for what it is written to, but for the particles.
-            let runs = (wide * bytes + homes).max(read).max(input + 2.0 * drops) + if below < 1.0 { input } else { 0.0 };
+            let runs = (wide * bytes + homes).max(read).max(input + 2.0 * drops)
+                + if below < 1.0 { input } else { 0.0 };
             let level = &mut levels[size.level];
             level.bytes = level.bytes.max((runs + before) as u64);
         }
         Ok(Cost { cut, levels })
     }
 
-    /// Passes over cells that a device does in a second, measured on a small window of a level: what [`Cost::work`] is to be divided by for the
-    /// seconds that a job takes. It takes some tenths of a second, and some seconds on a slow device.
+    /// Passes over cells that a device does in a second, measured on a small window of a level:
+    /// what [`Cost::work`] is to be divided by for the seconds that a job takes. It takes some
+    /// tenths of a second, and some seconds on a slow device.
     ///
     /// # Errors
     /// Those of a run.
-    pub fn pace(job: &Job, level: i32, window: &Window, executor: &mut dyn Executor) -> Result<f64> {
+    pub fn pace(
+        job: &Job,
+        level: i32,
+        window: &Window,
+        executor: &mut dyn Executor,
+    ) -> Result<f64> {
         let bases = job.bases(executor)?;
         let passes = per_cell(job, level, &[Slab::WHOLE])[0].passes.max(1) as f64;
         let mut pace = 0.0;
         // From a small window on, since a device may be slow, and up to one that keeps it busy.
         for side in [64, 128, 256, 512, 1024, 2048, 4096] {
             let sides = [window.width.min(side), window.height.min(side)];
-            let origin = [0, 1].map(|a| window.origin[a] + i64::from(([window.width, window.height][a] - sides[a]) / 2));
+            let origin = [0, 1].map(|a| {
+                window.origin[a] + i64::from(([window.width, window.height][a] - sides[a]) / 2)
+            });
             let own = Window { origin, width: sides[0], height: sides[1] };
             // Without its halo and on level land it has other words, and takes as long.
             let coarse = job.level_land(level, coarser(&own, false));
@@ -213,21 +243,34 @@ impl Tiles {
         Ok(pace)
     }
 
-    /// The side of tiles that suits a job: of those that fit into the memory the smallest that is little more work than the best. Time is cut into
-    /// slabs of the steps that are asked for, and else where that is much less work.
+    /// The side of tiles that suits a job: of those that fit into the memory the smallest that is
+    /// little more work than the best. Time is cut into slabs of the steps that are asked for, and
+    /// else where that is much less work.
     ///
     /// # Errors
     /// [`Error::Limit`] if not even the smallest tiles fit, with the level that reaches farthest.
-    pub fn choose_side(job: &Job, level: i32, window: &Window, memory: u64, slab: Option<u32>) -> Result<Cost> {
+    pub fn choose_side(
+        job: &Job,
+        level: i32,
+        window: &Window,
+        memory: u64,
+        slab: Option<u32>,
+    ) -> Result<Cost> {
         Self::choose_of(job, level, window, memory, slab, vec![])
     }
 
-    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or where that is much less work the window, and what
-    /// it depends on, in one piece or in a few.
+    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or
+    /// where that is much less work the window, and what it depends on, in one piece or in a few.
     ///
     /// # Errors
     /// As [`Tiles::choose_side`].
-    pub fn choose(job: &Job, level: i32, window: &Window, memory: u64, slab: Option<u32>) -> Result<Cost> {
+    pub fn choose(
+        job: &Job,
+        level: i32,
+        window: &Window,
+        memory: u64,
+        slab: Option<u32>,
+    ) -> Result<Cost> {
         let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
         Self::choose_of(
             job,
@@ -239,8 +282,17 @@ impl Tiles {
         )
     }
 
-    fn choose_of(job: &Job, level: i32, window: &Window, memory: u64, asked: Option<u32>, others: Vec<Cut>) -> Result<Cost> {
-        let sides = (8..=14).flat_map(|bits| [1u32 << bits, 3 << (bits - 1)]).filter(|side| SIDES.contains(side));
+    fn choose_of(
+        job: &Job,
+        level: i32,
+        window: &Window,
+        memory: u64,
+        asked: Option<u32>,
+        others: Vec<Cut>,
+    ) -> Result<Cost> {
+        let sides = (8..=14)
+            .flat_map(|bits| [1u32 << bits, 3 << (bits - 1)])
+            .filter(|side| SIDES.contains(side));
         let cuts: Vec<Cut> = sides.map(Cut::from).chain(others).collect();
         let costs_of = |slab: Option<u32>| -> Result<Vec<Cost>> {
             let cut = |space: &Cut| Cut { slab, ..space.clone() };
@@ -253,17 +305,24 @@ impl Tiles {
         };
         let mut costs = costs_of(asked)?;
         let longest = u64::from(Window::SIDE_MAX);
-        let fits = |cost: &&Cost| cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest);
-        let best = |costs: &[Cost]| costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min);
+        let fits = |cost: &&Cost| {
+            cost.bytes() <= memory && cost.levels.iter().all(|level| level.longest <= longest)
+        };
+        let best = |costs: &[Cost]| {
+            costs.iter().filter(fits).map(Cost::work).fold(f64::INFINITY, f64::min)
+        };
         // States take room on disk, so time is cut only where that is much less work.
         let least = best(&costs);
         let others = SLABS.into_iter().filter(|_| asked.is_none());
-        let in_slabs = others.map(|steps| costs_of(Some(steps))).collect::<Result<Vec<_>>>()?.concat();
+        let in_slabs =
+            others.map(|steps| costs_of(Some(steps))).collect::<Result<Vec<_>>>()?.concat();
         if best(&in_slabs) * ENOUGH < least {
             costs = in_slabs;
         }
         let least = best(&costs);
-        if let Some(mut cost) = costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least).cloned() {
+        if let Some(mut cost) =
+            costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least).cloned()
+        {
             if cost.cut.side().is_none() && cost.levels.iter().all(|level| level.tiles == 1) {
                 cost.cut = Cut::in_one_piece(level, *window);
             }
@@ -272,9 +331,12 @@ impl Tiles {
         // The smallest tiles have the smallest windows.
         let cost = &costs[0];
         let worst = cost.levels.iter().max_by_key(|level| level.bytes);
-        let (level, halo, bytes) = worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
+        let (level, halo, bytes) =
+            worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
         Err(Error::Limit(format!(
-            "{} need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or allow more memory",
+            "{} need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} \
+             cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or \
+             allow more memory",
             cost.cut,
             cost.bytes() >> 20,
             memory >> 20,
@@ -283,8 +345,9 @@ impl Tiles {
     }
 }
 
-/// A slab of a level: cells of its largest tile with its halo and without, bytes of what all tiles leave, of particles that come from beyond the halo
-/// and of all, and bytes that a cell takes and leaves.
+/// A slab of a level: cells of its largest tile with its halo and without, bytes of what all tiles
+/// leave, of particles that come from beyond the halo and of all, and bytes that a cell takes and
+/// leaves.
 struct Sizes {
     /// The number of the level in the list.
     level: usize,
@@ -302,13 +365,15 @@ struct Sizes {
     is_state: bool,
 }
 
-/// What a slab of a level takes for each of its cells: bytes of memory at most, bytes of what is there at its end and of what it leaves, and passes.
+/// What a slab of a level takes for each of its cells: bytes of memory at most, bytes of what is
+/// there at its end and of what it leaves, and passes.
 struct PerCell {
     bytes: f64,
     kept: f64,
     leaves: f64,
     passes: u64,
-    /// Bytes of particles that it begins with, and how many cells they can be away from their homes on both sides together.
+    /// Bytes of particles that it begins with, and how many cells they can be away from their homes
+    /// on both sides together.
     particles: f64,
     walk: u64,
 }
@@ -338,13 +403,24 @@ fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
     let draft = *slabs == [Slab::WHOLE];
     let plan = |i: usize| {
         let site = job.site(i);
-        (i, job.plan_at(i, &Site { window: Window { width: SIDE, height: SIDE, ..site.window }, draft, ..site }))
+        (
+            i,
+            job.plan_at(
+                i,
+                &Site {
+                    window: Window { width: SIDE, height: SIDE, ..site.window },
+                    draft,
+                    ..site
+                },
+            ),
+        )
     };
     let plans: Vec<_> = job.parts_of(level).map(plan).collect();
     let each = |bytes: u64| bytes as f64 / CELLS;
     let finished = job.leaves(level) as f64;
     let of = |slab: &Slab| {
-        let mut cell = PerCell { bytes: 0.0, kept: 0.0, leaves: finished, passes: 0, particles: 0.0, walk: 0 };
+        let mut cell =
+            PerCell { bytes: 0.0, kept: 0.0, leaves: finished, passes: 0, particles: 0.0, walk: 0 };
         let mut kept = BTreeMap::new();
         for (i, plan) in &plans {
             let before = kept.clone();
@@ -356,20 +432,30 @@ fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
             let passes = slab.passes_of(*i, plan);
             let invocations = match draft {
                 true => plan.count().invocations as u64,
-                false => plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum(),
+                false => {
+                    plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum()
+                }
             };
             cell.passes += invocations / u64::from(SIDE * SIDE);
             let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
-                Shape::Tiles { record, walk, .. } => Some((each(buffer.words as u64 * 4), record, walk)),
+                Shape::Tiles { record, walk, .. } => {
+                    Some((each(buffer.words as u64 * 4), record, walk))
+                }
                 _ => None,
             });
             if let Some((bytes, _, walk)) = particles.filter(|_| slab.goes_on(*i)) {
                 (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
             }
             if slab.leaves(*i) {
-                let others = before.iter().filter(|(name, _)| !plan.has(name)).map(|(_, bytes)| *bytes).sum::<u64>();
-                let maps = needed_by(plan, passes.end).map(|(_, words)| 4.0 * words as f64).sum::<f64>();
-                let list = particles.map_or(0.0, |(bytes, record, _)| bytes * (record + 2) as f64 / record as f64);
+                let others = before
+                    .iter()
+                    .filter(|(name, _)| !plan.has(name))
+                    .map(|(_, bytes)| *bytes)
+                    .sum::<u64>();
+                let maps =
+                    needed_by(plan, passes.end).map(|(_, words)| 4.0 * words as f64).sum::<f64>();
+                let list = particles
+                    .map_or(0.0, |(bytes, record, _)| bytes * (record + 2) as f64 / record as f64);
                 cell.leaves = each(others) + maps + list;
                 // All is there until it is read.
                 cell.kept = cell.bytes;

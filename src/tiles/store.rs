@@ -11,13 +11,16 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Tiles in a folder, each in a file under its key. What is there is checked when it is read; a tile that is damaged is made again. Tiles appear
-/// whole or not at all, and the same tile has the same bytes whoever makes it, so any number of processes may share a store.
+/// Tiles in a folder, each in a file under its key. What is there is checked when it is read; a
+/// tile that is damaged is made again. Tiles appear whole or not at all, and the same tile has the
+/// same bytes whoever makes it, so any number of processes may share a store.
 ///
-/// Where several keys lead to one tile, the others have a file that names its key, with the BLAKE3 digest of both keys.
+/// Where several keys lead to one tile, the others have a file that names its key, with the BLAKE3
+/// digest of both keys.
 ///
-/// A tile's file is the text `thalweg tile 1`, a line end, the length of a JSON header as 8 bytes, the header, the words of its maps in the
-/// header's order, and the BLAKE3 digest of all before it; numbers are little-endian.
+/// A tile's file is the text `thalweg tile 1`, a line end, the length of a JSON header as 8 bytes,
+/// the header, the words of its maps in the header's order, and the BLAKE3 digest of all before it;
+/// numbers are little-endian.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
@@ -89,11 +92,14 @@ impl Store {
     /// The store in a folder, which is made if it is missing.
     ///
     /// # Errors
-    /// [`Error::Output`] for a folder that cannot be made, [`Error::Param`] for one with other files and for a store of another version.
+    /// [`Error::Output`] for a folder that cannot be made, [`Error::Param`] for one with other
+    /// files and for a store of another version.
     pub fn open(root: impl Into<PathBuf>, limit: Option<u64>) -> Result<Self> {
         let root = root.into();
         let mark = root.join(MARK);
-        let wrong = |what: String| Err(Invalid::from(format!("{}: {what}", root.display())).about("store").into());
+        let wrong = |what: String| {
+            Err(Invalid::from(format!("{}: {what}", root.display())).about("store").into())
+        };
         match std::fs::read_to_string(&mark) {
             Ok(text) if text == VERSION => {
                 let store = Self { root, limit };
@@ -102,7 +108,8 @@ impl Store {
             }
             Ok(text) => {
                 return wrong(format!(
-                    "a store of another version, {:?}; this program reads {:?}: give another folder",
+                    "a store of another version, {:?}; this program reads {:?}: give another \
+                     folder",
                     text.trim_end().chars().take(40).collect::<String>(),
                     VERSION.trim_end()
                 ));
@@ -117,7 +124,10 @@ impl Store {
             !name.to_str().is_some_and(|name| name == MARK || pending_of(name) == Some(MARK))
         });
         if let Some(entry) = foreign {
-            return wrong(format!("holds {:?} and is no store: give an empty folder or a new one", entry.file_name()));
+            return wrong(format!(
+                "holds {:?} and is no store: give an empty folder or a new one",
+                entry.file_name()
+            ));
         }
         store(&mark, VERSION.as_bytes())?;
         Ok(Self { root, limit })
@@ -177,7 +187,8 @@ impl Store {
         };
         match decode(&mut file, key) {
             Ok(piece) => {
-                // What was used last is removed last. A store that cannot be written is read all the same.
+                // What was used last is removed last. A store that cannot be written is read all
+                // the same.
                 let _ = file.set_modified(SystemTime::now());
                 Ok(Some(piece))
             }
@@ -204,7 +215,8 @@ impl Store {
         encode(&path, key, piece)
     }
 
-    /// The files of its tiles, the one that was used longest ago first: when it was, its bytes, its path.
+    /// The files of its tiles, the one that was used longest ago first: when it was, its bytes, its
+    /// path.
     fn files(&self) -> Result<Vec<(SystemTime, u64, PathBuf)>> {
         let mut files = vec![];
         for path in self.entries()? {
@@ -221,7 +233,9 @@ impl Store {
     /// Everything in its folders.
     fn entries(&self) -> Result<Vec<PathBuf>> {
         let mut entries = vec![];
-        for folder in std::fs::read_dir(&self.root).map_err(|e| Error::input(&self.root, e))?.flatten() {
+        for folder in
+            std::fs::read_dir(&self.root).map_err(|e| Error::input(&self.root, e))?.flatten()
+        {
             if let Ok(inside) = std::fs::read_dir(folder.path()) {
                 entries.extend(inside.flatten().map(|entry| entry.path()));
             }
@@ -239,14 +253,19 @@ impl Store {
         Ok((files.len() as u64, files.iter().map(|(_, bytes, _)| bytes).sum()))
     }
 
-    /// Removes the tiles that were used longest ago until the others have at most so many bytes, and what killed processes have begun. Says how
-    /// many tiles went, and their bytes.
+    /// Removes the tiles that were used longest ago until the others have at most so many bytes,
+    /// and what killed processes have begun. Says how many tiles went, and their bytes.
     ///
     /// # Errors
-    /// [`Error::Input`] for a store that cannot be read, [`Error::Output`] for one that cannot be changed.
+    /// [`Error::Input`] for a store that cannot be read, [`Error::Output`] for one that cannot be
+    /// changed.
     pub fn prune(&self, bytes: u64) -> Result<(u64, u64)> {
         for path in self.begun()? {
-            let old = path.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+            let old = path
+                .metadata()
+                .and_then(|meta| meta.modified())
+                .ok()
+                .and_then(|at| at.elapsed().ok());
             if old.is_some_and(|age| age > FORGOTTEN) {
                 let _ = std::fs::remove_file(path);
             }
@@ -268,7 +287,9 @@ impl Store {
         }
         // What stands for a tile that is gone goes with it.
         let others = if gone.0 > 0 { self.entries()? } else { vec![] };
-        for path in others.into_iter().filter(|path| path.extension().is_some_and(|end| end == "same")) {
+        for path in
+            others.into_iter().filter(|path| path.extension().is_some_and(|end| end == "same"))
+        {
             let (key, bytes) = (key_of(&path, "same"), std::fs::read(&path).unwrap_or_default());
             let other = key.as_deref().and_then(|key| named(key, &bytes));
             if !other.is_some_and(|other| self.path(other, "tile").exists()) {
@@ -279,8 +300,11 @@ impl Store {
     }
 
     fn begun(&self) -> Result<Vec<PathBuf>> {
-        let begun =
-            |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| pending_of(name).is_some());
+        let begun = |path: &PathBuf| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| pending_of(name).is_some())
+        };
         Ok(self.entries()?.into_iter().filter(begun).collect())
     }
 
@@ -330,12 +354,24 @@ impl Store {
             let Ok(mut file) = File::open(&path) else { continue };
             if let Ok(header) = read_header(&mut file) {
                 let Header { key, level, origin, width, height, after, .. } = header;
-                tiles.push(Listed { key, level, window: Window { origin, width, height }, bytes, after });
+                tiles.push(Listed {
+                    key,
+                    level,
+                    window: Window { origin, width, height },
+                    bytes,
+                    after,
+                });
             }
         }
         tiles.sort_by_cached_key(|tile| {
             let [x, y] = tile.window.origin;
-            (tile.level, tile.after.as_ref().map(|after| (after.part, after.done)), y, x, tile.key.clone())
+            (
+                tile.level,
+                tile.after.as_ref().map(|after| (after.part, after.done)),
+                y,
+                x,
+                tile.key.clone(),
+            )
         });
         Ok(tiles)
     }
@@ -447,7 +483,8 @@ impl<R: Read> Read for Hashed<'_, R> {
     }
 }
 
-/// The piece of a file, if it is whole and has the key. No memory is taken for words that the file has not.
+/// The piece of a file, if it is whole and has the key. No memory is taken for words that the file
+/// has not.
 fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
     let length = file.metadata()?.len();
     let mut from = Hashed { from: file, hasher: blake3::Hasher::new() };
@@ -458,7 +495,8 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
     let window = Window { origin: header.origin, width: header.width, height: header.height };
     let mut left = (length / 4) as usize;
     let mut take = |count: Option<usize>| {
-        let count = count.filter(|count| *count <= left).ok_or_else(|| damage("words are missing"))?;
+        let count =
+            count.filter(|count| *count <= left).ok_or_else(|| damage("words are missing"))?;
         left -= count;
         let (mut words, mut bytes) = (Vec::with_capacity(count), vec![0; 4 * PORTION.min(count)]);
         while words.len() < count {
@@ -477,7 +515,8 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
             return Err(damage("particles have no such word"));
         }
         piece.particles = Travellers { record, vertex, words: vec![] };
-        piece.particles.words = take(record.checked_add(2).and_then(|each| each.checked_mul(count)))?;
+        piece.particles.words =
+            take(record.checked_add(2).and_then(|each| each.checked_mul(count)))?;
     }
     let mut rest = vec![];
     from.from.take(33).read_to_end(&mut rest)?;

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 /// Nothing drains into such a cell, so a walk begins there.
 const SPRING: u8 = 255;
 
-/// Sums over the cells upstream of each cell, itself included. Sums of integers have no order, so any number of threads makes the same.
+/// Sums over the cells upstream of each cell, itself included. Sums of integers have no order, so
+/// any number of threads makes the same.
 pub struct Sums {
     /// How many cells there are upstream.
     pub cells: Vec<u32>,
@@ -17,8 +18,14 @@ pub struct Sums {
     pub least: Option<Vec<i32>>,
 }
 
-/// Sums cells and weights down all directions, which must not run in circles, and finds the least level upstream. Cells of the sea keep their level.
-pub fn sums(size: Size, directions: &[u8], weights: Vec<Vec<i64>>, levels: Option<Vec<i32>>) -> Sums {
+/// Sums cells and weights down all directions, which must not run in circles, and finds the least
+/// level upstream. Cells of the sea keep their level.
+pub fn sums(
+    size: Size,
+    directions: &[u8],
+    weights: Vec<Vec<i64>>,
+    levels: Option<Vec<i32>>,
+) -> Sums {
     let row = |y: usize| {
         (0..size.width).map(move |x| {
             let mut into = 0;
@@ -28,9 +35,12 @@ pub fn sums(size: Size, directions: &[u8], weights: Vec<Vec<i64>>, levels: Optio
     };
     let waits: Vec<AtomicU8> = (0..size.height).into_par_iter().flat_map_iter(row).collect();
     let cells: Vec<AtomicU32> = directions.par_iter().map(|_| AtomicU32::new(1)).collect();
-    let weights: Vec<Vec<AtomicI64>> =
-        weights.into_iter().map(|weight| weight.into_par_iter().map(AtomicI64::new).collect()).collect();
-    let least: Option<Vec<AtomicI32>> = levels.map(|levels| levels.into_par_iter().map(AtomicI32::new).collect());
+    let weights: Vec<Vec<AtomicI64>> = weights
+        .into_iter()
+        .map(|weight| weight.into_par_iter().map(AtomicI64::new).collect())
+        .collect();
+    let least: Option<Vec<AtomicI32>> =
+        levels.map(|levels| levels.into_par_iter().map(AtomicI32::new).collect());
     (0..directions.len()).into_par_iter().with_min_len(4096).for_each(|spring| {
         if waits[spring].load(Ordering::Relaxed) != SPRING {
             return;
@@ -53,16 +63,21 @@ pub fn sums(size: Size, directions: &[u8], weights: Vec<Vec<i64>>, levels: Optio
     });
     Sums {
         cells: cells.into_par_iter().map(AtomicU32::into_inner).collect(),
-        weights: weights.into_iter().map(|weight| weight.into_par_iter().map(AtomicI64::into_inner).collect()).collect(),
+        weights: weights
+            .into_iter()
+            .map(|weight| weight.into_par_iter().map(AtomicI64::into_inner).collect())
+            .collect(),
         least: least.map(|least| least.into_par_iter().map(AtomicI32::into_inner).collect()),
     }
 }
 
-/// The amounts of the cells upstream of each cell, itself included, where water spreads over all lower neighbours (P. Quinn, K. Beven, P. Chevallier,
-/// O. Planchon, *The prediction of hillslope flow paths for distributed hydrological modelling using digital terrain models*, 1991): by slope
-/// times the length of contour, ½ along axes and √2 / 4 along diagonals, which makes whole weights of 2 and 1 for each unit of
-/// fall. Where no neighbour is lower, the water takes its direction, and a cell that drains over the border does so with all. What does not divide goes the first of the heaviest ways, so nothing
-/// is lost.
+/// The amounts of the cells upstream of each cell, itself included, where water spreads over all
+/// lower neighbours (P. Quinn, K. Beven, P. Chevallier, O. Planchon, *The prediction of hillslope
+/// flow paths for distributed hydrological modelling using digital terrain models*, 1991): by slope
+/// times the length of contour, ½ along axes and √2 / 4 along diagonals, which makes whole weights
+/// of 2 and 1 for each unit of fall. Where no neighbour is lower, the water takes its direction,
+/// and a cell that drains over the border does so with all. What does not divide goes the first of
+/// the heaviest ways, so nothing is lost.
 pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i64>) -> Vec<i64> {
     // The falls to lower neighbours, and where there is none the way of the direction.
     let ways = |cell: usize| {
@@ -88,7 +103,8 @@ pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i
         let (ways, count) = ways(cell);
         ways[..count].iter().for_each(|&(_, to)| waits[to] += 1);
     }
-    let mut ready: Vec<u32> = (0..directions.len() as u32).filter(|&cell| waits[cell as usize] == 0).collect();
+    let mut ready: Vec<u32> =
+        (0..directions.len() as u32).filter(|&cell| waits[cell as usize] == 0).collect();
     // Sums of integers have no order, and a cell goes on when all has come.
     while let Some(cell) = ready.pop() {
         let cell = cell as usize;
@@ -96,7 +112,8 @@ pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i
         let ways = &ways[..count];
         let whole: i128 = ways.iter().map(|(weight, _)| i128::from(*weight)).sum();
         let share = |weight: i64| (i128::from(amounts[cell]) * i128::from(weight) / whole) as i64;
-        let shares: [i64; 8] = std::array::from_fn(|i| ways.get(i).map_or(0, |(weight, _)| share(*weight)));
+        let shares: [i64; 8] =
+            std::array::from_fn(|i| ways.get(i).map_or(0, |(weight, _)| share(*weight)));
         let rest = amounts[cell] - shares.iter().sum::<i64>();
         // The heaviest, and of equal ones the first.
         let first = (0..count).max_by_key(|&i| (ways[i].0, std::cmp::Reverse(i)));

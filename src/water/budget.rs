@@ -1,13 +1,17 @@
 //! Lakes that lose water: how far hollows fill where their water dries up.
 //!
-//! Each cell of a lake loses `dry` a year, in the unit of the rain, and each cell of the land sends its rain to the pit that it runs to on the ground.
-//! What comes into a hollow, m, keeps a lake of at most m / `dry` cells. So the lake is as high as it can be with so many cells below its level. If all
-//! cells below the rim of the hollow do not take m, the rest runs over the rim into the next basin. Two hollows on both sides of a rim
-//! that are full are one from then on. In a steady state no time passes, so no volumes are needed.
+//! Each cell of a lake loses `dry` a year, in the unit of the rain, and each cell of the land sends
+//! its rain to the pit that it runs to on the ground. What comes into a hollow, m, keeps a lake of
+//! at most m / `dry` cells. So the lake is as high as it can be with so many cells below its level.
+//! If all cells below the rim of the hollow do not take m, the rest runs over the rim into the next
+//! basin. Two hollows on both sides of a rim that are full are one from then on. In a steady state
+//! no time passes, so no volumes are needed.
 //!
-//! Source of the tree and of the way of what runs over: R. Barnes, K. L. Callaghan, A. D. Wickert, *Computing water flow through complex landscapes –
-//! Part 3: Fill–Spill–Merge: flow routing in depression hierarchies*, 2021. There a given volume of water comes to rest once; here as much
-//! evaporates each year as comes. All is integers, and no level depends on the order of cells of one height.
+//! Source of the tree and of the way of what runs over: R. Barnes, K. L. Callaghan, A. D. Wickert,
+//! *Computing water flow through complex landscapes – Part 3: Fill–Spill–Merge: flow routing in
+//! depression hierarchies*, 2021. There a given volume of water comes to rest once; here as much
+//! evaporates each year as comes. All is integers, and no level depends on the order of cells of
+//! one height.
 
 use super::directions::{Full, OUT, SEA, SINK, Size, opposite};
 use super::flood::{Basins, Hollows, OUTSIDE, root};
@@ -15,9 +19,11 @@ use rayon::prelude::*;
 
 /// How full the hollows of a land are.
 pub struct Levels {
-    /// For each basin, the level of the water in it; in a dry one that of its pit; the lowest number for the outside.
+    /// For each basin, the level of the water in it; in a dry one that of its pit; the lowest
+    /// number for the outside.
     of: Vec<i32>,
-    /// The hollows that have one level, their levels, and where their water goes. Together they have every basin.
+    /// The hollows that have one level, their levels, and where their water goes. Together they
+    /// have every basin.
     pools: Vec<(u32, i32, Exit)>,
     shape: Shape,
 }
@@ -35,7 +41,8 @@ enum Exit {
 struct Shape {
     /// The halves of each hollow; none for a basin.
     halves: Vec<[u32; 2]>,
-    /// The places of the first and behind the last basin of each hollow, in an order in which those of a hollow lie together.
+    /// The places of the first and behind the last basin of each hollow, in an order in which those
+    /// of a hollow lie together.
     ranges: Vec<[usize; 2]>,
     /// The basins in that order.
     order: Vec<u32>,
@@ -89,7 +96,8 @@ impl Shape {
     }
 }
 
-/// Sums of a list of numbers that change (P. M. Fenwick, *A new data structure for cumulative frequency tables*, 1994).
+/// Sums of a list of numbers that change (P. M. Fenwick, *A new data structure for cumulative
+/// frequency tables*, 1994).
 struct Sums(Vec<i64>);
 
 impl Sums {
@@ -112,19 +120,29 @@ impl Sums {
     }
 }
 
-/// How full hollows are where each cell of a lake loses `dry` of the rain's unit. `rain` is that of each cell.
-pub fn levels(surface: &[i32], basins: &Basins, tree: &Hollows, rain: impl Fn(usize) -> i64 + Sync, dry: i64) -> Levels {
+/// How full hollows are where each cell of a lake loses `dry` of the rain's unit. `rain` is that of
+/// each cell.
+pub fn levels(
+    surface: &[i32],
+    basins: &Basins,
+    tree: &Hollows,
+    rain: impl Fn(usize) -> i64 + Sync,
+    dry: i64,
+) -> Levels {
     let count = basins.pits.len() + 1;
     let nodes = tree.all.len();
     let shape = Shape::of(tree, count);
     // The cells that full hollows have under water, from the lowest up.
     let full = tree.full(count);
-    let under = |cell: &usize| basins.of[*cell] != OUTSIDE && surface[*cell] < full[basins.of[*cell] as usize];
+    let under = |cell: &usize| {
+        basins.of[*cell] != OUTSIDE && surface[*cell] < full[basins.of[*cell] as usize]
+    };
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
     let mut cells: Vec<u64> = (0..surface.len()).into_par_iter().filter(under).map(key).collect();
     cells.par_sort_unstable();
     let cell_of = |key: u64| (key & 0xffff_ffff) as usize;
-    // How many cells of each hollow lie below its rim: each is counted in the first hollow whose rim is above it, and in all that have that.
+    // How many cells of each hollow lie below its rim: each is counted in the first hollow whose
+    // rim is above it, and in all that have that.
     let mut wet = vec![0i64; nodes];
     let mut next: Vec<u32> = (0..nodes as u32).collect();
     for &key in &cells {
@@ -163,7 +181,10 @@ pub fn levels(surface: &[i32], basins: &Basins, tree: &Hollows, rain: impl Fn(us
                 let level = tree.all[node as usize].spill;
                 pools.push((node, level, Exit::Over(pass)));
                 shape.basins(node).iter().for_each(|&basin| of[basin as usize] = level);
-                let beyond = tree.passes[pass as usize].basins.into_iter().find(|&basin| !shape.within(basin, node));
+                let beyond = tree.passes[pass as usize]
+                    .basins
+                    .into_iter()
+                    .find(|&basin| !shape.within(basin, node));
                 if let Some(basin) = beyond.filter(|&basin| basin != OUTSIDE) {
                     sums.add(shape.place[basin as usize], water - loss(node));
                 }
@@ -178,10 +199,12 @@ pub fn levels(surface: &[i32], basins: &Basins, tree: &Hollows, rain: impl Fn(us
                 shape.basins(node).iter().for_each(|&basin| lake_of[basin as usize] = id);
                 continue;
             }
-            // The fuller half comes last here, so it is taken first: it may run over into the other.
+            // The fuller half comes last here, so it is taken first: it may run over into the
+            // other.
             let between = tree.between[node as usize - count];
             let spare = |node: u32| inflow(&sums, node).saturating_sub(loss(node));
-            let pair = if spare(first) >= spare(second) { [second, first] } else { [first, second] };
+            let pair =
+                if spare(first) >= spare(second) { [second, first] } else { [first, second] };
             open.extend(pair.map(|half| (half, between)));
         }
     }
@@ -191,7 +214,10 @@ pub fn levels(surface: &[i32], basins: &Basins, tree: &Hollows, rain: impl Fn(us
     let mut level: Vec<Option<i32>> = vec![None; lakes.len()];
     for &key in &cells {
         let cell = cell_of(key);
-        let Some(lake) = lake_of.get(basins.of[cell] as usize).map(|&lake| lake as usize).filter(|&lake| lake < lakes.len())
+        let Some(lake) = lake_of
+            .get(basins.of[cell] as usize)
+            .map(|&lake| lake as usize)
+            .filter(|&lake| lake < lakes.len())
         else {
             continue;
         };
@@ -215,10 +241,11 @@ pub fn levels(surface: &[i32], basins: &Basins, tree: &Hollows, rain: impl Fn(us
 }
 
 impl Levels {
-    /// The directions on the land and its lakes, and the lakes; [`SINK`] in the deepest cell of a lake without an outlet, and in the pit of a dry hollow.
-    /// `surface` becomes that of the water.
+    /// The directions on the land and its lakes, and the lakes; [`SINK`] in the deepest cell of a
+    /// lake without an outlet, and in the pit of a dry hollow. `surface` becomes that of the water.
     ///
-    /// Land keeps the directions that it has on the ground, by which its water was counted. A lake has one outlet, where it was counted to run over.
+    /// Land keeps the directions that it has on the ground, by which its water was counted. A lake
+    /// has one outlet, where it was counted to run over.
     pub fn routed(
         &self,
         size: Size,
@@ -227,11 +254,18 @@ impl Levels {
         basins: &Basins,
         tree: &Hollows,
     ) -> (Vec<u8>, Vec<Full>) {
-        surface.par_iter_mut().zip(&basins.of).for_each(|(surface, &basin)| *surface = (*surface).max(self.of[basin as usize]));
+        surface
+            .par_iter_mut()
+            .zip(&basins.of)
+            .for_each(|(surface, &basin)| *surface = (*surface).max(self.of[basin as usize]));
         let surface = &*surface;
         let mut directions = basins.directions.clone();
-        let under = |cell: usize, directions: &[u8]| surface[cell] > ground[cell] && directions[cell] != SEA;
-        let towards = |from: usize, to: usize| size.around(from).find(|&(_, n)| n == to).map_or(OUT, |(d, _)| d);
+        let under = |cell: usize, directions: &[u8]| {
+            surface[cell] > ground[cell] && directions[cell] != SEA
+        };
+        let towards = |from: usize, to: usize| {
+            size.around(from).find(|&(_, n)| n == to).map_or(OUT, |(d, _)| d)
+        };
         let (mut lakes, mut seen) = (vec![], vec![false; ground.len()]);
         for (node, exit) in self.lakes(basins, tree) {
             let (first, outlet) = match exit {
@@ -243,7 +277,8 @@ impl Levels {
                 Exit::Over(pass) => {
                     let pass = &tree.passes[pass as usize];
                     let side = usize::from(!self.shape.within(pass.basins[0], node));
-                    let [mut at, mut to] = [pass.cells[side], pass.cells[1 - side]].map(|cell| cell as usize);
+                    let [mut at, mut to] =
+                        [pass.cells[side], pass.cells[1 - side]].map(|cell| cell as usize);
                     // On the way from the rim down to the water, which is level, water turns round.
                     loop {
                         let down = size.target(at, directions[at]);
@@ -260,7 +295,10 @@ impl Levels {
             while let Some(&at) = cells.get(next) {
                 next += 1;
                 for (d, n) in size.around(at as usize) {
-                    if surface[n] == surface[first] && under(n, &directions) && !std::mem::replace(&mut seen[n], true) {
+                    if surface[n] == surface[first]
+                        && under(n, &directions)
+                        && !std::mem::replace(&mut seen[n], true)
+                    {
                         directions[n] = opposite(d);
                         cells.push(n as u32);
                     }
@@ -273,7 +311,8 @@ impl Levels {
         (directions, lakes)
     }
 
-    /// A hollow of each lake, or of each dry hollow, and where its water goes. Halves that join at their level are two lakes: one runs over into the other.
+    /// A hollow of each lake, or of each dry hollow, and where its water goes. Halves that join at
+    /// their level are two lakes: one runs over into the other.
     fn lakes(&self, basins: &Basins, tree: &Hollows) -> Vec<(u32, Exit)> {
         let count = basins.pits.len() + 1;
         let mut all = vec![];
@@ -293,9 +332,10 @@ impl Levels {
                     // That which has the exit goes on as this lake.
                     let leads = |half: u32| match exit {
                         Exit::Air(cell) => self.shape.within(basins.of[cell as usize], half),
-                        Exit::Over(pass) => {
-                            tree.passes[pass as usize].basins.into_iter().any(|basin| self.shape.within(basin, half))
-                        }
+                        Exit::Over(pass) => tree.passes[pass as usize]
+                            .basins
+                            .into_iter()
+                            .any(|basin| self.shape.within(basin, half)),
                     };
                     let [on, off] = if leads(halves[1]) { [halves[1], halves[0]] } else { halves };
                     parts.push(on);
@@ -308,7 +348,8 @@ impl Levels {
     }
 }
 
-/// The first hollow round a basin whose rim is above a height. Heights must come from the lowest up: what is passed is left out later.
+/// The first hollow round a basin whose rim is above a height. Heights must come from the lowest
+/// up: what is passed is left out later.
 fn above(next: &mut [u32], tree: &Hollows, basin: u32, height: i32) -> u32 {
     let mut at = root(next, basin);
     while tree.all[at as usize].spill <= height && tree.all[at as usize].parent != OUTSIDE {
@@ -318,9 +359,17 @@ fn above(next: &mut [u32], tree: &Hollows, basin: u32, height: i32) -> u32 {
     at
 }
 
-/// What each lake loses of the water that leaves it: `dry` for each of its cells, and no more than there is. (Land whose water
-/// runs to a lake through the cell where that runs over has its water counted there too, and it does not come in.) `rain` is that of all cells upstream of one, itself included.
-pub fn lost(size: Size, directions: &[u8], lakes: &[Full], rain: impl Fn(usize) -> i64, dry: i64) -> Vec<i64> {
+/// What each lake loses of the water that leaves it: `dry` for each of its cells, and no more than
+/// there is. (Land whose water runs to a lake through the cell where that runs over has its water
+/// counted there too, and it does not come in.) `rain` is that of all cells upstream of one, itself
+/// included.
+pub fn lost(
+    size: Size,
+    directions: &[u8],
+    lakes: &[Full],
+    rain: impl Fn(usize) -> i64,
+    dry: i64,
+) -> Vec<i64> {
     // The lake that each cell comes to first, its own in a lake; none if it comes to none.
     const NONE: u32 = u32::MAX;
     const UNSEEN: u32 = u32::MAX - 1;
@@ -343,15 +392,21 @@ pub fn lost(size: Size, directions: &[u8], lakes: &[Full], rain: impl Fn(usize) 
         found
     };
     // A lake comes after those above it.
-    let next: Vec<u32> = lakes.iter().map(|lake| lake.outlet.map_or(NONE, |outlet| next_of(outlet as usize))).collect();
+    let next: Vec<u32> = lakes
+        .iter()
+        .map(|lake| lake.outlet.map_or(NONE, |outlet| next_of(outlet as usize)))
+        .collect();
     let mut above = vec![0u32; lakes.len()];
     next.iter().filter(|&&to| to != NONE).for_each(|&to| above[to as usize] += 1);
     let mut ready: Vec<usize> = (0..lakes.len()).filter(|&lake| above[lake] == 0).collect();
     let (mut lost, mut lost_above) = (vec![0i64; lakes.len()], vec![0i64; lakes.len()]);
     while let Some(lake) = ready.pop() {
         let Full { outlet: Some(outlet), cells } = &lakes[lake] else { continue };
-        let leaves = |&&cell: &&u32| size.target(cell as usize, directions[cell as usize]) == Some(*outlet as usize);
-        let leaving = cells.iter().filter(leaves).map(|&cell| rain(cell as usize)).sum::<i64>() - lost_above[lake];
+        let leaves = |&&cell: &&u32| {
+            size.target(cell as usize, directions[cell as usize]) == Some(*outlet as usize)
+        };
+        let leaving = cells.iter().filter(leaves).map(|&cell| rain(cell as usize)).sum::<i64>()
+            - lost_above[lake];
         lost[lake] = dry.saturating_mul(cells.len() as i64).min(leaving);
         if next[lake] != NONE {
             let to = next[lake] as usize;

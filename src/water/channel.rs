@@ -1,14 +1,16 @@
 //! How wide, deep and fast a river is, from its discharge.
 
-/// A law of hydraulic geometry downstream: width and depth are powers of the discharge, and the velocity is what is left of it.
+/// A law of hydraulic geometry downstream: width and depth are powers of the discharge, and the
+/// velocity is what is left of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Law {
-    /// Width grows with the power 0.5 of the discharge, depth with 0.4 and so velocity with 0.1 (L. B. Leopold, T. Maddock, *The hydraulic
-    /// geometry of stream channels and some physiographic implications*, 1953). The factors differ from region to region.
+    /// Width grows with the power 0.5 of the discharge, depth with 0.4 and so velocity with 0.1 (L.
+    /// B. Leopold, T. Maddock, *The hydraulic geometry of stream channels and some physiographic
+    /// implications*, 1953). The factors differ from region to region.
     #[default]
     LeopoldMaddock,
-    /// Width is 7.2 Q^0.5 and depth 0.27 Q^0.3, the means of rivers of all the world (J. A. Moody, B. M. Troutman, *Characterization of the
-    /// spatial variability of channel morphology*, 2002).
+    /// Width is 7.2 Q^0.5 and depth 0.27 Q^0.3, the means of rivers of all the world (J. A. Moody,
+    /// B. M. Troutman, *Characterization of the spatial variability of channel morphology*, 2002).
     MoodyTroutman,
 }
 
@@ -17,8 +19,8 @@ impl Law {
     pub const ALL: [(&'static str, Self); 2] =
         [("leopold-maddock", Self::LeopoldMaddock), ("moody-troutman", Self::MoodyTroutman)];
 
-    /// Width and depth in metres of a river of 1 m³/s, if a recipe does not say. The first law has no numbers of its own: these are those
-    /// of small rivers in temperate hills.
+    /// Width and depth in metres of a river of 1 m³/s, if a recipe does not say. The first law has
+    /// no numbers of its own: these are those of small rivers in temperate hills.
     pub const fn usual(self) -> (f64, f64) {
         match self {
             Self::LeopoldMaddock => (5.0, 0.3),
@@ -51,12 +53,14 @@ pub struct Channel {
     pub width_m: f64,
     /// Mean depth in metres.
     pub depth_m: f64,
-    /// Mean velocity in m/s: discharge = width × depth × velocity. 0 for a river without width or depth.
+    /// Mean velocity in m/s: discharge = width × depth × velocity. 0 for a river without width or
+    /// depth.
     pub velocity: f64,
 }
 
 impl Channel {
-    /// The channel of a discharge in m³/s, where a river of 1 m³/s has a width and a depth in metres.
+    /// The channel of a discharge in m³/s, where a river of 1 m³/s has a width and a depth in
+    /// metres.
     pub fn of(law: Law, discharge: f64, width_m: f64, depth_m: f64) -> Self {
         let (width_m, depth_m) = (width_m * law.width(discharge), depth_m * law.depth(discharge));
         let section = width_m * depth_m;

@@ -1,13 +1,17 @@
-//! Where the water of each cell goes: the neighbour of steepest descent (D8) or the lowest one, and across level ground the way to its nearest exit.
+//! Where the water of each cell goes: the neighbour of steepest descent (D8) or the lowest one, and
+//! across level ground the way to its nearest exit.
 //!
-//! Sources: J. F. O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital elevation data*, 1984 (D8);
-//! S. K. Jenson, J. O. Domingue, *Extracting topographic structure from digital elevation data*, 1988 (flats from their exits inwards).
+//! Sources: J. F. O'Callaghan, D. M. Mark, *The extraction of drainage networks from digital
+//! elevation data*, 1984 (D8); S. K. Jenson, J. O. Domingue, *Extracting topographic structure from
+//! digital elevation data*, 1988 (flats from their exits inwards).
 
 use crate::map::Metric;
 use rayon::prelude::*;
 
-/// The eight neighbours, clockwise from the east: steps to the east and to the south. The odd ones are diagonal.
-pub const AROUND: [(isize, isize); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+/// The eight neighbours, clockwise from the east: steps to the east and to the south. The odd ones
+/// are diagonal.
+pub const AROUND: [(isize, isize); 8] =
+    [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 /// Over the border of the map.
 pub const OUT: u8 = 8;
 /// Nowhere: here is the sea.
@@ -37,9 +41,11 @@ pub struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// The squared ways along a row, along a column and across, for the cells of a row, in 2⁻²⁰ of that of a square cell.
+    /// The squared ways along a row, along a column and across, for the cells of a row, in 2⁻²⁰ of
+    /// that of a square cell.
     fn squares(self, row: usize) -> [i128; 3] {
-        let [x, y] = self.metric.map_or([1.0; 2], |metric| metric.cell(row)).map(|side| side * side);
+        let [x, y] =
+            self.metric.map_or([1.0; 2], |metric| metric.cell(row)).map(|side| side * side);
         [x, y, x + y].map(|square| ((square * f64::from(1 << 20)).round() as i128).max(1))
     }
 }
@@ -68,8 +74,8 @@ impl Size {
         })
     }
 
-    /// Calls `look` with the neighbours on the map and their directions, as [`Self::around`] has them. For sweeps over all cells, since it is
-    /// quicker inside the map.
+    /// Calls `look` with the neighbours on the map and their directions, as [`Self::around`] has
+    /// them. For sweeps over all cells, since it is quicker inside the map.
     pub fn look_around(self, [x, y]: [usize; 2], mut look: impl FnMut(u8, usize)) {
         let cell = y * self.width + x;
         if x > 0 && y > 0 && x + 1 < self.width && y + 1 < self.height {
@@ -91,7 +97,8 @@ impl Size {
         x == 0 || y == 0 || x + 1 == self.width || y + 1 == self.height
     }
 
-    /// The neighbour in a direction, none for the codes that are no direction. The neighbour must be on the map.
+    /// The neighbour in a direction, none for the codes that are no direction. The neighbour must
+    /// be on the map.
     pub fn target(self, cell: usize, direction: u8) -> Option<usize> {
         let &(dx, dy) = AROUND.get(usize::from(direction))?;
         Some(cell.wrapping_add_signed(dy * self.width as isize + dx))
@@ -103,8 +110,8 @@ pub const fn opposite(direction: u8) -> u8 {
     (direction + 4) % 8
 }
 
-/// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent or of the lowest one, and of equal ones the first
-/// in the order of [`AROUND`].
+/// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent or
+/// of the lowest one, and of equal ones the first in the order of [`AROUND`].
 pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
     let (width, descent) = (size.width, way.descent);
     if way.metric.is_some() && descent == Descent::Steepest {
@@ -127,8 +134,12 @@ pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
             });
             let [(along, axis), (across, diagonal)] = best;
             let takes_diagonal = match descent {
-                // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are equal but for 0.
-                Descent::Steepest => i128::from(across) * i128::from(across) > 2 * i128::from(along) * i128::from(along),
+                // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are
+                // equal but for 0.
+                Descent::Steepest => {
+                    i128::from(across) * i128::from(across)
+                        > 2 * i128::from(along) * i128::from(along)
+                }
                 // Where there is no drop, neither has a direction.
                 Descent::Lowest => across > along || (across == along && diagonal < axis),
             };
@@ -141,7 +152,9 @@ pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
 fn descend_by_row(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
     directions.par_chunks_mut(size.width).enumerate().for_each(|(y, row)| {
         let squares = way.squares(y);
-        for (x, direction) in row.iter_mut().enumerate().filter(|(_, direction)| **direction == UNKNOWN) {
+        for (x, direction) in
+            row.iter_mut().enumerate().filter(|(_, direction)| **direction == UNKNOWN)
+        {
             let here = i64::from(surface[y * size.width + x]);
             // The drop and the square of the way to the steepest so far.
             let mut best = (0, 1);
@@ -166,12 +179,21 @@ pub struct Full {
     pub cells: Vec<u32>,
 }
 
-/// Leads unknown cells across level ground to the nearest exit, counted in steps, and each lake to one exit. Border cells that are still unknown
-/// drain over the border. What stays unknown has no exit. Returns the lakes.
-pub fn across_flats(size: Size, surface: &[i32], directions: &mut [u8], under_water: impl Fn(usize) -> bool) -> Vec<Full> {
+/// Leads unknown cells across level ground to the nearest exit, counted in steps, and each lake to
+/// one exit. Border cells that are still unknown drain over the border. What stays unknown has no
+/// exit. Returns the lakes.
+pub fn across_flats(
+    size: Size,
+    surface: &[i32],
+    directions: &mut [u8],
+    under_water: impl Fn(usize) -> bool,
+) -> Vec<Full> {
     let unknown: Vec<u32> = {
         let directions = &*directions;
-        (0..directions.len() as u32).into_par_iter().filter(|&cell| directions[cell as usize] == UNKNOWN).collect()
+        (0..directions.len() as u32)
+            .into_par_iter()
+            .filter(|&cell| directions[cell as usize] == UNKNOWN)
+            .collect()
     };
     for &cell in &unknown {
         if size.on_border(cell as usize) && !under_water(cell as usize) {
@@ -185,7 +207,9 @@ pub fn across_flats(size: Size, surface: &[i32], directions: &mut [u8], under_wa
         if directions[cell as usize] == OUT {
             queue.push(cell);
         } else {
-            let exits = size.around(cell as usize).filter(|&(_, n)| surface[n] == level && directions[n] != UNKNOWN);
+            let exits = size
+                .around(cell as usize)
+                .filter(|&(_, n)| surface[n] == level && directions[n] != UNKNOWN);
             queue.extend(exits.map(|(_, n)| n as u32));
         }
     }

@@ -1,10 +1,12 @@
-//! Exact distances to the nearest cell of a set (A. Meijster, J. B. T. M. Roerdink, W. H. Hesselink, *A general algorithm for computing distance
-//! transforms in linear time*, 2000): integers, first along columns, then along rows.
+//! Exact distances to the nearest cell of a set (A. Meijster, J. B. T. M. Roerdink, W. H.
+//! Hesselink, *A general algorithm for computing distance transforms in linear time*, 2000):
+//! integers, first along columns, then along rows.
 
 use super::directions::Size;
 use rayon::prelude::*;
 
-/// The squared distance of each cell to the nearest cell of the set, in cells; [`u64::MAX`] if the set is empty.
+/// The squared distance of each cell to the nearest cell of the set, in cells; [`u64::MAX`] if the
+/// set is empty.
 pub fn squares(size: Size, of: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
     let Size { width, height } = size;
     // Distances within columns; `far` if a column has none.

@@ -1,11 +1,15 @@
 //! Hollows: how they lie within each other, how full they are, and ways through their rims.
 //!
-//! Every cell runs down to a pit, the sea or the border, which divides the land into basins. Taken from the lowest up, the passes between
-//! basins join them into larger hollows until all are joined to the outside: a tree whose leaves are the pits. From it follow the levels of
-//! a priority flood (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G. Cordonnier, B. Bovy,
-//! J. Braun, *A versatile, linear complexity algorithm for flow routing in topographies with depressions*, 2019). Everything is integers.
+//! Every cell runs down to a pit, the sea or the border, which divides the land into basins. Taken
+//! from the lowest up, the passes between basins join them into larger hollows until all are joined
+//! to the outside: a tree whose leaves are the pits. From it follow the levels of a priority flood
+//! (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G.
+//! Cordonnier, B. Bovy, J. Braun, *A versatile, linear complexity algorithm for flow routing in
+//! topographies with depressions*, 2019). Everything is integers.
 
-use super::directions::{Full, OUT, SEA, SINK, Size, UNKNOWN, Way, across_flats, descend, opposite};
+use super::directions::{
+    Full, OUT, SEA, SINK, Size, UNKNOWN, Way, across_flats, descend, opposite,
+};
 use rayon::prelude::*;
 
 /// The number of the outside: the sea and what lies beyond the border.
@@ -23,7 +27,8 @@ pub struct Basins {
     pub pits: Vec<u32>,
 }
 
-/// Divides a land into basins. `directions` has [`SEA`] in the cells of the sea and [`UNKNOWN`] elsewhere; `surface` is the level of the sea there.
+/// Divides a land into basins. `directions` has [`SEA`] in the cells of the sea and [`UNKNOWN`]
+/// elsewhere; `surface` is the level of the sea there.
 pub fn basins(size: Size, surface: &[i32], way: Way, mut directions: Vec<u8>) -> Basins {
     descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
@@ -82,7 +87,8 @@ pub(super) struct Pass {
     pub(super) cells: [u32; 2],
 }
 
-/// All hollows, each before the one that it is a half of. Hollow 0 is the outside, the basins come next.
+/// All hollows, each before the one that it is a half of. Hollow 0 is the outside, the basins come
+/// next.
 pub struct Hollows {
     pub(super) all: Vec<Hollow>,
     pub(super) passes: Vec<Pass>,
@@ -117,10 +123,17 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
                 rims.push((key(cell), Pass { basins: [mine, OUTSIDE], cells: [cell as u32; 2] }));
             }
             size.look_around([x, y], |_, n| {
-                // Of the passes between two basins only the lowest joins them. So one is left out where another leads from the same lower cell to a
-                // cell that is lower than this one: that is most.
-                if of[n] != mine && lower(n, cell) && !size.around(n).any(|(_, m)| of[m] == mine && lower(m, cell)) {
-                    rims.push((key(cell), Pass { basins: [mine, of[n]], cells: [cell as u32, n as u32] }));
+                // Of the passes between two basins only the lowest joins them. So one is left out
+                // where another leads from the same lower cell to a cell that is lower than this
+                // one: that is most.
+                if of[n] != mine
+                    && lower(n, cell)
+                    && !size.around(n).any(|(_, m)| of[m] == mine && lower(m, cell))
+                {
+                    rims.push((
+                        key(cell),
+                        Pass { basins: [mine, of[n]], cells: [cell as u32, n as u32] },
+                    ));
                 }
             });
         }
@@ -131,7 +144,8 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     rims.par_sort_by_key(|(key, _)| *key);
     let count = basins.pits.len() + 1;
     let fresh = Hollow { spill: i32::MAX, parent: OUTSIDE };
-    let mut tree = Hollows { all: vec![fresh; count], passes: vec![], between: vec![], ends: vec![] };
+    let mut tree =
+        Hollows { all: vec![fresh; count], passes: vec![], between: vec![], ends: vec![] };
     // Joined basins, and the hollow that a set of them is.
     let mut sets: Vec<u32> = (0..count as u32).collect();
     let mut tops: Vec<u32> = sets.clone();
@@ -169,7 +183,8 @@ impl Hollows {
         }
     }
 
-    /// For each of `count` basins, the level of water in it if every hollow is full to its rim; the lowest number for the outside.
+    /// For each of `count` basins, the level of water in it if every hollow is full to its rim; the
+    /// lowest number for the outside.
     pub fn full(&self, count: usize) -> Vec<i32> {
         let mut of: Vec<i32> = self.all.iter().map(|hollow| hollow.spill).collect();
         for i in (1..of.len()).rev() {
@@ -183,7 +198,8 @@ impl Hollows {
         of
     }
 
-    /// Turns the way from every pit to the pass of its basin round, so that all water leaves through rims. Pits have directions then.
+    /// Turns the way from every pit to the pass of its basin round, so that all water leaves
+    /// through rims. Pits have directions then.
     pub fn breach(&self, size: Size, basins: &mut Basins) {
         let count = basins.pits.len() + 1;
         let mut near: Vec<Vec<(u32, [u32; 2])>> = vec![vec![]; count];
@@ -204,7 +220,10 @@ impl Hollows {
                 }
                 queue.push(basin);
                 // From the pass down to the pit, each cell takes the way back.
-                let mut way = match size.around(inside as usize).find(|&(_, n)| n == out as usize && out != inside) {
+                let mut way = match size
+                    .around(inside as usize)
+                    .find(|&(_, n)| n == out as usize && out != inside)
+                {
                     Some((d, _)) => d,
                     None => OUT,
                 };
@@ -219,7 +238,8 @@ impl Hollows {
     }
 }
 
-/// The directions on the surface of the land and its lakes, and the lakes; [`SEA`] in cells of the sea. `surface` becomes that of the water.
+/// The directions on the surface of the land and its lakes, and the lakes; [`SEA`] in cells of the
+/// sea. `surface` becomes that of the water.
 pub fn routed(
     size: Size,
     ground: &[i32],
@@ -228,21 +248,24 @@ pub fn routed(
     basins: &Basins,
     levels: &[i32],
 ) -> (Vec<u8>, Vec<Full>) {
-    surface.par_iter_mut().zip(&basins.of).for_each(|(surface, &basin)| *surface = (*surface).max(levels[basin as usize]));
+    surface
+        .par_iter_mut()
+        .zip(&basins.of)
+        .for_each(|(surface, &basin)| *surface = (*surface).max(levels[basin as usize]));
     let mut directions = unrouted(&basins.directions);
     descend(size, surface, way, &mut directions);
     let lakes = across_flats(size, surface, &mut directions, |cell| surface[cell] > ground[cell]);
     (directions, lakes)
 }
 
-/// The directions on a surface whose rims are cut, so that it never rises along `old` ones but into the sea. The ways through rims are
-/// ground like any other then: water beside them runs into them.
+/// The directions on a surface whose rims are cut, so that it never rises along `old` ones but into
+/// the sea. The ways through rims are ground like any other then: water beside them runs into them.
 pub fn routed_again(size: Size, surface: &[i32], way: Way, old: &[u8]) -> Vec<u8> {
     let mut directions = unrouted(old);
     descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
-    // What has no way down is a hollow deeper than the sea that it is cut through to. Its cells are level, and old directions lead from one to
-    // the next and into the sea.
+    // What has no way down is a hollow deeper than the sea that it is cut through to. Its cells are
+    // level, and old directions lead from one to the next and into the sea.
     directions.par_iter_mut().zip(old).for_each(|(direction, &old)| {
         if *direction == UNKNOWN {
             *direction = old;

@@ -3,11 +3,13 @@
 use super::directions::Size;
 use std::collections::HashMap;
 
-/// A closed line through corners of cells, in half cells from the middle of the north-west cell to the east and to the south. The first
-/// corner is not repeated, and no three in a row lie on one line.
+/// A closed line through corners of cells, in half cells from the middle of the north-west cell to
+/// the east and to the south. The first corner is not repeated, and no three in a row lie on one
+/// line.
 pub type Ring = Vec<[i32; 2]>;
 
-/// A part that hangs together by sides of cells: its outer ring, counterclockwise as seen with north up, then its holes, clockwise.
+/// A part that hangs together by sides of cells: its outer ring, counterclockwise as seen with
+/// north up, then its holes, clockwise.
 pub type Polygon = Vec<Ring>;
 
 /// North, east, south, west: the sides of a cell, and the steps over them.
@@ -23,8 +25,8 @@ fn over(size: Size, cell: usize, steps: &[usize]) -> Option<usize> {
     (x < size.width && y < size.height).then_some(y * size.width + x)
 }
 
-/// For each label from 1 to `count` the outlines of its cells. Cells of label 0 have none. Rings touch themselves and each other at corners at most, and no ring
-/// touches itself.
+/// For each label from 1 to `count` the outlines of its cells. Cells of label 0 have none. Rings
+/// touch themselves and each other at corners at most, and no ring touches itself.
 pub fn outlines(size: Size, labels: &[i32], count: usize) -> Vec<Vec<Polygon>> {
     let (parts, of) = parts(size, labels);
     let mut polygons: Vec<Polygon> = vec![vec![]; of.len()];
@@ -83,7 +85,8 @@ pub fn outlines(size: Size, labels: &[i32], count: usize) -> Vec<Vec<Polygon>> {
 /// Not in any part.
 const NONE: u32 = u32::MAX;
 
-/// The number of the part of each cell, in the order of the map, and the label of each part. Parts hang together by sides.
+/// The number of the part of each cell, in the order of the map, and the label of each part. Parts
+/// hang together by sides.
 fn parts(size: Size, labels: &[i32]) -> (Vec<u32>, Vec<i32>) {
     let mut parts = vec![NONE; labels.len()];
     let mut of = vec![];
@@ -137,5 +140,8 @@ fn simple(line: Ring) -> Vec<Ring> {
 /// Twice the area within a ring; over 0 if it runs clockwise as seen with north up.
 fn twice_area(ring: &Ring) -> i64 {
     let next = ring.iter().cycle().skip(1);
-    ring.iter().zip(next).map(|(a, b)| i64::from(a[0]) * i64::from(b[1]) - i64::from(b[0]) * i64::from(a[1])).sum()
+    ring.iter()
+        .zip(next)
+        .map(|(a, b)| i64::from(a[0]) * i64::from(b[1]) - i64::from(b[0]) * i64::from(a[1]))
+        .sum()
 }

@@ -1,15 +1,18 @@
 //! Lines with fewer vertices, whose network stays what it is.
 //!
-//! Vertices go one after the other, those first whose loss moves the line least (M. Visvalingam, J. D. Whyatt, *Line generalisation by repeated
-//! elimination of points*, 1993). One stays if the line would come to lie farther from a vertex that it had than is allowed, beside it, above or below, or if
-//! any other vertex lies within the triangle that the line would be drawn across: then no two lines can come to cross that did not before.
+//! Vertices go one after the other, those first whose loss moves the line least (M. Visvalingam, J.
+//! D. Whyatt, *Line generalisation by repeated elimination of points*, 1993). One stays if the line
+//! would come to lie farther from a vertex that it had than is allowed, beside it, above or below,
+//! or if any other vertex lies within the triangle that the line would be drawn across: then no two
+//! lines can come to cross that did not before.
 
 use super::vectors::Reach;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Removes vertices of all reaches but their first and last ones. No vertex that goes was farther than `most` half cells from the new line, and no more than
-/// `most_m` metres higher or lower than the line is where it is nearest.
+/// Removes vertices of all reaches but their first and last ones. No vertex that goes was farther
+/// than `most` half cells from the new line, and no more than `most_m` metres higher or lower than
+/// the line is where it is nearest.
 pub(super) fn simplify(reaches: &mut [Reach], most: f64, most_m: f64) {
     // Vertices that are there, by place. Several lines end at one.
     let mut there: BTreeMap<[i32; 2], u32> = BTreeMap::new();
@@ -86,7 +89,8 @@ impl Line {
         turn(self.at[self.before[k]], self.at[k], self.at[self.after[k]]).abs()
     }
 
-    /// Whether all vertices of the first line between two that stay are near the straight line between these, `most` beside it and `most_m` above or below.
+    /// Whether all vertices of the first line between two that stay are near the straight line
+    /// between these, `most` beside it and `most_m` above or below.
     fn is_near(&self, from: usize, to: usize, most: f64, most_m: f64) -> bool {
         let (a, b) = (self.at[from], self.at[to]);
         let square = |a: [i32; 2], b: [i32; 2]| {
@@ -116,15 +120,19 @@ impl Line {
     }
 }
 
-/// Whether a vertex that is there lies within a triangle or on its sides, other than its corners. Of the corners one that lines share counts as well,
-/// where it is the middle one.
+/// Whether a vertex that is there lies within a triangle or on its sides, other than its corners.
+/// Of the corners one that lines share counts as well, where it is the middle one.
 fn is_crowded(corners: [[i32; 2]; 3], there: &BTreeMap<[i32; 2], u32>) -> bool {
     let [a, b, c] = corners;
     if there.get(&[b[1], b[0]]).is_some_and(|count| *count > 1) || a == c {
         return true;
     }
-    let sort =
-        |axis: usize| corners.map(|corner| corner[axis]).into_iter().fold((i32::MAX, i32::MIN), |(l, h), v| (l.min(v), h.max(v)));
+    let sort = |axis: usize| {
+        corners
+            .map(|corner| corner[axis])
+            .into_iter()
+            .fold((i32::MAX, i32::MIN), |(l, h), v| (l.min(v), h.max(v)))
+    };
     let ((west, east), (north, south)) = (sort(0), sort(1));
     (north..=south).any(|y| {
         there.range([y, west]..=[y, east]).any(|(&[y, x], _)| {

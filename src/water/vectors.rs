@@ -1,6 +1,7 @@
 //! Water as lines, polygons and points, from the same cells as the maps.
 //!
-//! Places are half cells from the middle of the north-west cell, to the east and to the south: middles of cells are even, corners odd.
+//! Places are half cells from the middle of the north-west cell, to the east and to the south:
+//! middles of cells are even, corners odd.
 
 use super::channel::Channel;
 use super::directions::{OUT, SEA, SINK, opposite};
@@ -24,7 +25,8 @@ pub struct Vertex {
 pub struct Reach {
     /// Its number, from 1 in the order of the map by first cells.
     pub id: u32,
-    /// The number of the last reach of the river that it belongs to. At a confluence the river with more water goes on.
+    /// The number of the last reach of the river that it belongs to. At a confluence the river with
+    /// more water goes on.
     pub river: u32,
     /// The reach that it runs into; none at a mouth.
     pub downstream: Option<u32>,
@@ -32,11 +34,13 @@ pub struct Reach {
     pub lake: Option<u32>,
     /// Strahler's order.
     pub order: i32,
-    /// Where it runs: two vertices or more, and the last is the first of the reach downstream. Heights never rise.
+    /// Where it runs: two vertices or more, and the last is the first of the reach downstream.
+    /// Heights never rise.
     pub vertices: Vec<Vertex>,
     /// Metres from its first to its last vertex, before it was simplified.
     pub length_m: f64,
-    /// The area that drains through its last cell in m², weighted by the rain as the map `drainage_area`.
+    /// The area that drains through its last cell in m², weighted by the rain as the map
+    /// `drainage_area`.
     pub drainage_m2: f64,
     /// The river in its last cell.
     pub channel: Channel,
@@ -55,7 +59,8 @@ pub struct Lake {
     pub area_m2: f64,
     /// Its water in m³.
     pub volume_m3: f64,
-    /// Where its water leaves, in half cells; none for the sea, and for a lake whose water dries up.
+    /// Where its water leaves, in half cells; none for the sea, and for a lake whose water dries
+    /// up.
     pub outlet: Option<[i32; 2]>,
     /// The reach that leaves it, if it is a river.
     pub reach: Option<u32>,
@@ -72,7 +77,8 @@ pub struct Basin {
     pub mouth: [i32; 2],
     /// Whether it ends in the sea.
     pub to_sea: bool,
-    /// Whether its water dries up in a hollow; else, if it does not end in the sea, it ends at the border.
+    /// Whether its water dries up in a hollow; else, if it does not end in the sea, it ends at the
+    /// border.
     pub is_closed: bool,
     /// Its area in m².
     pub area_m2: f64,
@@ -121,7 +127,8 @@ pub struct Point {
     pub at: [i32; 2],
     /// The surface of the water in metres.
     pub height_m: f32,
-    /// The reach that begins at a spring, ends at a mouth or a sink, has a waterfall, or leaves an outlet as a river.
+    /// The reach that begins at a spring, ends at a mouth or a sink, has a waterfall, or leaves an
+    /// outlet as a river.
     pub reach: Option<u32>,
     /// The lake of an outlet.
     pub lake: Option<u32>,
@@ -157,7 +164,12 @@ impl Water {
 
     /// The river in a cell.
     pub fn channel(&self, cell: usize) -> Channel {
-        Channel::of(self.settings.law, self.discharge(cell), self.settings.width_m, self.settings.depth_m)
+        Channel::of(
+            self.settings.law,
+            self.discharge(cell),
+            self.settings.width_m,
+            self.settings.depth_m,
+        )
     }
 
     /// The water as lines, polygons and points.
@@ -192,13 +204,16 @@ impl Water {
         Vectors { reaches, lakes, basins, points }
     }
 
-    /// The reaches, their springs, mouths and waterfalls, and for each cell the reach that it belongs to, 0 for none.
+    /// The reaches, their springs, mouths and waterfalls, and for each cell the reach that it
+    /// belongs to, 0 for none.
     fn reaches(&self, lake_of: &[u32]) -> (Vec<Reach>, Vec<Point>, Vec<u32>) {
         let (size, directions) = (self.size, &self.directions);
         let orders = self.stream_order();
         let order = &orders;
         let inflows = |cell: usize| {
-            let above = size.around(cell).filter(move |&(d, n)| directions[n] == opposite(d) && order[n] > 0);
+            let above = size
+                .around(cell)
+                .filter(move |&(d, n)| directions[n] == opposite(d) && order[n] > 0);
             above.map(|(_, n)| n)
         };
         // A reach begins at a source, at a confluence, and at the shore of a lake.
@@ -233,16 +248,25 @@ impl Water {
                     }
                 }
             };
-            let vertex =
-                |cell: usize| Vertex { at: self.middle(cell), height_m: self.level_m(cell), channel: self.channel(cell) };
+            let vertex = |cell: usize| Vertex {
+                at: self.middle(cell),
+                height_m: self.level_m(cell),
+                channel: self.channel(cell),
+            };
             let mut vertices: Vec<Vertex> = cells.iter().map(|&cell| vertex(cell)).collect();
             let (first, last) = (vertices[0], vertices[vertices.len() - 1]);
-            let next = downstream.or(size.target(cells[cells.len() - 1], directions[cells[cells.len() - 1]]));
+            let next = downstream
+                .or(size.target(cells[cells.len() - 1], directions[cells[cells.len() - 1]]));
             // Where a rim is breached to a sea that stands higher, the line stays low.
             let height_m = next.map_or(last.height_m, |next| self.level_m(next).min(last.height_m));
-            vertices.push(Vertex { at: end, height_m, channel: downstream.map_or(last.channel, |cell| self.channel(cell)) });
+            vertices.push(Vertex {
+                at: end,
+                height_m,
+                channel: downstream.map_or(last.channel, |cell| self.channel(cell)),
+            });
             let length = |pair: &[Vertex]| {
-                let [x, y] = [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
+                let [x, y] =
+                    [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
                 let [width, height] = self.cell(pair);
                 let (x, y) = (x * width, y * height);
                 (x * x + y * y).sqrt() * self.scale.spacing_m
@@ -262,8 +286,13 @@ impl Water {
                 springs.push(point(PointKind::Spring, first, None));
             }
             if downstream.is_none() {
-                let dries = next.is_some_and(|next| self.directions[next] == SINK && !self.is_wet(next));
-                mouths.push(point(if dries { PointKind::Sink } else { PointKind::Mouth }, last, None));
+                let dries =
+                    next.is_some_and(|next| self.directions[next] == SINK && !self.is_wet(next));
+                mouths.push(point(
+                    if dries { PointKind::Sink } else { PointKind::Mouth },
+                    last,
+                    None,
+                ));
             }
             // Steps that follow each other are one waterfall.
             let mut top: Option<(Vertex, f64)> = None;
@@ -281,7 +310,17 @@ impl Water {
             let drainage_m2 = self.drainage_m2(cells[cells.len() - 1]);
             let downstream = downstream.map(|cell| reach_of[cell]);
             let (order, channel) = (order[head], last.channel);
-            reaches.push(Reach { id, river: id, downstream, lake, order, vertices, length_m, drainage_m2, channel });
+            reaches.push(Reach {
+                id,
+                river: id,
+                downstream,
+                lake,
+                order,
+                vertices,
+                length_m,
+                drainage_m2,
+                channel,
+            });
         }
         name_rivers(&mut reaches);
         springs.extend(mouths);
@@ -310,7 +349,9 @@ impl Water {
     fn lake_polygons(&self, lake_of: &[u32], reach_of: &[u32]) -> Vec<Lake> {
         let (count, size) = (self.lakes.len(), self.size);
         let sea: Vec<u32> = (0..self.ground.len() as u32)
-            .filter(|&cell| self.directions[cell as usize] == SEA && !self.place.is_missing(cell as usize))
+            .filter(|&cell| {
+                self.directions[cell as usize] == SEA && !self.place.is_missing(cell as usize)
+            })
             .collect();
         let mut labels: Vec<i32> = lake_of.iter().map(|&id| id as i32).collect();
         sea.iter().for_each(|&cell| labels[cell as usize] = count as i32 + 1);
@@ -319,7 +360,9 @@ impl Water {
         let deep = |words: i64| words as f64 / f64::from(crate::spec::CELL) * self.scale.spacing_m;
         let floor = self.bed.as_ref().unwrap_or(&self.ground);
         let lake = |id: u32, cells: &[u32], outlet: Option<usize>, polygons| {
-            let depth = |&cell: &u32| i64::from(self.surface[cell as usize]) - i64::from(floor[cell as usize]);
+            let depth = |&cell: &u32| {
+                i64::from(self.surface[cell as usize]) - i64::from(floor[cell as usize])
+            };
             Lake {
                 id,
                 level_m: self.level_m(cells[0] as usize),
@@ -328,7 +371,11 @@ impl Water {
                 volume_m3: match &self.place.metric {
                     None => deep(cells.iter().map(depth).sum()) * cell_m2,
                     Some(_) => {
-                        cells.iter().map(|cell| deep(depth(cell)) * self.place.area(&[*cell], size)).sum::<f64>() * cell_m2
+                        cells
+                            .iter()
+                            .map(|cell| deep(depth(cell)) * self.place.area(&[*cell], size))
+                            .sum::<f64>()
+                            * cell_m2
                     }
                 },
                 outlet: outlet.map(|cell| self.middle(cell)),
@@ -338,7 +385,9 @@ impl Water {
         };
         let with_outlets = self.lakes.iter().zip(1..).zip(&mut polygons);
         let mut lakes: Vec<Lake> = with_outlets
-            .map(|((full, id), polygons)| lake(id, &full.cells, full.outlet.map(|cell| cell as usize), polygons))
+            .map(|((full, id), polygons)| {
+                lake(id, &full.cells, full.outlet.map(|cell| cell as usize), polygons)
+            })
             .collect();
         if !sea.is_empty() {
             lakes.insert(0, lake(0, &sea, None, polygons.next().unwrap_or_default()));
@@ -365,7 +414,10 @@ impl Water {
             mouth: self.middle(mouth),
             to_sea: ![OUT, SINK].contains(&self.directions[mouth]) && !self.leaves(mouth),
             is_closed: self.directions[mouth] == SINK,
-            area_m2: areas.as_ref().map_or(f64::from(self.cells[mouth]), |areas| areas[id as usize - 1]) * cell_m2,
+            area_m2: areas
+                .as_ref()
+                .map_or(f64::from(self.cells[mouth]), |areas| areas[id as usize - 1])
+                * cell_m2,
             drainage_m2: self.drainage_m2(mouth),
             reach: Some(reach_of[mouth]).filter(|reach| *reach > 0),
             polygons,
@@ -394,12 +446,16 @@ fn name_rivers(reaches: &mut [Reach]) {
             above[down as usize - 1].push(reach.id);
         }
     }
-    let mut next: Vec<u32> = reaches.iter().filter(|reach| reach.downstream.is_none()).map(|reach| reach.id).collect();
+    let mut next: Vec<u32> =
+        reaches.iter().filter(|reach| reach.downstream.is_none()).map(|reach| reach.id).collect();
     while let Some(id) = next.pop() {
         let river = reaches[id as usize - 1].river;
         let water = |id: &&u32| reaches[**id as usize - 1].drainage_m2;
         // Of equal ones the first on the map.
-        let main = above[id as usize - 1].iter().min_by(|a, b| water(b).total_cmp(&water(a)).then(a.cmp(b))).copied();
+        let main = above[id as usize - 1]
+            .iter()
+            .min_by(|a, b| water(b).total_cmp(&water(a)).then(a.cmp(b)))
+            .copied();
         if let Some(main) = main {
             reaches[main as usize - 1].river = river;
         }

@@ -10,7 +10,8 @@ use thalweg::stage::{Case, Stage, Surface, droplets};
 
 pub fn outcome(plan: &Plan, pair: [&mut dyn Executor; 2]) -> StageComparison {
     let stop = AtomicBool::new(false);
-    compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| Ok(()) }).unwrap()
+    compare(plan, pair, Every::Pass, &mut Control { stop: &stop, progress: &mut |_| Ok(()) })
+        .unwrap()
 }
 
 fn compared(stage: &Stage, case: &Case, pair: [&mut dyn Executor; 2]) -> StageComparison {
@@ -31,18 +32,26 @@ fn every_word_of_every_case() {
     for (stage, case) in cases() {
         let outcome = compared(stage, &case, [&mut cpu, &mut gpu]);
         assert_eq!(outcome.difference, None, "{} {}", stage.name, case.name);
-        assert!(outcome.words > 0 && outcome.changed > 0, "{} {} changes nothing", stage.name, case.name);
+        assert!(
+            outcome.words > 0 && outcome.changed > 0,
+            "{} {} changes nothing",
+            stage.name,
+            case.name
+        );
         count += 1;
     }
-    let vectors = include_str!("../vectors.txt").lines().filter(|line| !line.starts_with('#')).count();
+    let vectors =
+        include_str!("../vectors.txt").lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(count, vectors, "every case has a line in tests/vectors.txt");
 }
 
-/// lavapipe 22 silently ends loops after 65 535 iterations. Summed over a run, the loops on this map have more, but those of one
-/// invocation must stay far below.
+/// lavapipe 22 silently ends loops after 65 535 iterations. Summed over a run, the loops on this
+/// map have more, but those of one invocation must stay far below.
 #[test]
 fn a_wide_brush_stays_within_the_loop_budget() {
-    let Some(mut gpu) = gpu("agree::a_wide_brush_stays_within_the_loop_budget", 64, None) else { return };
+    let Some(mut gpu) = gpu("agree::a_wide_brush_stays_within_the_loop_budget", 64, None) else {
+        return;
+    };
     let stage = &droplets::STAGE;
     let number = thalweg::params::Value::Number;
     let case = Case {
@@ -73,12 +82,15 @@ fn a_single_wrong_bit_is_found_and_named() {
     b.write("height", &heights).unwrap();
     let found = outcome(&plan(stage, &case), [&mut a, &mut b]).difference.expect("a difference");
     // The first pass that copies heights into a buffer it writes is the settling of the first step.
-    assert_eq!((found.pass, found.kernel, found.buffer, found.cell, found.count), (1, "settle", "height", Some([7, 5]), 1));
+    assert_eq!(
+        (found.pass, found.kernel, found.buffer, found.cell, found.count),
+        (1, "settle", "height", Some([7, 5]), 1)
+    );
     assert_eq!(found.values[0] ^ found.values[1], 4);
 }
 
-/// Where very many droplets can meet at one vertex, proposals are shortened before they are summed. The comparison finds a shader
-/// that does not round up.
+/// Where very many droplets can meet at one vertex, proposals are shortened before they are summed.
+/// The comparison finds a shader that does not round up.
 #[test]
 fn a_crowd_shortens_proposals_alike() {
     let Some(mut gpu) = gpu("agree::a_crowd_shortens_proposals_alike", 64, None) else { return };
@@ -100,7 +112,8 @@ fn a_crowd_shortens_proposals_alike() {
         outcome(plan, [&mut cpu, &mut gpu]).difference
     };
     assert_eq!(found(&plan), None);
-    plan.shader = crate::mutants::mutant(plan.shader, "(abs(want) + (1 << (shift & 31u)) - 1)", "abs(want)");
+    plan.shader =
+        crate::mutants::mutant(plan.shader, "(abs(want) + (1 << (shift & 31u)) - 1)", "abs(want)");
     assert!(found(&plan).is_some_and(|d| d.buffer == "want"), "proposals are not shortened here");
 }
 
@@ -109,8 +122,9 @@ fn a_crowd_shortens_proposals_alike() {
 fn clocked_passes_do_the_same() {
     let Some(mut gpu) = gpu("clocked_passes_do_the_same", 64, Some(1000)) else { return };
     for (name, case) in [("droplets", "default"), ("diamond_square", "default")] {
-        let (stage, case) =
-            cases().find(|(stage, c)| stage.name == name && c.name == case).unwrap_or_else(|| panic!("{name} {case}"));
+        let (stage, case) = cases()
+            .find(|(stage, c)| stage.name == name && c.name == case)
+            .unwrap_or_else(|| panic!("{name} {case}"));
         let expected = everything(stage, &case, &mut cpu());
         let plan = plan(stage, &case);
         prepare(stage, &case, &mut gpu);
@@ -120,7 +134,10 @@ fn clocked_passes_do_the_same() {
             return;
         };
         assert_eq!(seconds.len(), plan.passes.len());
-        assert!(seconds.iter().all(|seconds| seconds.is_finite() && *seconds >= 0.0), "{name}: {seconds:?}");
+        assert!(
+            seconds.iter().all(|seconds| seconds.is_finite() && *seconds >= 0.0),
+            "{name}: {seconds:?}"
+        );
         for (buffer, words) in expected {
             assert!(gpu.read(buffer).unwrap() == words, "{name}: {buffer}");
         }

@@ -26,8 +26,14 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
     let (report, text) = measured("droplets");
     let lines = report["lines"].as_array().unwrap();
     let sweeps: Vec<&str> = lines.iter().map(|l| l["sweep"].as_str().unwrap()).collect();
-    assert_eq!(sweeps, ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]);
-    assert_eq!((&lines[1]["value"], &lines[1]["article_ms"]), (&Value::from(5000), &Value::from(78.62)));
+    assert_eq!(
+        sweeps,
+        ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]
+    );
+    assert_eq!(
+        (&lines[1]["value"], &lines[1]["article_ms"]),
+        (&Value::from(5000), &Value::from(78.62))
+    );
     for line in lines {
         let cells = line["cells"].as_array().unwrap();
         let wanted = match line["sweep"].as_str().unwrap() {
@@ -40,12 +46,19 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
             let number = |key: &str| cell[key].as_f64().unwrap();
             assert!((0.95..=1.3).contains(&(number("particles") / wanted)), "{line}");
             assert!(number("steps") > number("particles") && number("mean_ms") > 0.0, "{line}");
-            assert!((number("factor") * number("mean_ms") / line["article_ms"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+            assert!(
+                (number("factor") * number("mean_ms") / line["article_ms"].as_f64().unwrap() - 1.0)
+                    .abs()
+                    < 1e-9
+            );
         }
     }
     assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
     assert_eq!(text.lines().count(), 8, "{text}");
-    assert!(text.starts_with("particles: linear (") && text.lines().all(|line| line.contains("hold")), "{text}");
+    assert!(
+        text.starts_with("particles: linear (") && text.lines().all(|line| line.contains("hold")),
+        "{text}"
+    );
 }
 
 /// Holds A14, A15, A16, A29: the series of images, its pictures, and what the article says of them.
@@ -58,7 +71,10 @@ fn the_table_of_snowballs_has_the_articles_series() {
     let counts: Vec<u64> = lines.iter().map(|l| l["value"].as_u64().unwrap()).collect();
     assert_eq!(counts, [0, 35_000, 50_000, 100_000]);
     // Four islands of 251 x 501 samples in two rows: the loop, then the stage.
-    assert_eq!(folder.read("sheet.png")[16..24], [1004u32.to_be_bytes(), 1002u32.to_be_bytes()].concat());
+    assert_eq!(
+        folder.read("sheet.png")[16..24],
+        [1004u32.to_be_bytes(), 1002u32.to_be_bytes()].concat()
+    );
     for line in lines {
         let particles = |column: usize| line["cells"][column]["particles"].as_f64().unwrap();
         let wanted = line["value"].as_f64().unwrap();
@@ -73,12 +89,17 @@ fn the_table_of_snowballs_has_the_articles_series() {
     for law in laws.iter().filter(|law| !law["law"].as_str().unwrap().contains("half a second")) {
         assert_eq!(law["holds"], true, "{law}");
     }
-    // The published splat changes the islands of the loop alone, except the first, on which nothing fell.
-    let published = report(&format!("snowballs --splat published --picture {}", path("published.png")));
-    assert!(published["lines"][0]["cells"][0]["executor"].as_str().unwrap().contains("published splat"));
+    // The published splat changes the islands of the loop alone, except the first, on which nothing
+    // fell.
+    let published =
+        report(&format!("snowballs --splat published --picture {}", path("published.png")));
+    assert!(
+        published["lines"][0]["cells"][0]["executor"].as_str().unwrap().contains("published splat")
+    );
     let [sheet, other] = ["sheet.png", "published.png"].map(|name| pixels(folder.read(name)));
     let differs = |rows: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
-        rows.flat_map(|y| columns.clone().map(move |x| (y * 1004 + x) * 3)).any(|i| sheet[i..i + 3] != other[i..i + 3])
+        rows.flat_map(|y| columns.clone().map(move |x| (y * 1004 + x) * 3))
+            .any(|i| sheet[i..i + 3] != other[i..i + 3])
     };
     assert!(differs(0..501, 251..1004) && !differs(0..501, 0..251) && !differs(501..1002, 0..1004));
 }
@@ -97,7 +118,10 @@ fn the_table_of_biomes_has_the_articles_methods() {
         assert!(of("bytes") > 40.0 && of("copy_gb_per_s") > 0.0, "{row}");
         assert!((of("bytes") / of("passes_ns") / of("gb_per_s") - 1.0).abs() < 1e-9, "{row}");
     }
-    assert_eq!(folder.read("figures.png")[16..24], [1560u32.to_be_bytes(), 1168u32.to_be_bytes()].concat());
+    assert_eq!(
+        folder.read("figures.png")[16..24],
+        [1560u32.to_be_bytes(), 1168u32.to_be_bytes()].concat()
+    );
 }
 
 #[test]

@@ -15,7 +15,11 @@ fn blurred(heights: &[i32], width: usize, passes: i64, border: &str) -> Vec<i32>
     let case = Case {
         name: "made",
         settings: vec![("passes", Value::Integer(passes)), ("border", Value::Word(border.into()))],
-        window: Window { origin: [0, 0], width: width as u32, height: (heights.len() / width) as u32 },
+        window: Window {
+            origin: [0, 0],
+            width: width as u32,
+            height: (heights.len() / width) as u32,
+        },
         surface: Surface::Flat,
         layers: Layers::NONE,
     };
@@ -41,16 +45,24 @@ fn binomial(n: i64, k: i64) -> i64 {
     if k < 0 || k > n { 0 } else { (1..=k).fold(1, |c, i| c * (n + 1 - i) / i) }
 }
 
-/// Passes spread a single height by binomial weights; one pass is the kernel [1 2 1; 2 4 2; 1 2 1] / 16.
+/// Passes spread a single height by binomial weights; one pass is the kernel [1 2 1; 2 4 2; 1 2 1]
+/// / 16.
 /// Holds A14, A26.
 #[test]
 fn an_impulse_becomes_the_binomial_coefficients() {
     // 16ⁿ is shared without remainders n times.
     for n in 1..=7 {
         for (border, x0) in [("mirror", 30), ("torus", 2)] {
-            let after = blurred(&map(|x, y| if (x, y) == (x0, 20) { 1 << (4 * n) } else { 0 }), W, n, border);
+            let after = blurred(
+                &map(|x, y| if (x, y) == (x0, 20) { 1 << (4 * n) } else { 0 }),
+                W,
+                n,
+                border,
+            );
             let weight = |d: i64| binomial(2 * n, n + d);
-            let expected = map(|x, y| (weight((x - x0 + 30).rem_euclid(W as i64) - 30) * weight(y - 20)) as i32);
+            let expected = map(|x, y| {
+                (weight((x - x0 + 30).rem_euclid(W as i64) - 30) * weight(y - 20)) as i32
+            });
             assert!(after == expected, "{n} passes, {border}");
         }
     }
@@ -76,9 +88,14 @@ fn the_sum_stays_to_the_unit() {
         }
     }
     for (width, height) in [(1, 1), (1, 50), (50, 1), (2, 2), (3, 2)] {
-        let before: Vec<i32> = (0..width * height).map(|i| (i as i32 * 7919) % 1000 - 300).collect();
+        let before: Vec<i32> =
+            (0..width * height).map(|i| (i as i32 * 7919) % 1000 - 300).collect();
         for border in ["mirror", "torus"] {
-            assert_eq!(sum(&blurred(&before, width, 5, border)), sum(&before), "{width}x{height} {border}");
+            assert_eq!(
+                sum(&blurred(&before, width, 5, border)),
+                sum(&before),
+                "{width}x{height} {border}"
+            );
         }
     }
 }
@@ -93,7 +110,8 @@ fn a_plane_stays_a_plane() {
             }
         }
     };
-    // Without remainders exactly; else a cell can gain or lose at most 7 units of remainders a pass.
+    // Without remainders exactly; else a cell can gain or lose at most 7 units of remainders a
+    // pass.
     let whole = map(|x, y| (x as i32 * 3 - y as i32 * 5) * (CELL / 4));
     inner(&blurred(&whole, W, passes as i64, "mirror"), &whole, 0);
     let odd = map(|x, y| x as i32 * 31_337 - y as i32 * 77_777 + 13);
@@ -107,8 +125,9 @@ fn a_change_comes_as_far_as_the_reach_and_no_farther() {
     other[20 * W + 30] += CELL;
     for passes in [1, 6] {
         let (a, b) = (blurred(&before, W, passes, "mirror"), blurred(&other, W, passes, "mirror"));
-        let far =
-            (0..W * H).filter(|i| a[*i] != b[*i]).map(|i| (i as i64 % W as i64 - 30).abs().max((i as i64 / W as i64 - 20).abs()));
+        let far = (0..W * H)
+            .filter(|i| a[*i] != b[*i])
+            .map(|i| (i as i64 % W as i64 - 30).abs().max((i as i64 / W as i64 - 20).abs()));
         assert_eq!(far.max(), Some(passes));
     }
 }

@@ -1,4 +1,5 @@
-//! The published droplets and fractal terrain. The ids number the statements of the articles: C of van der Veen's, D of Olshin's.
+//! The published droplets and fractal terrain. The ids number the statements of the articles: C of
+//! van der Veen's, D of Olshin's.
 
 use std::path::Path;
 use thalweg::Error;
@@ -41,7 +42,10 @@ fn run(side: u64, p: &Droplets) -> (Vec<f32>, Vec<f32>, Report) {
 fn droplet_defaults_are_the_published_ones() {
     let p = Droplets::default();
     assert_eq!((p.count, p.inertia, p.min_slope, p.capacity), (5000, 0.3, 0.01, 10.0));
-    assert_eq!((p.deposition_rate, p.erosion_rate, p.gravity, p.evaporation_rate), (0.08, 0.7, 9.81, 0.02));
+    assert_eq!(
+        (p.deposition_rate, p.erosion_rate, p.gravity, p.evaporation_rate),
+        (0.08, 0.7, 9.81, 0.02)
+    );
     assert_eq!((p.lifetime, p.radius, p.brush), (300, 5, Brush::Exact));
 }
 
@@ -49,15 +53,20 @@ fn droplet_defaults_are_the_published_ones() {
 /// what they are asked for, at the borders too (C19).
 #[test]
 fn droplets_keep_the_mass() {
-    // Single precision rounds each height by at most 2^-24 of its value, and a step writes up to 441 heights (radius 12). Most of
-    // that cancels. 1e-5 of the ground moved is about five times the largest error seen, and far below the effect of a missing
-    // term.
+    // Single precision rounds each height by at most 2^-24 of its value, and a step writes up to
+    // 441 heights (radius 12). Most of that cancels. 1e-5 of the ground moved is about five times
+    // the largest error seen, and far below the effect of a missing term.
     for brush in [Brush::Exact, Brush::Stencil] {
         for (side, radius) in [(4, 5), (64, 1), (64, 3), (64, 5), (64, 7), (64, 12)] {
-            let (before, after, r) = run(side, &Droplets { count: 2000, radius, brush, ..Droplets::default() });
+            let (before, after, r) =
+                run(side, &Droplets { count: 2000, radius, brush, ..Droplets::default() });
             let what = format!("{brush:?} side {side} radius {radius} {r:?}");
             let bound = 1e-5 * r.eroded + 1e-5;
-            assert!((sum(&before) - sum(&after) - r.exported).abs() < bound, "{what}: {}", sum(&before) - sum(&after));
+            assert!(
+                (sum(&before) - sum(&after) - r.exported).abs() < bound,
+                "{what}: {}",
+                sum(&before) - sum(&after)
+            );
             assert!((r.eroded - r.deposited - r.exported).abs() < bound, "{what}");
             assert!(r.eroded > 0.0 && r.exported > 0.0 && r.left > 0 && r.left <= 2000, "{what}");
             assert!(after.iter().all(|v| v.is_finite()), "{what}");
@@ -97,7 +106,13 @@ fn flat_ground_stays() {
     let mut h = vec![7.3f32; 100 * 80];
     let mut flow = vec![0; h.len()];
     for brush in [Brush::Exact, Brush::Stencil] {
-        let r = erode(&mut h, 100, 80, &Droplets { count: 500, brush, ..Droplets::default() }, Some(&mut flow));
+        let r = erode(
+            &mut h,
+            100,
+            80,
+            &Droplets { count: 500, brush, ..Droplets::default() },
+            Some(&mut flow),
+        );
         assert!(h.iter().all(|v| *v == 7.3));
         assert_eq!((r.left, r.eroded, r.deposited, r.exported), (500, 0.0, 0.0, 0.0));
     }
@@ -181,7 +196,8 @@ fn the_sorted_order_runs_the_same_drops() {
     let p = Droplets { count: 3000, erosion_rate: 0.0, lifetime: 64, ..Droplets::default() };
     let flow = |sorted| {
         let mut flow = vec![0; 256 * 256];
-        let r = erode(&mut hills(256), 256, 256, &Droplets { sorted, ..p.clone() }, Some(&mut flow));
+        let r =
+            erode(&mut hills(256), 256, 256, &Droplets { sorted, ..p.clone() }, Some(&mut flow));
         assert_eq!(flow.iter().map(|f| u64::from(*f)).sum::<u64>(), r.steps);
         flow
     };
@@ -239,11 +255,13 @@ fn rand_from_pair_stays_in_its_range() {
         assert!((0.0..=most).contains(&v));
         total += v;
     }
-    // The sum of six uniform remainders: its mean is half the range, within 5 standard errors (0.25/√40000 each).
+    // The sum of six uniform remainders: its mean is half the range, within 5 standard errors
+    // (0.25/√40000 each).
     assert!((total / 40_000.0 - 0.5).abs() < 0.007, "{}", total / 40_000.0);
 }
 
-/// A world of 64². V8 ran the published program on it: the test has some of its heights, and a hash of all 65².
+/// A world of 64². V8 ran the published program on it: the test has some of its heights, and a hash
+/// of all 65².
 fn known_world(rand: Rand) -> World {
     World { size: 64, seed: 2718, roughness: 2.5, rounds: 80, rand }
 }
@@ -261,9 +279,15 @@ fn the_window_on_demand_gives_the_doubles_of_the_published_program() {
         (10, 50, 0x3f9aa01445e44dc2),
         (62, 5, 0x3f74fec5ccf32a6e),
     ];
-    let hash =
-        [(32, 32, 0x3fd1c17bc0c382fa), (16, 16, 0x3fe0794d105cf29b), (31, 32, 0x3fd4f54b033f5da7), (63, 63, 0x3f9d3013408a6026)];
-    for (rand, known, all) in [(Rand::Pair, &pair[..], 0xf3ef29d9d741dd6f), (Rand::Hash, &hash, 0x54c9615d0e6c94a0)] {
+    let hash = [
+        (32, 32, 0x3fd1c17bc0c382fa),
+        (16, 16, 0x3fe0794d105cf29b),
+        (31, 32, 0x3fd4f54b033f5da7),
+        (63, 63, 0x3f9d3013408a6026),
+    ];
+    for (rand, known, all) in
+        [(Rand::Pair, &pair[..], 0xf3ef29d9d741dd6f), (Rand::Hash, &hash, 0x54c9615d0e6c94a0)]
+    {
         let mut lazy = Lazy::new(known_world(rand)).unwrap();
         for &(x, y, bits) in known {
             assert_eq!(lazy.value(x, y).to_bits(), bits, "{rand:?} {x} {y}");
@@ -271,9 +295,11 @@ fn the_window_on_demand_gives_the_doubles_of_the_published_program() {
         assert_eq!(fold(0, lazy.window(0, 0, 65, 65).iter().map(|v| v.to_bits())), all, "{rand:?}");
     }
     let mut big = Lazy::new(World { seed: 99, roughness: 4.0, ..World::default() }).unwrap();
-    for (x, y, bits) in
-        [(8388607, 8388609, 0x3f12b9d0b81e9b93), (5000001, 9000000, 0x3faa16d8a44a1c9f), (12345678, 3456789, 0x3fc9aefa1d900790)]
-    {
+    for (x, y, bits) in [
+        (8388607, 8388609, 0x3f12b9d0b81e9b93),
+        (5000001, 9000000, 0x3faa16d8a44a1c9f),
+        (12345678, 3456789, 0x3fc9aefa1d900790),
+    ] {
         assert_eq!(big.value(x, y).to_bits(), bits, "{x} {y}");
     }
 }
@@ -292,7 +318,10 @@ fn the_order_of_questions_does_not_matter() {
             let (i, j) = (n * n - 1 - k, k * 310 % (n * n));
             assert_eq!(backwards.value(at(i).0, at(i).1).to_bits(), forwards[i].to_bits());
             assert_eq!(strides.value(at(j).0, at(j).1).to_bits(), forwards[j].to_bits());
-            assert_eq!(Lazy::new(world).unwrap().value(at(j).0, at(j).1).to_bits(), forwards[j].to_bits());
+            assert_eq!(
+                Lazy::new(world).unwrap().value(at(j).0, at(j).1).to_bits(),
+                forwards[j].to_bits()
+            );
         }
         assert!(backwards.known() > 0);
         backwards.forget();
@@ -304,7 +333,8 @@ fn the_order_of_questions_does_not_matter() {
 /// Holds D12: heights are clamped to 0 to 1, and are 0 on the border and outside.
 #[test]
 fn heights_lie_between_0_and_1_and_sink_at_the_border() {
-    let mut lazy = Lazy::new(World { size: 256, seed: 3, roughness: 5.0, ..World::default() }).unwrap();
+    let mut lazy =
+        Lazy::new(World { size: 256, seed: 3, roughness: 5.0, ..World::default() }).unwrap();
     let all = lazy.window(-3, -3, 263, 263);
     for (i, v) in all.iter().enumerate() {
         let (x, y) = (i as i64 % 263 - 3, i as i64 / 263 - 3);
@@ -334,7 +364,10 @@ fn work_for_a_window_hardly_depends_on_the_world() {
 fn the_dense_map_equals_the_window_on_demand() {
     for rand in [Rand::Pair, Rand::Hash] {
         let world = World { size: 64, ..known_world(rand) };
-        assert_eq!(dense(&world, Edge::Constant(0.0)).unwrap(), Lazy::new(world).unwrap().window(0, 0, 65, 65));
+        assert_eq!(
+            dense(&world, Edge::Constant(0.0)).unwrap(),
+            Lazy::new(world).unwrap().window(0, 0, 65, 65)
+        );
     }
 }
 
@@ -347,11 +380,18 @@ fn a_dense_map_keeps_its_edge() {
     for i in 0..65 {
         assert_eq!([h[i], h[64 * 65 + i], h[i * 65], h[i * 65 + 64]], [1.0; 4]);
     }
-    // A torus has no seam. Without shifts it is level, and with them the steps across the seam are as small as elsewhere.
-    assert!(dense(&World { roughness: 0.0, ..world }, Edge::Torus(0.25)).unwrap().iter().all(|v| *v == 0.25));
+    // A torus has no seam. Without shifts it is level, and with them the steps across the seam are
+    // as small as elsewhere.
+    assert!(
+        dense(&World { roughness: 0.0, ..world }, Edge::Torus(0.25))
+            .unwrap()
+            .iter()
+            .all(|v| *v == 0.25)
+    );
     let h = dense(&world, Edge::Torus(0.5)).unwrap();
     assert_eq!((h.len(), h[0]), (64 * 64, 0.5));
-    let step = |x: usize| (0..64).map(|y| (h[y * 64 + x] - h[y * 64 + (x + 1) % 64]).abs()).sum::<f64>();
+    let step =
+        |x: usize| (0..64).map(|y| (h[y * 64 + x] - h[y * 64 + (x + 1) % 64]).abs()).sum::<f64>();
     let inside = (0..63).map(step).fold(0.0, f64::max);
     assert!(step(63) <= inside, "{} {inside}", step(63));
 }
@@ -382,10 +422,16 @@ fn midpoints_of_a_line_stay_within_their_reach() {
     let mut step = 1024;
     while step > 1 {
         let reach = roughness * step as f64 / 1024.0;
-        let shifts: Vec<f64> = (step / 2..1024).step_by(step).map(|i| h[i] - (h[i - step / 2] + h[i + step / 2]) / 2.0).collect();
+        let shifts: Vec<f64> = (step / 2..1024)
+            .step_by(step)
+            .map(|i| h[i] - (h[i - step / 2] + h[i + step / 2]) / 2.0)
+            .collect();
         assert!(shifts.iter().all(|s| s.abs() <= reach), "step {step}");
         if shifts.len() >= 32 {
-            assert!(shifts.iter().any(|s| *s > 0.5 * reach) && shifts.iter().any(|s| *s < -0.5 * reach), "step {step}");
+            assert!(
+                shifts.iter().any(|s| *s > 0.5 * reach) && shifts.iter().any(|s| *s < -0.5 * reach),
+                "step {step}"
+            );
         }
         step /= 2;
     }
@@ -398,10 +444,15 @@ fn midpoints_of_a_line_stay_within_their_reach() {
 /// What the stage makes of ground in cells.
 fn staged(ground: &[f64], width: usize, settings: Vec<(&'static str, Value)>) -> Vec<f64> {
     let window = Window::sized(width as u32, (ground.len() / width) as u32);
-    let case = Case { name: "loop", settings, window, surface: Surface::Flat, layers: Layers::NONE };
+    let case =
+        Case { name: "loop", settings, window, surface: Surface::Flat, layers: Layers::NONE };
     let plan = crate::common::plan(&STAGE, &case);
     let mut cpu = crate::common::cpu();
-    cpu.write("height", &ground.iter().map(|h| (h * f64::from(CELL)).round() as i32).collect::<Vec<_>>()).unwrap();
+    cpu.write(
+        "height",
+        &ground.iter().map(|h| (h * f64::from(CELL)).round() as i32).collect::<Vec<_>>(),
+    )
+    .unwrap();
     cpu.begin(&plan).unwrap();
     crate::common::run(&mut cpu, &plan, 0..plan.passes.len());
     cpu.read("height").unwrap().iter().map(|h| f64::from(*h) / f64::from(CELL)).collect()
@@ -411,11 +462,16 @@ fn staged(ground: &[f64], width: usize, settings: Vec<(&'static str, Value)>) ->
 fn volumes(before: &[f64], after: &[f64]) -> [f64; 3] {
     let cells = before.len() as f64;
     let change = || before.iter().zip(after).map(|(before, after)| (after - before) / cells);
-    [change().map(f64::abs).sum::<f64>(), change().map(|c| (-c).max(0.0)).sum(), change().map(|c| c.max(0.0)).sum()]
+    [
+        change().map(f64::abs).sum::<f64>(),
+        change().map(|c| (-c).max(0.0)).sum(),
+        change().map(|c| c.max(0.0)).sum(),
+    ]
 }
 
-/// On drawn block-outs the stage moves about as much ground as the published loop with the same constants: sheer steps need large proposals and
-/// loads. It moves less, since its limit slows it on sheer steps.
+/// On drawn block-outs the stage moves about as much ground as the published loop with the same
+/// constants: sheer steps need large proposals and loads. It moves less, since its limit slows it
+/// on sheer steps.
 /// Holds C13, C15.
 #[test]
 fn the_stage_moves_what_the_loop_moves() {
@@ -437,21 +493,29 @@ fn the_stage_moves_what_the_loop_moves() {
         let constants = Droplets { count: ground.len() as u64 / 2, ..Default::default() };
         erode(&mut looped, 160, 160, &constants, None);
         let article = thalweg::Preset::find("article").unwrap().step(false).unwrap().settings;
-        let settings = article.iter().filter(|(name, _)| *name != "limit").map(|(name, value)| (name, value.clone()));
+        let settings = article
+            .iter()
+            .filter(|(name, _)| *name != "limit")
+            .map(|(name, value)| (name, value.clone()));
         let stage = staged(&ground, 160, settings.chain([("limit", Value::Number(0.5))]).collect());
-        let (by_loop, by_stage) =
-            (volumes(&ground, &looped.iter().map(|h| f64::from(*h)).collect::<Vec<_>>()), volumes(&ground, &stage));
+        let (by_loop, by_stage) = (
+            volumes(&ground, &looped.iter().map(|h| f64::from(*h)).collect::<Vec<_>>()),
+            volumes(&ground, &stage),
+        );
         let ratios = [0, 1, 2].map(|n| by_stage[n] / by_loop[n]);
-        println!("{name}: moved, worn, laid: {ratios:.3?} of the loop's {by_loop:.3?} cells a cell");
+        println!(
+            "{name}: moved, worn, laid: {ratios:.3?} of the loop's {by_loop:.3?} cells a cell"
+        );
         assert!(ratios[..2].iter().all(|ratio| (0.33..3.0).contains(ratio)), "{name}: {ratios:?}");
         // What the loop leaves on four nodes the stage spreads.
         assert!((0.2..5.0).contains(&ratios[2]), "{name}: {ratios:?}");
     }
 }
 
-/// On fractal land and on a survey the stage moves nearly as much as the loop, with the defaults of the stage. The loop digs drains under an
-/// open border, up to 16 cells deep in the mean, so its border is put back after every 256 drops, as in `compare --quality`. Many
-/// droplets share what a vertex may lose in a step, so the stage moves somewhat less.
+/// On fractal land and on a survey the stage moves nearly as much as the loop, with the defaults of
+/// the stage. The loop digs drains under an open border, up to 16 cells deep in the mean, so its
+/// border is put back after every 256 drops, as in `compare --quality`. Many droplets share what a
+/// vertex may lose in a step, so the stage moves somewhat less.
 /// Holds C13, C15.
 #[cfg(feature = "io")]
 #[test]
@@ -465,12 +529,22 @@ fn the_stage_moves_nearly_what_the_loop_moves_on_land() {
         recipe.levels = None;
         recipe.stages.retain(|step| step.stage.makes);
         recipe.stages.push(Step::new("droplets", &[("rain", Value::Number(0.0))]).unwrap());
-        let outcome = Job::read(recipe).unwrap().run_on(&mut crate::common::cpu(), &mut |_| Ok(())).unwrap();
-        let ground: Vec<f64> = outcome.words("height").unwrap().iter().map(|h| f64::from(*h) / f64::from(CELL)).collect();
+        let outcome =
+            Job::read(recipe).unwrap().run_on(&mut crate::common::cpu(), &mut |_| Ok(())).unwrap();
+        let ground: Vec<f64> = outcome
+            .words("height")
+            .unwrap()
+            .iter()
+            .map(|h| f64::from(*h) / f64::from(CELL))
+            .collect();
         let width = outcome.window.width as usize;
         let depth = ground.len() / width;
         let mut looped: Vec<f32> = ground.iter().map(|h| *h as f32).collect();
-        let drops = Droplets { count: ground.len() as u64, seed: 0, ..Droplets::with(&Settings::defaults(STAGE.params)) };
+        let drops = Droplets {
+            count: ground.len() as u64,
+            seed: 0,
+            ..Droplets::with(&Settings::defaults(STAGE.params))
+        };
         erode_inside(&mut looped, width, depth, &drops, None, || Ok(())).unwrap();
         // Away from the border.
         let inner = |heights: &[f64]| -> Vec<f64> {
@@ -478,10 +552,13 @@ fn the_stage_moves_nearly_what_the_loop_moves_on_land() {
             rows.flat_map(|row| row[48..width - 48].to_vec()).collect()
         };
         let looped: Vec<f64> = looped.iter().map(|h| f64::from(*h)).collect();
-        let (before, looped, stage) = (inner(&ground), inner(&looped), inner(&staged(&ground, width, vec![])));
+        let (before, looped, stage) =
+            (inner(&ground), inner(&looped), inner(&staged(&ground, width, vec![])));
         let (by_loop, by_stage) = (volumes(&before, &looped), volumes(&before, &stage));
         let ratios = [0, 1, 2].map(|n| by_stage[n] / by_loop[n]);
-        println!("{path}: moved, worn, laid: {ratios:.3?} of the loop's {by_loop:.3?} cells a cell");
+        println!(
+            "{path}: moved, worn, laid: {ratios:.3?} of the loop's {by_loop:.3?} cells a cell"
+        );
         assert!(ratios.iter().all(|ratio| (0.6..1.67).contains(ratio)), "{path}: {ratios:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! The published biome blending in f64. The ids, such as E21, number the statements of K.jpg's article and program.
+//! The published biome blending in f64. The ids, such as E21, number the statements of K.jpg's
+//! article and program.
 
 use thalweg::classic::biomes::{FARTHEST, Gatherer, convolution, convolved, lerped, scattered};
 
@@ -26,7 +27,11 @@ fn the_points_are_as_published() {
     assert!(directions.iter().all(|d| (d - 15).rem_euclid(30) == 0), "{directions:?}");
     for n in 0..2000 {
         let at = [(n % 50) as f64 * 0.37, (n / 50) as f64 * 0.41];
-        let nearest = points.near(at, 3.0).iter().map(|p| (p[0] - at[0]).hypot(p[1] - at[1])).fold(f64::INFINITY, f64::min);
+        let nearest = points
+            .near(at, 3.0)
+            .iter()
+            .map(|p| (p[0] - at[0]).hypot(p[1] - at[1]))
+            .fold(f64::INFINITY, f64::min);
         assert!(nearest <= FARTHEST, "{at:?}: {nearest}");
     }
 }
@@ -44,7 +49,11 @@ fn weights_add_up_to_one() {
             convolved(5, 15.0, at, 3, stripes),
             lerped(5, 15.0, at, 3, stripes),
         ] {
-            assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && weights.iter().all(|w| *w >= 0.0), "{x}: {weights:?}");
+            assert!(
+                (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12
+                    && weights.iter().all(|w| *w >= 0.0),
+                "{x}: {weights:?}"
+            );
         }
     }
     assert_eq!(scattered(&points, 12.0, [400.0, 0.0], 3, stripes), [0.0, 0.0, 1.0]);
@@ -56,7 +65,10 @@ fn weights_add_up_to_one() {
 fn a_sum_by_hand() {
     let points = [([3.0, 0.0], 0), ([0.0, -4.0], 1), ([5.0, 1.0], 1)];
     let weights = convolution(points.into_iter(), 5.0, [0.0, 0.0], 2);
-    assert!((weights[0] - 256.0 / 337.0).abs() < 1e-15 && (weights[1] - 81.0 / 337.0).abs() < 1e-15, "{weights:?}");
+    assert!(
+        (weights[0] - 256.0 / 337.0).abs() < 1e-15 && (weights[1] - 81.0 / 337.0).abs() < 1e-15,
+        "{weights:?}"
+    );
 }
 
 /// Holds E4, E5: between the points of the grid the weights are linear; on them they are those of the convolved grid.
@@ -65,6 +77,8 @@ fn lerped_weights_are_linear() {
     let at = |x| lerped(8, 24.0, [x, 16], 3, stripes)[0];
     for x in (0..160).step_by(8) {
         assert!((at(x) - convolved(8, 24.0, [x, 16], 3, stripes)[0]).abs() < 1e-15);
-        (0..8).for_each(|n| assert!((at(x + n) - at(x) - (at(x + 8) - at(x)) * n as f64 / 8.0).abs() < 1e-12));
+        (0..8).for_each(|n| {
+            assert!((at(x + n) - at(x) - (at(x + 8) - at(x)) * n as f64 / 8.0).abs() < 1e-12)
+        });
     }
 }

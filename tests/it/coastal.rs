@@ -1,5 +1,5 @@
-//! The physics of coastal erosion: the stated law, the heights that it does not change, the order of heights, and noise that is
-//! the same in every window.
+//! The physics of coastal erosion: the stated law, the heights that it does not change, the order
+//! of heights, and noise that is the same in every window.
 
 use crate::common::{cpu, plan, run};
 use thalweg::exec::Executor;
@@ -11,7 +11,12 @@ use thalweg::stage::{Case, Surface, coastal::STAGE};
 /// Metres a cell, as `common::site` has it.
 const SPACING: f64 = 10.0;
 
-fn eroded(settings: &[(&'static str, f64)], power: i64, window: Window, heights: &[i32]) -> Vec<i32> {
+fn eroded(
+    settings: &[(&'static str, f64)],
+    power: i64,
+    window: Window,
+    heights: &[i32],
+) -> Vec<i32> {
     eroded_with(settings, power, window, heights, Layers::NONE, &[])
 }
 
@@ -25,7 +30,8 @@ fn eroded_with(
 ) -> Vec<i32> {
     let mut settings: Vec<_> = settings.iter().map(|&(n, v)| (n, Value::Number(v))).collect();
     settings.push(("power", Value::Integer(power)));
-    let plan = plan(&STAGE, &Case { name: "made", settings, window, surface: Surface::Flat, layers });
+    let plan =
+        plan(&STAGE, &Case { name: "made", settings, window, surface: Surface::Flat, layers });
     let mut cpu = cpu();
     for (name, words) in words {
         cpu.write(name, words).unwrap();
@@ -44,11 +50,13 @@ fn window(x: i64, y: i64, width: u32, height: u32) -> Window {
 /// Heights from 50 m below the sea to 50 m above the waves, in even steps of a few millimetres.
 fn ramp(sea: f64, reach: f64, count: u32) -> Vec<i32> {
     let step = (reach + 100.0) / count as f64;
-    (0..count).map(|i| ((sea - 50.0 + step * i as f64) / SPACING * CELL as f64).round() as i32).collect()
+    (0..count)
+        .map(|i| ((sea - 50.0 + step * i as f64) / SPACING * CELL as f64).round() as i32)
+        .collect()
 }
 
-/// Heights that waves reach become h · (h / threshold)^power, as computed in f64. All others stay, and so does the order of
-/// heights.
+/// Heights that waves reach become h · (h / threshold)^power, as computed in f64. All others stay,
+/// and so does the order of heights.
 /// Holds C31.
 /// Holds A27 in part.
 #[test]
@@ -57,7 +65,8 @@ fn the_law_is_that_of_the_article() {
         for power in [0, 1, 3, 8] {
             let mut worst: f64 = 0.0;
             let before = ramp(sea, reach, 20000);
-            let settings = [("sea_level_m", sea), ("wave_height_min_m", reach), ("wave_height_max_m", reach)];
+            let settings =
+                [("sea_level_m", sea), ("wave_height_min_m", reach), ("wave_height_max_m", reach)];
             let after = eroded(&settings, power, window(0, 0, 20000, 1), &before);
             for (&h, &a) in before.iter().zip(&after) {
                 let above = h as f64 / CELL as f64 * SPACING - sea;
@@ -81,22 +90,31 @@ fn the_law_is_that_of_the_article() {
     }
 }
 
-/// The height that waves reach lies between the two bounds, takes on all of that range, and changes little from cell to cell.
+/// The height that waves reach lies between the two bounds, takes on all of that range, and changes
+/// little from cell to cell.
 /// Holds A27 in part.
 #[test]
 fn the_reach_of_waves_varies_along_the_shore() {
     let (low, high, side) = (20.0, 120.0, 512u32);
-    let settings = [("wave_height_min_m", low), ("wave_height_max_m", high), ("noise_size_m", 160.0)];
+    let settings =
+        [("wave_height_min_m", low), ("wave_height_max_m", high), ("noise_size_m", 160.0)];
     let metres = |m: f64| (m / SPACING * CELL as f64).round() as i32;
     // With power 1, T follows from the result t · (t / T).
     let before = vec![metres(low - 0.1); (side * side) as usize];
     let after = eroded(&settings, 1, window(-100, 77, side, side), &before);
-    let reach: Vec<f64> = after.iter().map(|&a| (low - 0.1) * (low - 0.1) / (a as f64 / CELL as f64 * SPACING)).collect();
+    let reach: Vec<f64> = after
+        .iter()
+        .map(|&a| (low - 0.1) * (low - 0.1) / (a as f64 / CELL as f64 * SPACING))
+        .collect();
     let (least, most) = reach.iter().fold((f64::MAX, 0f64), |(a, b), &r| (a.min(r), b.max(r)));
     assert!(least >= low - 0.01 && most <= high + 0.1, "{least} to {most}");
     assert!(least < low + 5.0 && most > high - 5.0, "{least} to {most}");
     // Smoothstep climbs at 1.5 times the mean: here at most 1.5 · 100 m in 16 cells.
-    let jump = reach.chunks(side as usize).flat_map(|row| row.windows(2)).map(|r| (r[1] - r[0]).abs()).fold(0f64, f64::max);
+    let jump = reach
+        .chunks(side as usize)
+        .flat_map(|row| row.windows(2))
+        .map(|r| (r[1] - r[0]).abs())
+        .fold(0f64, f64::max);
     assert!(jump < 1.5 * (high - low) / 16.0 + 1.0, "{jump}");
 }
 
@@ -106,7 +124,8 @@ fn a_window_is_a_part_of_the_world() {
     let settings = [("wave_height_max_m", 300.0), ("noise_size_m", 70.0)];
     let heights = |w: &Window| Surface::Hills.heights(w);
     let (all, part) = (window(-70, 900, 128, 96), window(-41, 923, 50, 31));
-    let (large, small) = (eroded(&settings, 3, all, &heights(&all)), eroded(&settings, 3, part, &heights(&part)));
+    let (large, small) =
+        (eroded(&settings, 3, all, &heights(&all)), eroded(&settings, 3, part, &heights(&part)));
     for y in 0..31 {
         assert_eq!(small[y * 50..][..50], large[(y + 23) * 128 + 29..][..50], "row {y}");
     }

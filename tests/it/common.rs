@@ -34,10 +34,15 @@ pub fn site(case: &Case) -> Site {
 
 /// The plan of a case, with junk in the buffers that are unset.
 pub fn plan(stage: &Stage, case: &Case) -> Plan {
-    let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let mut settings = Settings::new(stage.params, &given).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
-    thalweg::stage::strokes::pictures().into_iter().for_each(|(name, picture)| settings.show(&name, picture));
-    (stage.check)(&settings, &site(case)).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    let given: Vec<(String, Value)> =
+        case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let mut settings = Settings::new(stage.params, &given)
+        .unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
+    thalweg::stage::strokes::pictures()
+        .into_iter()
+        .for_each(|(name, picture)| settings.show(&name, picture));
+    (stage.check)(&settings, &site(case))
+        .unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
     let mut plan = (stage.plan)(&settings, &site(case));
     if case.layers.has(Layer::Ledger) && !INNER.iter().any(|inner| inner.name == stage.name) {
         layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
@@ -45,10 +50,13 @@ pub fn plan(stage: &Stage, case: &Case) -> Plan {
     plan.with_junk()
 }
 
-/// How property tests draw their cases: always the same ones, so that a run can be repeated. `THALWEG_SOAK=CASES` draws that many
-/// new ones instead. Cases that failed are kept in `tests/regressions.txt` and run first.
+/// How property tests draw their cases: always the same ones, so that a run can be repeated.
+/// `THALWEG_SOAK=CASES` draws that many new ones instead. Cases that failed are kept in
+/// `tests/regressions.txt` and run first.
 pub fn config(cases: u32) -> ProptestConfig {
-    let soak = std::env::var("THALWEG_SOAK").ok().map(|cases| cases.parse().expect("THALWEG_SOAK is a number of cases"));
+    let soak = std::env::var("THALWEG_SOAK")
+        .ok()
+        .map(|cases| cases.parse().expect("THALWEG_SOAK is a number of cases"));
     ProptestConfig {
         cases: soak.unwrap_or(cases),
         rng_seed: if soak.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
@@ -59,7 +67,8 @@ pub fn config(cases: u32) -> ProptestConfig {
 
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regressions.txt");
 
-/// Writes what a plan between levels takes: heights and changes up to the limits, and sums that are not negative.
+/// Writes what a plan between levels takes: heights and changes up to the limits, and sums that are
+/// not negative.
 fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     for (n, (name, shape, words)) in levels::waiting(&plan(stage, case)).into_iter().enumerate() {
         let noise = |i: usize| mix(i as u32 ^ mix(100 + n as u32)) as i32;
@@ -91,7 +100,9 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     executor.write("height", &heights).unwrap();
     // Noise in every layer that the case has, and in the mask.
     let noise = |purpose, i| mix(i as u32 ^ mix(purpose));
-    let fractions = |purpose| (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>();
+    let fractions = |purpose| {
+        (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>()
+    };
     for (name, layer, purpose) in [
         ("rain", Layer::Rain, 1),
         ("hardness", Layer::Hardness, 2),
@@ -110,17 +121,25 @@ pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     if case.layers.has(Layer::Water) {
         // Some of it deep, some below the ground, and areas up to the most there can be.
         let level = |(i, h): (usize, &i32)| h.saturating_add((noise(9, i) as i32) >> (8 + i % 16));
-        executor.write("surface", &heights.iter().enumerate().map(level).collect::<Vec<_>>()).unwrap();
+        executor
+            .write("surface", &heights.iter().enumerate().map(level).collect::<Vec<_>>())
+            .unwrap();
         let area = |i| (noise(10, i) >> 1 >> (i % 31)) as i32;
         executor.write("area", &(0..heights.len()).map(area).collect::<Vec<_>>()).unwrap();
     }
     executor.write("mask", &fractions(4)).unwrap();
     executor.write("flow", &heights.iter().map(|h| h & i32::MAX).collect::<Vec<_>>()).unwrap();
     if case.layers.has(Layer::Ledger) {
-        // A third of the cells are bare, the height has changed since the last entry, and some sums are at their maximum.
+        // A third of the cells are bare, the height has changed since the last entry, and some sums
+        // are at their maximum.
         let record = |(i, h): (usize, &i32)| {
             let thick = (noise(5, i) % (3 << HEIGHT_BITS)) as i32 - CELL;
-            [h.wrapping_add(thick / 2), thick.max(0), (noise(6, i) >> 1) as i32 | 1 << 30, if i % 7 == 0 { i32::MAX } else { 3 }]
+            [
+                h.wrapping_add(thick / 2),
+                thick.max(0),
+                (noise(6, i) >> 1) as i32 | 1 << 30,
+                if i % 7 == 0 { i32::MAX } else { 3 },
+            ]
         };
         let words: Vec<i32> = heights.iter().enumerate().flat_map(record).collect();
         executor.write("ledger", &words).unwrap();
@@ -134,7 +153,11 @@ pub fn run(executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usi
 }
 
 /// Runs a case and reads every buffer of its plan.
-pub fn everything(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Vec<(&'static str, Vec<i32>)> {
+pub fn everything(
+    stage: &Stage,
+    case: &Case,
+    executor: &mut dyn Executor,
+) -> Vec<(&'static str, Vec<i32>)> {
     let plan = plan(stage, case);
     prepare(stage, case, executor);
     executor.begin(&plan).unwrap();
@@ -152,15 +175,19 @@ pub fn cpu() -> Cpu {
 #[cfg(feature = "io")]
 pub fn survives_description(recipe: &Recipe) {
     let described = recipe.describe();
-    let again = Recipe::from_json(&described.to_string(), &recipe.folder, "again").unwrap_or_else(|e| panic!("{e}: {described}"));
+    let again = Recipe::from_json(&described.to_string(), &recipe.folder, "again")
+        .unwrap_or_else(|e| panic!("{e}: {described}"));
     assert_eq!(again.describe(), described);
 }
 
 /// Hills, 0 to 400 m, at 10 m a cell.
 #[cfg(feature = "cli")]
 pub fn hills(width: u32, height: u32) -> Map {
-    let height_at = |row: u32, column: u32| 200.0 + 100.0 * ((row as f32 * 0.3).sin() + (column as f32 * 0.2).cos());
-    let data = (0..height).flat_map(|row| (0..width).map(move |column| height_at(row, column))).collect();
+    let height_at = |row: u32, column: u32| {
+        200.0 + 100.0 * ((row as f32 * 0.3).sin() + (column as f32 * 0.2).cos())
+    };
+    let data =
+        (0..height).flat_map(|row| (0..width).map(move |column| height_at(row, column))).collect();
     Map { width, height, spacing_m: 10.0, data, range_m: None, georef: None }
 }
 
@@ -184,23 +211,30 @@ pub fn made(recipe: &Recipe, executor: &mut dyn Executor) -> Made {
     Made::of(Job::new(recipe.clone()).unwrap().run_on(executor, &mut |_| Ok(())).unwrap())
 }
 
-/// Names a test that is left out. Writes to the stream itself, because the test harness captures what macros print.
+/// Names a test that is left out. Writes to the stream itself, because the test harness captures
+/// what macros print.
 pub fn left_out(test: &str, mode: &str) {
     let line = format!("LEFT OUT (THALWEG_GPU={mode}, no adapter used): {test}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
-/// The adapter for a test. Without one, prints that the test is left out. `THALWEG_GPU=require` makes a missing adapter a failure, and
-/// `off` leaves all GPU tests out.
+/// The adapter for a test. Without one, prints that the test is left out. `THALWEG_GPU=require`
+/// makes a missing adapter a failure, and `off` leaves all GPU tests out.
 #[cfg(feature = "gpu")]
 pub fn gpu(test: &str, workgroup: u32, split: Option<u32>) -> Option<thalweg::Gpu> {
     let mode = std::env::var("THALWEG_GPU").unwrap_or_else(|_| "auto".into());
-    assert!(["require", "auto", "off"].contains(&mode.as_str()), "THALWEG_GPU={mode}: allowed require, auto, off");
+    assert!(
+        ["require", "auto", "off"].contains(&mode.as_str()),
+        "THALWEG_GPU={mode}: allowed require, auto, off"
+    );
     if mode == "off" || (mode == "auto" && thalweg::adapters().is_empty()) {
         left_out(test, &mode);
         return None;
     }
-    Some(thalweg::Gpu::open(&thalweg::Adapter::Best, workgroup, split).unwrap_or_else(|e| panic!("{test}: {e}")))
+    Some(
+        thalweg::Gpu::open(&thalweg::Adapter::Best, workgroup, split)
+            .unwrap_or_else(|e| panic!("{test}: {e}")),
+    )
 }
 
 /// There is none in a build without the feature.
@@ -212,7 +246,8 @@ pub fn gpu(test: &str, _: u32, _: Option<u32>) -> Option<Cpu> {
 
 /// The words that a generator makes on a site.
 pub fn generated(stage: &Stage, settings: &[(&str, Value)], site: &Site) -> Vec<i32> {
-    let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let given: Vec<(String, Value)> =
+        settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let settings = Settings::new(stage.params, &given).unwrap();
     (stage.check)(&settings, site).unwrap();
     let plan = (stage.plan)(&settings, site);
@@ -224,9 +259,16 @@ pub fn generated(stage: &Stage, settings: &[(&str, Value)], site: &Site) -> Vec<
     words
 }
 
-/// A generator's land is the same in every window and on every level: heights in metres of a coarser level, and of a finer one if it has
-/// some, are those of the recipe's lattice at the same places, to within so many words.
-pub fn same_everywhere(stage: &Stage, settings: &[(&str, Value)], whole: Window, finer: bool, within: i64) {
+/// A generator's land is the same in every window and on every level: heights in metres of a
+/// coarser level, and of a finer one if it has some, are those of the recipe's lattice at the same
+/// places, to within so many words.
+pub fn same_everywhere(
+    stage: &Stage,
+    settings: &[(&str, Value)],
+    whole: Window,
+    finer: bool,
+    within: i64,
+) {
     let site = |window: Window, level: i32| {
         let spacing = 10.0 * 2f64.powi(level);
         Site { own: whole, level, ..Site::bare(window, spacing, 77) }
@@ -234,21 +276,37 @@ pub fn same_everywhere(stage: &Stage, settings: &[(&str, Value)], whole: Window,
     let all = generated(stage, settings, &site(whole, 0));
     assert!(all.iter().any(|h| *h != all[0]), "{}: level", stage.name);
     let (w, h) = (whole.width as i64, whole.height as i64);
-    let at = |x: i64, y: i64| i64::from(all[((y - whole.origin[1]) * w + x - whole.origin[0]) as usize]);
+    let at =
+        |x: i64, y: i64| i64::from(all[((y - whole.origin[1]) * w + x - whole.origin[0]) as usize]);
     let [left, top] = whole.origin;
-    let part = Window { origin: [left + w / 3, top + h / 4], width: whole.width / 2, height: whole.height / 3 };
+    let part = Window {
+        origin: [left + w / 3, top + h / 4],
+        width: whole.width / 2,
+        height: whole.height / 3,
+    };
     for (i, word) in generated(stage, settings, &site(part, 0)).into_iter().enumerate() {
-        let (x, y) = (part.origin[0] + i as i64 % i64::from(part.width), part.origin[1] + i as i64 / i64::from(part.width));
+        let (x, y) = (
+            part.origin[0] + i as i64 % i64::from(part.width),
+            part.origin[1] + i as i64 / i64::from(part.width),
+        );
         assert_eq!(i64::from(word), at(x, y), "{} at {x} {y}", stage.name);
     }
     for level in [1, 3] {
         let step = 1i64 << level;
         let first = whole.origin.map(|o| o.div_euclid(step) + 1);
-        let window = Window { origin: first, width: (w / step - 2) as u32, height: (h / step - 2) as u32 };
+        let window =
+            Window { origin: first, width: (w / step - 2) as u32, height: (h / step - 2) as u32 };
         for (i, word) in generated(stage, settings, &site(window, level)).into_iter().enumerate() {
-            let (x, y) = (first[0] + i as i64 % i64::from(window.width), first[1] + i as i64 / i64::from(window.width));
+            let (x, y) = (
+                first[0] + i as i64 % i64::from(window.width),
+                first[1] + i as i64 / i64::from(window.width),
+            );
             let off = i64::from(word) * step - at(x * step, y * step);
-            assert!(off.abs() <= within * step, "{} level {level} at {x} {y}: off by {off}", stage.name);
+            assert!(
+                off.abs() <= within * step,
+                "{} level {level} at {x} {y}: off by {off}",
+                stage.name
+            );
         }
     }
     if finer {
@@ -257,7 +315,11 @@ pub fn same_everywhere(stage: &Stage, settings: &[(&str, Value)], whole: Window,
             let (x, y) = (window.origin[0] + i as i64 % 33, window.origin[1] + i as i64 / 33);
             if x % 4 == 0 && y % 4 == 0 {
                 let off = i64::from(word) - at(x / 4, y / 4) * 4;
-                assert!(off.abs() <= within * 4, "{} of scale 4 at {x} {y}: off by {off}", stage.name);
+                assert!(
+                    off.abs() <= within * 4,
+                    "{} of scale 4 at {x} {y}: off by {off}",
+                    stage.name
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Work is counted before it is planned, by the planner's own arithmetic, and what is beyond a limit is refused by name (P6).
+//! Work is counted before it is planned, by the planner's own arithmetic, and what is beyond a
+//! limit is refused by name (P6).
 
 use crate::common::{anywhere, cases, site};
 use serde_json::json;
@@ -15,14 +16,18 @@ use thalweg::{Error, Job, Recipe};
 /// A recipe of 64² cells with these stages behind one that makes the land.
 fn recipe(stages: &[serde_json::Value]) -> Result<Recipe, Error> {
     let all: Vec<_> = [json!({ "kind": "noise" })].iter().chain(stages).cloned().collect();
-    let text = json!({ "schema": 1, "width": 64, "height": 64, "spacing_m": 10, "stage": all }).to_string();
+    let text = json!({ "schema": 1, "width": 64, "height": 64, "spacing_m": 10, "stage": all })
+        .to_string();
     Recipe::from_json(&text, Path::new(""), "counts")
 }
 
 fn settings(stage: &Stage, case: &Case) -> Settings {
-    let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let given: Vec<(String, Value)> =
+        case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let mut settings = Settings::new(stage.params, &given).unwrap();
-    thalweg::stage::strokes::pictures().into_iter().for_each(|(name, picture)| settings.show(&name, picture));
+    thalweg::stage::strokes::pictures()
+        .into_iter()
+        .for_each(|(name, picture)| settings.show(&name, picture));
     settings
 }
 
@@ -30,13 +35,16 @@ fn settings(stage: &Stage, case: &Case) -> Settings {
 #[track_caller]
 fn same(draft: &Plan, plan: &Plan, what: &str) {
     assert_eq!(draft.count(), plan.count(), "{what}");
-    let sizes = |plan: &Plan| plan.buffers.iter().map(|b| (b.name, b.shape, b.words, b.keep)).collect::<Vec<_>>();
+    let sizes = |plan: &Plan| {
+        plan.buffers.iter().map(|b| (b.name, b.shape, b.words, b.keep)).collect::<Vec<_>>()
+    };
     assert_eq!(sizes(draft), sizes(plan), "{what}");
     assert_eq!((draft.bytes(), draft.own_bytes()), (plan.bytes(), plan.own_bytes()), "{what}");
     assert_eq!(draft.writes("height"), plan.writes("height"), "{what}");
 }
 
-/// P6: of every case of every stage, with the ledger and with every stage that can run between its steps.
+/// P6: of every case of every stage, with the ledger and with every stage that can run between its
+/// steps.
 #[test]
 fn counts_are_those_of_the_plans() {
     for (stage, case) in cases() {
@@ -45,7 +53,9 @@ fn counts_are_those_of_the_plans() {
             let site = Site { draft, ..site };
             let mut plan = (stage.plan)(&settings, &site);
             if let Some((nested, every)) = nested {
-                plan.interleave(every, |_| (nested.plan)(&Settings::new(nested.params, &[]).unwrap(), &site));
+                plan.interleave(every, |_| {
+                    (nested.plan)(&Settings::new(nested.params, &[]).unwrap(), &site)
+                });
             }
             if let Some(opens) = ledger {
                 layer::keep_ledger(&mut plan, &site, opens);
@@ -59,7 +69,8 @@ fn counts_are_those_of_the_plans() {
         }
         for nested in STAGES.into_iter().filter(|nested| nested.nests) {
             for (every, opens) in [(1, true), (3, false), (1 << 18, true)] {
-                let [draft, plan] = [true, false].map(|draft| of(draft, Some((nested, every)), Some(opens)));
+                let [draft, plan] =
+                    [true, false].map(|draft| of(draft, Some((nested, every)), Some(opens)));
                 same(&draft, &plan, &format!("{what}, every {every} {}", nested.name));
             }
         }
@@ -69,7 +80,9 @@ fn counts_are_those_of_the_plans() {
 /// P6: points that are too many to be counted one by one are counted from above, and nearly.
 #[test]
 fn many_points_are_counted_from_above() {
-    for (method, frequency) in [("scattered", 0.35), ("scattered", 1.0), ("convolved", 0.1), ("lerped", 0.1)] {
+    for (method, frequency) in
+        [("scattered", 0.35), ("scattered", 1.0), ("convolved", 0.1), ("lerped", 0.1)]
+    {
         let given = [
             ("method".into(), Value::Word(method.into())),
             ("frequency".into(), Value::Number(frequency)),
@@ -78,15 +91,26 @@ fn many_points_are_counted_from_above() {
         let settings = Settings::new(biomes::STAGE.params, &given).unwrap();
         let window = Window { origin: [-(1 << 40) + 7, 123], width: 900, height: 700 };
         let site = Site { window, ..anywhere() };
-        let [draft, plan] = [true, false].map(|draft| (biomes::STAGE.plan)(&settings, &Site { draft, ..site }));
+        let [draft, plan] =
+            [true, false].map(|draft| (biomes::STAGE.plan)(&settings, &Site { draft, ..site }));
         let words = |plan: &Plan| plan.buffer("points").words as f64;
         assert!(words(&plan) > 1e5, "{method}: {}", words(&plan));
         assert_eq!(draft.buffer("points").fill, Fill::Words(vec![]));
-        assert!((1.0..1.1).contains(&(words(&draft) / words(&plan))), "{method}: {} of {}", words(&draft), words(&plan));
-        assert!(draft.count().passes >= plan.count().passes && draft.count().steps == plan.count().steps, "{method}");
+        assert!(
+            (1.0..1.1).contains(&(words(&draft) / words(&plan))),
+            "{method}: {} of {}",
+            words(&draft),
+            words(&plan)
+        );
+        assert!(
+            draft.count().passes >= plan.count().passes
+                && draft.count().steps == plan.count().steps,
+            "{method}"
+        );
         assert!(draft.own_bytes() >= plan.own_bytes());
         // A planner that is stopped makes no points.
-        let stopped = stoppable(&Arc::new(AtomicBool::new(true)), || (biomes::STAGE.plan)(&settings, &site));
+        let stopped =
+            stoppable(&Arc::new(AtomicBool::new(true)), || (biomes::STAGE.plan)(&settings, &site));
         assert!(method != "scattered" || stopped.buffer("points").words == 0);
     }
 }
@@ -104,9 +128,14 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
     let all = (1u64 << 36) + (1 << 18) + 1;
     let most = PASSES_MAX.to_string();
     refused(recipe(&[nest]), &["stage 2, thermal", &all.to_string(), &most]);
-    refused(recipe(&vec![thermal(262_144); 60]), &["stage 61, thermal", "15728641", &most, "262144"]);
+    refused(
+        recipe(&vec![thermal(262_144); 60]),
+        &["stage 61, thermal", "15728641", &most, "262144"],
+    );
     // Numbers that do not fit into 64 bits when they are multiplied.
-    let with: Vec<_> = (0..NESTED_MAX).map(|_| json!({ "kind": "thermal", "every": 1, "steps": 262_144 })).collect();
+    let with: Vec<_> = (0..NESTED_MAX)
+        .map(|_| json!({ "kind": "thermal", "every": 1, "steps": 262_144 }))
+        .collect();
     let deep = json!({ "kind": "droplets", "lifetime": 512, "rain": 127, "with": with });
     refused(recipe(&vec![deep.clone(); 500]), &["droplets", &most]);
     refused(recipe(&vec![thermal(1); STAGES_MAX]), &["1001 stages", "1000"]);
@@ -124,16 +153,30 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
 /// P6: what a run is said to take is what its plans have.
 #[test]
 fn a_job_counts_what_it_plans() {
-    let text = "schema = 1\nwidth = 96\nheight = 80\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = \"voronoi_island\"\n\
-                [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"land\"\ncolour = \"#70d688\"\n\
-                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.with]]\nkind = \"thermal\"\nevery = 5\nsteps = 3\n\
-                [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\nmaps = [\"height\", \"wear\"]\n";
+    let text = "schema = 1\nwidth = 96\nheight = 80\nspacing_m = 10\nlevels = 2\n[[stage]]\n\
+                kind = \"voronoi_island\"\n\
+                [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"land\"\n\
+                colour = \"#70d688\"\n\
+                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.with]]\nkind = \"thermal\"\n\
+                every = 5\nsteps = 3\n\
+                [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\n\
+                maps = [\"height\", \"wear\"]\n";
     let job = Job::new(Recipe::from_toml(text, Path::new(""), "counts").unwrap()).unwrap();
     let made: Vec<Plan> = (0..job.parts().count()).map(|i| job.plan(i)).collect();
     let counted: Vec<(u64, u64)> = job.counts().collect();
-    assert_eq!(counted, made.iter().map(|plan| (plan.steps.len() as u64, plan.passes.len() as u64)).collect::<Vec<_>>());
+    assert_eq!(
+        counted,
+        made.iter()
+            .map(|plan| (plan.steps.len() as u64, plan.passes.len() as u64))
+            .collect::<Vec<_>>()
+    );
     let work: Vec<f64> = job.costs().into_iter().map(|(_, work)| work).collect();
-    assert_eq!(work, made.iter().map(|plan| plan.passes.iter().map(|pass| f64::from(pass.count())).sum()).collect::<Vec<f64>>());
+    assert_eq!(
+        work,
+        made.iter()
+            .map(|plan| plan.passes.iter().map(|pass| f64::from(pass.count())).sum())
+            .collect::<Vec<f64>>()
+    );
     let largest = made.iter().map(|plan| plan.largest().words as u64 * 4).max();
     assert_eq!(Some(job.largest_buffer_bytes()), largest);
     // Planning hears that the run is cancelled.

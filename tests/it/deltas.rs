@@ -44,34 +44,47 @@ fn front() -> Map {
 /// What a stage leaves of a land on whose valley it rains, north of a row.
 fn rained(ground: &Map, row: usize, stage: &str) -> Outcome {
     let text = format!(
-        "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"file\"\nfile = \"rain.tif\"\n\
+        "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"rain\"\n\
+         from = \"file\"\nfile = \"rain.tif\"\n\
          [[stage]]\n{stage}"
     );
-    let recipe = Recipe::from_toml(&text, Path::new(""), "rained").unwrap_or_else(|e| panic!("{e}"));
+    let recipe =
+        Recipe::from_toml(&text, Path::new(""), "rained").unwrap_or_else(|e| panic!("{e}"));
     let mut job = Job::with_heights(recipe, ground).unwrap();
     let rains = |i: usize| (i % SIDE).abs_diff(VALLEY) <= 24 && i / SIDE < row;
-    let rain = Map { data: (0..SIDE * SIDE).map(|i| f32::from(rains(i) as u8)).collect(), ..ground.clone() };
+    let rain = Map {
+        data: (0..SIDE * SIDE).map(|i| f32::from(rains(i) as u8)).collect(),
+        ..ground.clone()
+    };
     job.supply(0, &rain).unwrap();
     job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
 }
 
 /// Short of what would bury the valley.
-const DELTA: &str =
-    "kind = \"droplets\"\nsea_level_m = 0\nwash = 0.5\nrain = 2\nlifetime = 256\ncapacity = 0.5\ndeposition = 0.05\n";
-const FAN: &str = "kind = \"droplets\"\nrain = 2\nlifetime = 256\ncapacity = 0.5\ndeposition = 0.05\n";
+const DELTA: &str = "kind = \"droplets\"\nsea_level_m = 0\nwash = 0.5\nrain = 2\nlifetime = 256\n\
+                     capacity = 0.5\ndeposition = 0.05\n";
+const FAN: &str =
+    "kind = \"droplets\"\nrain = 2\nlifetime = 256\ncapacity = 0.5\ndeposition = 0.05\n";
 /// Few snowballs, which go as far as droplets do.
-const ROLLED: &str =
-    "kind = \"snowballs\"\nsea_level_m = 0\nloads = \"left\"\nrain = 1\nlifetime = 400\nspeed = 0.3\ndeposition = 0.01\n";
+const ROLLED: &str = "kind = \"snowballs\"\nsea_level_m = 0\nloads = \"left\"\nrain = 1\n\
+                      lifetime = 400\nspeed = 0.3\ndeposition = 0.01\n";
 
 /// The mean of a map over some columns and rows.
-fn mean(of: &dyn Fn(usize) -> f64, columns: std::ops::Range<usize>, rows: std::ops::Range<usize>) -> f64 {
+fn mean(
+    of: &dyn Fn(usize) -> f64,
+    columns: std::ops::Range<usize>,
+    rows: std::ops::Range<usize>,
+) -> f64 {
     let count = columns.len() * rows.len();
-    rows.flat_map(|y| columns.clone().map(move |x| y * SIDE + x)).map(of).sum::<f64>() / count as f64
+    rows.flat_map(|y| columns.clone().map(move |x| y * SIDE + x)).map(of).sum::<f64>()
+        / count as f64
 }
 
 /// The row where the sea begins in each column.
 fn coast(heights: &[i32]) -> Vec<i32> {
-    (0..SIDE).map(|x| (100..SIDE).find(|y| heights[y * SIDE + x] < 0).unwrap_or(SIDE) as i32).collect()
+    (0..SIDE)
+        .map(|x| (100..SIDE).find(|y| heights[y * SIDE + x] < 0).unwrap_or(SIDE) as i32)
+        .collect()
 }
 
 /// The coast advances at the mouth of a river, and keeps where there is none. Nothing is cut below
@@ -87,18 +100,28 @@ fn the_coast_advances_at_the_mouth_and_keeps_elsewhere() {
         for (at, (before, after)) in before.iter().zip(after).enumerate() {
             assert!(after >= before.min(&0), "{kind}: {before} became {after} at {at}");
         }
-        let lost: i64 = before.iter().zip(after).map(|(before, after)| i64::from(before - after)).sum();
+        let lost: i64 =
+            before.iter().zip(after).map(|(before, after)| i64::from(before - after)).sum();
         let exported_m3 = made.stages[1].exported_m3.unwrap();
         assert_eq!(exported_m3 / 8000.0 * 262144.0, lost as f64, "{kind}");
-        let advance: Vec<f64> =
-            coast(after).iter().zip(coast(&before)).map(|(after, before)| f64::from(after - before)).collect();
-        let over = |columns: std::ops::Range<usize>| advance[columns.clone()].iter().sum::<f64>() / columns.len() as f64;
+        let advance: Vec<f64> = coast(after)
+            .iter()
+            .zip(coast(&before))
+            .map(|(after, before)| f64::from(after - before))
+            .collect();
+        let over = |columns: std::ops::Range<usize>| {
+            advance[columns.clone()].iter().sum::<f64>() / columns.len() as f64
+        };
         let [there, west, east] = [over(VALLEY - 8..VALLEY + 9), over(0..72), over(184..SIDE)];
-        println!("{kind}: {there:.1} cells at the mouth, {west:.1} and {east:.1} beside it, {exported_m3} m3 exported");
+        println!(
+            "{kind}: {there:.1} cells at the mouth, {west:.1} and {east:.1} beside it, \
+             {exported_m3} m3 exported"
+        );
         assert!(there > least && west == 0.0 && east == 0.0, "{kind}: {there}, {west}, {east}");
         // What the river brings comes to rest near its mouth, and not far out.
         let rise = |i: usize| f64::from(after[i] - before[i]);
-        let [near, far] = [150..180, 220..250].map(|rows| mean(&rise, VALLEY - 16..VALLEY + 17, rows));
+        let [near, far] =
+            [150..180, 220..250].map(|rows| mean(&rise, VALLEY - 16..VALLEY + 17, rows));
         assert!(near > 0.0 && far < near / 20.0, "{kind}: {near}, {far}");
     }
 }
@@ -116,13 +139,19 @@ fn a_fan_grows_at_the_front_and_falls_outwards() {
     let rise = |i: usize| f64::from(metres[i] - ground.data[i]);
     let at = |x: usize, y: usize| mean(&height, x - 2..x + 3, y - 2..y + 3);
     for [east, south] in [[0.0, 1.0], [0.7, 0.7], [-0.7, 0.7]] {
-        let place = |cells: f64| at((VALLEY as f64 + east * cells) as usize, (112.0 + south * cells) as usize);
+        let place = |cells: f64| {
+            at((VALLEY as f64 + east * cells) as usize, (112.0 + south * cells) as usize)
+        };
         let profile: Vec<f64> = (0..8).map(|n| place(6.0 * f64::from(n))).collect();
         println!("{east} {south}: {profile:.1?} m");
         assert!(profile.windows(2).all(|pair| pair[1] < pair[0]), "{profile:?}");
         assert!(profile[0] - profile[5] > 3.0 * 0.1 * 30.0, "{profile:?}");
     }
-    let across: Vec<f64> = [72, 92, 112, 128, 144, 164, 184].map(|x| mean(&rise, x - 4..x + 4, 126..136)).to_vec();
+    let across: Vec<f64> =
+        [72, 92, 112, 128, 144, 164, 184].map(|x| mean(&rise, x - 4..x + 4, 126..136)).to_vec();
     println!("across: {across:.1?} m");
-    assert!(across[..4].is_sorted() && across[3..].iter().rev().is_sorted() && across[3] > 5.0, "{across:?}");
+    assert!(
+        across[..4].is_sorted() && across[3..].iter().rev().is_sorted() && across[3] > 5.0,
+        "{across:?}"
+    );
 }

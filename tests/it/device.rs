@@ -12,8 +12,14 @@ use thalweg::{Adapter, AdapterInfo, Device, Error, Event, Job, Outcome, Recipe, 
 fn devices_have_names() {
     let named = |text: &str| text.parse::<Device>().unwrap();
     let adapter = Device::Adapter;
-    assert_eq!([named("auto"), named("cpu"), named("gpu")], [Device::Auto, Device::Cpu, adapter(Adapter::Best)]);
-    assert_eq!([named("1"), named("rtx")], [adapter(Adapter::Index(1)), adapter(Adapter::Name("rtx".into()))]);
+    assert_eq!(
+        [named("auto"), named("cpu"), named("gpu")],
+        [Device::Auto, Device::Cpu, adapter(Adapter::Best)]
+    );
+    assert_eq!(
+        [named("1"), named("rtx")],
+        [adapter(Adapter::Index(1)), adapter(Adapter::Name("rtx".into()))]
+    );
     for text in ["auto", "cpu", "gpu", "3", "RTX"] {
         assert_eq!(named(text).to_string(), text);
     }
@@ -76,7 +82,8 @@ impl Executor for Failing {
     }
 }
 
-/// A run compiles all kernels before its first stage, side by side: drafts of its plans have all of them.
+/// A run compiles all kernels before its first stage, side by side: drafts of its plans have all of
+/// them.
 #[cfg(feature = "gpu")]
 #[test]
 fn kernels_are_compiled_before_the_first_stage() {
@@ -125,7 +132,11 @@ fn kernels_are_compiled_before_the_first_stage() {
             continue;
         }
         (recipe.window.width, recipe.window.height) = (40, 40);
-        let Some(gpu) = crate::common::gpu("device::kernels_are_compiled_before_the_first_stage", 64, None) else { return };
+        let Some(gpu) =
+            crate::common::gpu("device::kernels_are_compiled_before_the_first_stage", 64, None)
+        else {
+            return;
+        };
         let mut gpu = Prepared(gpu, vec![]);
         Job::new(recipe).unwrap().run_on(&mut gpu, &mut |_| Ok(())).unwrap();
         assert!(gpu.1.len() > 2, "{name}");
@@ -134,7 +145,8 @@ fn kernels_are_compiled_before_the_first_stage() {
 }
 
 fn small_job() -> Job {
-    let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\nkind = \"diamond_square\"\n\
+    let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\n\
+                kind = \"diamond_square\"\n\
                 relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
     let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
     Job::new(recipe).unwrap().device(Device::Auto).threads(1).frames(3).unwrap()
@@ -146,7 +158,11 @@ fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened 
 }
 
 /// What was heard: how many frames since the last restart, and whether there was one.
-fn run_failing(good: usize, error: fn(String) -> Error, replaceable: bool) -> (Result<Outcome>, usize, bool) {
+fn run_failing(
+    good: usize,
+    error: fn(String) -> Error,
+    replaceable: bool,
+) -> (Result<Outcome>, usize, bool) {
     let job = small_job();
     let (mut frames, mut restarted) = (0, false);
     let done = job.run_opened(opened(good, error, replaceable), &mut |event| {

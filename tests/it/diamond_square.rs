@@ -1,4 +1,5 @@
-//! Diamond-square: the same point, the same height; against a recursion, and against the article's own program.
+//! Diamond-square: the same point, the same height; against a recursion, and against the article's
+//! own program.
 
 use crate::common::{cpu, plan, run};
 use std::collections::HashMap;
@@ -22,7 +23,13 @@ fn case(settings: Vec<(&'static str, Value)>, x: i64, y: i64, width: u32, height
 }
 
 /// Heights with a relief of 1024 cells, so that a unit is 2⁻²⁸ of the relief: the value itself.
-fn values(mut settings: Vec<(&'static str, Value)>, x: i64, y: i64, width: u32, height: u32) -> Vec<i32> {
+fn values(
+    mut settings: Vec<(&'static str, Value)>,
+    x: i64,
+    y: i64,
+    width: u32,
+    height: u32,
+) -> Vec<i32> {
     settings.push(("relief_m", Value::Number(10.0 * 1024.0)));
     let case = case(settings, x, y, width, height);
     let plan = plan(&STAGE, &case);
@@ -59,7 +66,11 @@ impl Recursion {
             let (x, y) = (x.rem_euclid(self.world), y.rem_euclid(self.world));
             return self.point(x, y);
         }
-        if x <= 0 || y <= 0 || x >= self.world || y >= self.world { self.edge } else { self.point(x, y) }
+        if x <= 0 || y <= 0 || x >= self.world || y >= self.world {
+            self.edge
+        } else {
+            self.point(x, y)
+        }
     }
 
     fn point(&mut self, x: i64, y: i64) -> i64 {
@@ -67,15 +78,24 @@ impl Recursion {
             return *v;
         }
         let random = (hash(self.key, x as u32, y as u32) >> 16) as i64;
-        let spacing = if x | y == 0 { self.feature } else { (1i64 << (x | y).trailing_zeros()).min(self.feature) };
+        let spacing = if x | y == 0 {
+            self.feature
+        } else {
+            (1i64 << (x | y).trailing_zeros()).min(self.feature)
+        };
         let v = if spacing == self.feature {
             if self.feature == self.world { self.edge } else { random << 12 }
         } else {
             let b = spacing;
             let square = x & b != 0 && y & b != 0;
-            let around = if square { [(-b, -b), (b, -b), (-b, b), (b, b)] } else { [(-b, 0), (b, 0), (0, -b), (0, b)] };
+            let around = if square {
+                [(-b, -b), (b, -b), (-b, b), (b, b)]
+            } else {
+                [(-b, 0), (b, 0), (0, -b), (0, b)]
+            };
             let sum: i64 = around.iter().map(|(dx, dy)| self.value(x + dx, y + dy)).sum();
-            let amplitude = (self.roughness * (2 * b) as f64 / self.feature as f64 * (1 << 28) as f64) as i64;
+            let amplitude =
+                (self.roughness * (2 * b) as f64 / self.feature as f64 * (1 << 28) as f64) as i64;
             ((sum >> 2) + ((amplitude * random) >> 16) - (amplitude >> 1)).clamp(0, 1 << 28)
         };
         self.known.insert((x, y), v);
@@ -83,8 +103,8 @@ impl Recursion {
     }
 }
 
-/// The heights are exactly those of the recursion, in worlds of up to 2³² cells a side, with both kinds of edge and several start
-/// levels.
+/// The heights are exactly those of the recursion, in worlds of up to 2³² cells a side, with both
+/// kinds of edge and several start levels.
 /// Holds D7, D8, D12, D21, D13, D14, D15, D22.
 #[test]
 fn every_point_is_that_of_the_recursion() {
@@ -98,7 +118,11 @@ fn every_point_is_that_of_the_recursion() {
         (1 << 32, 1 << 32, false, 0.0, (1 << 31) - 3, 77),
         (1 << 32, 1 << 10, true, 0.0, (1 << 32) - 20, -5),
     ] {
-        let mut settings = vec![world(side), ("feature", Value::Integer(feature)), ("edge_height", Value::Number(edge))];
+        let mut settings = vec![
+            world(side),
+            ("feature", Value::Integer(feature)),
+            ("edge_height", Value::Number(edge)),
+        ];
         settings.push(word("edge", if torus { "torus" } else { "constant" }));
         let mut recursion = Recursion {
             world: side,
@@ -112,7 +136,11 @@ fn every_point_is_that_of_the_recursion() {
         let (w, h) = (53, 41);
         for (i, v) in values(settings, x, y, w, h).into_iter().enumerate() {
             let (px, py) = (x + i as i64 % w as i64, y + i as i64 / w as i64);
-            assert_eq!(v as i64, recursion.value(px, py), "({px}, {py}) in a world of {side}, feature {feature}");
+            assert_eq!(
+                v as i64,
+                recursion.value(px, py),
+                "({px}, {py}) in a world of {side}, feature {feature}"
+            );
         }
     }
 }
@@ -128,7 +156,9 @@ fn the_same_point_has_the_same_height_in_every_window() {
         vec![world(1 << 20), word("random", "pair"), ("rounds", Value::Integer(8))],
     ] {
         let large = values(settings.clone(), 300_000, 700_000, 200, 150);
-        for (dx, dy, w, h) in [(0, 0, 1, 1), (17, 33, 64, 64), (199, 149, 1, 1), (31, 0, 7, 150), (1, 2, 129, 3)] {
+        for (dx, dy, w, h) in
+            [(0, 0, 1, 1), (17, 33, 64, 64), (199, 149, 1, 1), (31, 0, 7, 150), (1, 2, 129, 3)]
+        {
             let small = values(settings.clone(), 300_000 + dx, 700_000 + dy, w, h);
             for (i, v) in small.iter().enumerate() {
                 let at = (dy as usize + i / w as usize) * 200 + dx as usize + i % w as usize;
@@ -138,14 +168,22 @@ fn the_same_point_has_the_same_height_in_every_window() {
     }
 }
 
-/// With the article's generator the field is the article's, up to the 16 bits of its random numbers: level l errs by at most
-/// roughness · 2⁻ˡ · 2⁻¹⁶ and 2⁻²⁸ for rounding, which sums to less than 2 · roughness · 2⁻¹⁶ + levels · 2⁻²⁶.
+/// With the article's generator the field is the article's, up to the 16 bits of its random
+/// numbers: level l errs by at most roughness · 2⁻ˡ · 2⁻¹⁶ and 2⁻²⁸ for rounding, which sums to
+/// less than 2 · roughness · 2⁻¹⁶ + levels · 2⁻²⁶.
 /// Holds D12, D13, D14, D15, D16.
 #[test]
 fn the_articles_generator_makes_the_articles_field() {
     let side = 256;
     let site_seed = 12345;
-    let mut lazy = Lazy::new(World { size: side as u64, seed: site_seed, roughness: 1.0, rounds: 80, rand: Rand::Pair }).unwrap();
+    let mut lazy = Lazy::new(World {
+        size: side as u64,
+        seed: site_seed,
+        roughness: 1.0,
+        rounds: 80,
+        rand: Rand::Pair,
+    })
+    .unwrap();
     let ours = values(vec![world(side), word("random", "pair")], 0, 0, 257, 257);
     let bound = 2.0 / 65536.0 + 8.0 / (1 << 26) as f64;
     let mut different = 0;
@@ -158,22 +196,29 @@ fn the_articles_generator_makes_the_articles_field() {
     assert!(different > 40_000, "the field is not flat");
 }
 
-/// M5: the article's field in worlds of up to 2³² cells, where coordinates have 33 bits on the way, and at seeds that a recipe names.
-/// Level l errs as above. (Worlds over 2²⁴ cells were refused.)
+/// M5: the article's field in worlds of up to 2³² cells, where coordinates have 33 bits on the way,
+/// and at seeds that a recipe names. Level l errs as above. (Worlds over 2²⁴ cells were refused.)
 /// Holds D11, D16, D20.
 #[test]
 fn the_articles_field_is_there_in_the_largest_worlds_and_at_a_seed_of_ones_own() {
-    for (side, seed) in
-        [(1i64 << 26, 1u32), (1 << 30, 0x7fff_ffff), (1 << 31, 0x7fff_ffff), (1 << 32, 0x7fff_fffe), (1 << 32, 12345)]
-    {
+    for (side, seed) in [
+        (1i64 << 26, 1u32),
+        (1 << 30, 0x7fff_ffff),
+        (1 << 31, 0x7fff_ffff),
+        (1 << 32, 0x7fff_fffe),
+        (1 << 32, 12345),
+    ] {
         for (x, y) in [(side - 41, side - 30), (side / 2 - 20, 7), (side / 3, side / 5 * 4)] {
             let recipe = format!(
-                "schema = 1\nspacing_m = 1\nseed = 7\norigin = [{x}, {y}]\nwidth = 40\nheight = 30\n\
-                 [[stage]]\nkind = \"diamond_square\"\nseed = {seed}\nrandom = \"pair\"\nworld = {side}\nrelief_m = 1024\n"
+                "schema = 1\nspacing_m = 1\nseed = 7\norigin = [{x}, {y}]\nwidth = 40\n\
+                 height = 30\n\
+                 [[stage]]\nkind = \"diamond_square\"\nseed = {seed}\nrandom = \"pair\"\n\
+                 world = {side}\nrelief_m = 1024\n"
             );
             let recipe = Recipe::from_toml(&recipe, "".as_ref(), "pair").unwrap();
             let made = Job::new(recipe).unwrap().run(&mut |_| Ok(())).unwrap();
-            let world = World { size: side as u64, seed, roughness: 1.0, rounds: 80, rand: Rand::Pair };
+            let world =
+                World { size: side as u64, seed, roughness: 1.0, rounds: 80, rand: Rand::Pair };
             let mut lazy = Lazy::new(world).unwrap();
             let bound = 2.0 / 65536.0 + 32.0 / (1 << 26) as f64;
             for (i, v) in made.words("height").unwrap().iter().enumerate() {
@@ -191,7 +236,13 @@ fn the_articles_field_is_there_in_the_largest_worlds_and_at_a_seed_of_ones_own()
 fn products_make_the_readers_field() {
     let seed = 12345u32;
     let (left, top) = ((1i64 << 26) - 300, 1 << 20);
-    let made = values(vec![world(1 << 26), ("feature", Value::Integer(16)), word("random", "mul")], left, top, 120, 90);
+    let made = values(
+        vec![world(1 << 26), ("feature", Value::Integer(16)), word("random", "mul")],
+        left,
+        top,
+        120,
+        90,
+    );
     let mut count = 0;
     for (i, value) in made.iter().enumerate() {
         let (x, y) = (left + i as i64 % 120, top + i as i64 / 120);
@@ -208,7 +259,8 @@ fn products_make_the_readers_field() {
     assert!(count > 30);
 }
 
-/// On a torus heights repeat with the side of the world; otherwise the border and everything beyond it have one height.
+/// On a torus heights repeat with the side of the world; otherwise the border and everything beyond
+/// it have one height.
 /// Holds D8.
 #[test]
 fn a_torus_repeats_and_a_rim_is_constant() {
@@ -247,8 +299,8 @@ fn normalising_uses_the_range_of_the_world() {
     }
 }
 
-/// By midpoint displacement, the midpoint of a side is the mean of its ends. A skyline has the same profile in every row,
-/// displaced in proportion to the length of each segment.
+/// By midpoint displacement, the midpoint of a side is the mean of its ends. A skyline has the same
+/// profile in every row, displaced in proportion to the length of each segment.
 /// Holds D5.
 /// Holds D6 in part.
 #[test]
@@ -266,7 +318,13 @@ fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
         }
     }
     assert!(seen > 500);
-    let s = values(vec![world(128), word("mode", "skyline"), ("edge_height", Value::Number(0.5))], 0, -7, 129, 20);
+    let s = values(
+        vec![world(128), word("mode", "skyline"), ("edge_height", Value::Number(0.5))],
+        0,
+        -7,
+        129,
+        20,
+    );
     for row in s.chunks(129) {
         assert_eq!(row, &s[..129]);
     }
@@ -280,21 +338,30 @@ fn midpoints_of_sides_are_means_and_a_skyline_is_the_same_in_every_row() {
     assert!(s.iter().any(|v| *v != s[0]));
 }
 
-/// The work follows the window and hardly depends on the world: the invocations for a window of 512² in worlds of 512 to 2³²
-/// cells.
+/// The work follows the window and hardly depends on the world: the invocations for a window of
+/// 512² in worlds of 512 to 2³² cells.
 /// Holds D11, D20.
 #[test]
 fn cost_follows_the_window() {
     let work = |side: i64| -> u64 {
-        plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512)).passes.iter().map(|p| p.count() as u64).sum()
+        plan(&STAGE, &case(vec![world(side)], 3, 5, 512, 512))
+            .passes
+            .iter()
+            .map(|p| p.count() as u64)
+            .sum()
     };
     let cells = 512 * 512;
     for side in [512, 1 << 16, 1 << 24, 1 << 30, 1 << 32] {
-        // Every cell once a level, a quarter at the next, and once for its height; a few points of each level above.
+        // Every cell once a level, a quarter at the next, and once for its height; a few points of
+        // each level above.
         assert!(work(side) < cells * 7 / 3 + 20_000, "{side}: {}", work(side));
     }
     assert!(work(1 << 32) > work(512));
-    let point: u64 = plan(&STAGE, &case(vec![world(1 << 32)], 1, 1, 1, 1)).passes.iter().map(|p| p.count() as u64).sum();
+    let point: u64 = plan(&STAGE, &case(vec![world(1 << 32)], 1, 1, 1, 1))
+        .passes
+        .iter()
+        .map(|p| p.count() as u64)
+        .sum();
     assert!(point < 32 * 40, "the worst single point takes {point} points");
     assert_eq!(CELL, 1 << 18);
 }

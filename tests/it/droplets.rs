@@ -12,11 +12,21 @@ use thalweg::stage::stepper::{TAIL, class, taps};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
+    Case {
+        name: "made",
+        settings,
+        window: Window { origin: [-40, 17], width, height },
+        surface,
+        layers: Layers::NONE,
+    }
 }
 
 /// A case on ground that is given, run to its end: the heights, and the books.
-fn rained(settings: &[(&'static str, Value)], [width, height]: [u32; 2], ground: &[i32]) -> Vec<i32> {
+fn rained(
+    settings: &[(&'static str, Value)],
+    [width, height]: [u32; 2],
+    ground: &[i32],
+) -> Vec<i32> {
     let case = case(settings.to_vec(), width, height, Surface::Flat);
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();
@@ -33,13 +43,16 @@ const CRUMBS: f64 = 7.0 / CELL as f64;
 
 /// Lowest and highest, in cells.
 fn range(heights: &[i32]) -> [f64; 2] {
-    let [low, high] = [heights.iter().min(), heights.iter().max()].map(|h| *h.unwrap() as f64 / CELL as f64);
+    let [low, high] =
+        [heights.iter().min(), heights.iter().max()].map(|h| *h.unwrap() as f64 / CELL as f64);
     [low, high]
 }
 
 /// Hills of 10 cells on 64 × 64 cells.
 fn waves() -> Vec<i32> {
-    let wave = |i: usize| 10.0 * (f64::from(i as u32 % 64) / 9.0).sin() * (f64::from(i as u32 / 64) / 8.0).cos();
+    let wave = |i: usize| {
+        10.0 * (f64::from(i as u32 % 64) / 9.0).sin() * (f64::from(i as u32 / 64) / 8.0).cos()
+    };
     (0..64 * 64).map(|i| (wave(i) * CELL as f64).floor() as i32).collect()
 }
 
@@ -59,10 +72,20 @@ fn much_rain_digs_no_ditch_and_builds_no_needle() {
         ("high", 3.0, 12.0),
     ];
     for (border, radius, rain) in runs {
-        let settings = [("rain", Value::Number(rain)), ("radius", Value::Number(radius)), ("border", Value::Word(border.into()))];
+        let settings = [
+            ("rain", Value::Number(rain)),
+            ("radius", Value::Number(radius)),
+            ("border", Value::Word(border.into())),
+        ];
         let [lowest, highest] = range(&rained(&settings, [64, 32], ground));
-        println!("{border}, radius {radius}, rain {rain}: {low:.2} to {high:.2} became {lowest:.2} to {highest:.2}");
-        assert!(lowest >= low - CRUMBS && highest <= high + CRUMBS, "{border}, radius {radius}: {lowest} to {highest}");
+        println!(
+            "{border}, radius {radius}, rain {rain}: {low:.2} to {high:.2} became {lowest:.2} to \
+             {highest:.2}"
+        );
+        assert!(
+            lowest >= low - CRUMBS && highest <= high + CRUMBS,
+            "{border}, radius {radius}: {lowest} to {highest}"
+        );
     }
 }
 
@@ -93,7 +116,8 @@ fn the_books_hold_over_the_longest_lives() {
     assert!(lowest >= low - CRUMBS && highest <= high + CRUMBS);
 }
 
-/// A change of one height spreads at most as far as the stated reach, so parts of a map can be eroded separately.
+/// A change of one height spreads at most as far as the stated reach, so parts of a map can be
+/// eroded separately.
 /// Holds C27.
 #[test]
 fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
@@ -109,8 +133,12 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
             ("limit", Value::Number(1.0)),
         ];
         let case = case(settings, 121, 111, Surface::Hills);
-        let given: Vec<(String, Value)> = case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-        let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap(), &anywhere()) as usize;
+        let given: Vec<(String, Value)> =
+            case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        let reach = (STAGE.reach)(
+            &thalweg::params::Settings::new(STAGE.params, &given).unwrap(),
+            &anywhere(),
+        ) as usize;
         let plan = plan(&STAGE, &case);
         let heights = case.surface.heights(&case.window);
         let result = |heights: &[i32]| {
@@ -122,11 +150,17 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
         };
         let reference = result(&heights);
         let mut most = 0;
-        for (k, at) in [[60, 55], [61, 50], [57, 58], [66, 49], [59, 60], [63, 55]].into_iter().enumerate() {
+        for (k, at) in
+            [[60, 55], [61, 50], [57, 58], [66, 49], [59, 60], [63, 55]].into_iter().enumerate()
+        {
             let mut other = heights.clone();
             other[at[1] * 121 + at[0]] += (CELL >> 3) << k;
-            let far = farthest(&reference, &result(&other), 121, at).expect("the cell itself changes");
-            assert!(far <= reach, "lifetime {lifetime}, radius {radius}: {far} cells away, reach {reach}");
+            let far =
+                farthest(&reference, &result(&other), 121, at).expect("the cell itself changes");
+            assert!(
+                far <= reach,
+                "lifetime {lifetime}, radius {radius}: {far} cells away, reach {reach}"
+            );
             most = most.max(far);
         }
         println!("lifetime {lifetime}, radius {radius}: reach {reach}, seen {most}");
@@ -137,7 +171,8 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
     assert!(nearly, "the stated reach is far more than what can be seen");
 }
 
-/// A window of a larger map comes out the same, except within reach of its border, also where some homes alone live the last life (M3).
+/// A window of a larger map comes out the same, except within reach of its border, also where some
+/// homes alone live the last life (M3).
 /// Holds C27.
 #[test]
 fn a_window_is_a_part_of_the_world() {
@@ -153,8 +188,11 @@ fn is_a_part_of_the_world(rain: f64) {
         ("density", Value::Number(1.0)),
         ("radius", Value::Number(2.0)),
     ];
-    let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let reach = (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap(), &anywhere()) as u32;
+    let given: Vec<(String, Value)> =
+        settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let reach =
+        (STAGE.reach)(&thalweg::params::Settings::new(STAGE.params, &given).unwrap(), &anywhere())
+            as u32;
     let at = |x: i64, y: i64, side: u32| {
         let case = Case {
             name: "window",
@@ -176,7 +214,11 @@ fn is_a_part_of_the_world(rain: f64) {
     let mut compared = 0;
     for y in reach..side - reach {
         for x in reach..side - reach {
-            assert_eq!(small[(y * side + x) as usize], large[((y + 9) * (side + 28) + x + 13) as usize], "({x}, {y})");
+            assert_eq!(
+                small[(y * side + x) as usize],
+                large[((y + 9) * (side + 28) + x + 13) as usize],
+                "({x}, {y})"
+            );
             compared += 1;
         }
     }
@@ -184,7 +226,11 @@ fn is_a_part_of_the_world(rain: f64) {
     assert_ne!(small[0], large[9 * (side as usize + 28) + 13], "and near the border it may differ");
 }
 
-fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers: Layers) -> (Vec<i32>, Vec<i32>) {
+fn heights_after(
+    settings: Vec<(&'static str, Value)>,
+    surface: Surface,
+    layers: Layers,
+) -> (Vec<i32>, Vec<i32>) {
     let case = Case { layers, ..case(settings, 96, 96, surface) };
     let plan = plan(&STAGE, &case);
     let mut cpu = cpu();
@@ -192,12 +238,17 @@ fn heights_after(settings: Vec<(&'static str, Value)>, surface: Surface, layers:
     let before = cpu.read("height").unwrap();
     if layers.has(Layer::Hardness) {
         // A boulder: a hard disc in soft ground.
-        let hard = |i: i32| if (i % 96 - 48).pow(2) + (i / 96 - 48).pow(2) < 144 { 65536 } else { 0 };
+        let hard =
+            |i: i32| if (i % 96 - 48).pow(2) + (i / 96 - 48).pow(2) < 144 { 65536 } else { 0 };
         cpu.write("hardness", &(0..96 * 96).map(hard).collect::<Vec<_>>()).unwrap();
     }
     if layers.has(Layer::Rain) {
         // It rains only in the west.
-        cpu.write("rain", &(0..96 * 96).map(|i| if i % 96 < 32 { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
+        cpu.write(
+            "rain",
+            &(0..96 * 96).map(|i| if i % 96 < 32 { 65536 } else { 0 }).collect::<Vec<_>>(),
+        )
+        .unwrap();
     }
     if layers.has(Layer::Vegetation) {
         cpu.write("vegetation", &vec![65536; 96 * 96]).unwrap();
@@ -218,12 +269,22 @@ fn eroded((before, after): &(Vec<i32>, Vec<i32>), here: impl Fn(i32, i32) -> boo
 /// Holds C28.
 #[test]
 fn hard_ground_stays_where_soft_ground_goes() {
-    let settings = || vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("radius", Value::Number(1.0))];
+    let settings = || {
+        vec![
+            ("rain", Value::Number(2.0)),
+            ("lifetime", Value::Integer(32)),
+            ("radius", Value::Number(1.0)),
+        ]
+    };
     let boulder = |x: i32, y: i32| (x - 48).pow(2) + (y - 48).pow(2) < 100;
     let soft = heights_after(settings(), Surface::Cone, Layers::NONE);
     let hard = heights_after(settings(), Surface::Cone, Layers::of(&[Layer::Hardness]));
     assert!(eroded(&soft, boulder) > 20.0, "{}", eroded(&soft, boulder));
-    assert_eq!(eroded(&hard, boulder), 0.0, "with a brush of one cell nothing is taken from hardness 1");
+    assert_eq!(
+        eroded(&hard, boulder),
+        0.0,
+        "with a brush of one cell nothing is taken from hardness 1"
+    );
     assert!(eroded(&hard, |x, y| !boulder(x, y)) > 20.0);
 }
 
@@ -231,7 +292,13 @@ fn hard_ground_stays_where_soft_ground_goes() {
 /// Holds C30.
 #[test]
 fn roots_hold_the_soil() {
-    let settings = |roots| vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(32)), ("roots", Value::Number(roots))];
+    let settings = |roots| {
+        vec![
+            ("rain", Value::Number(2.0)),
+            ("lifetime", Value::Integer(32)),
+            ("roots", Value::Number(roots)),
+        ]
+    };
     let everywhere = |_, _| true;
     let layers = Layers::of(&[Layer::Vegetation]);
     let bare = eroded(&heights_after(settings(0.0), Surface::Hills, layers), everywhere);
@@ -251,7 +318,8 @@ fn it_rains_where_the_map_says() {
     assert_eq!(eroded(&made, |x, _| x > 32 + 8 + 4), 0.0);
 }
 
-/// Smoothing the change of height keeps its sum, makes it less rough, and does not make its largest value larger.
+/// Smoothing the change of height keeps its sum, makes it less rough, and does not make its largest
+/// value larger.
 /// Holds C21.
 #[test]
 fn the_change_is_smoothed_and_nothing_else() {
@@ -269,13 +337,16 @@ fn the_change_is_smoothed_and_nothing_else() {
     };
     let (rough, smooth) = (change(0), change(8));
     assert_eq!(rough.iter().sum::<i64>(), smooth.iter().sum::<i64>());
-    let sharpest = |c: &[i64]| c.chunks(96).flat_map(|row| row.windows(2)).map(|w| (w[0] - w[1]).abs()).max().unwrap();
+    let sharpest = |c: &[i64]| {
+        c.chunks(96).flat_map(|row| row.windows(2)).map(|w| (w[0] - w[1]).abs()).max().unwrap()
+    };
     let largest = |c: &[i64]| c.iter().map(|c| c.abs()).max().unwrap();
     assert!(sharpest(&smooth) < sharpest(&rough) / 2, "{} {}", sharpest(&smooth), sharpest(&rough));
     assert!(largest(&smooth) <= largest(&rough));
 }
 
-/// Droplets start everywhere and run downhill: in a valley, many times more of them pass along the axis than on the slopes.
+/// Droplets start everywhere and run downhill: in a valley, many times more of them pass along the
+/// axis than on the slopes.
 /// Holds C4.
 #[test]
 fn water_gathers_in_the_valley() {
@@ -294,7 +365,8 @@ fn water_gathers_in_the_valley() {
     assert!(axis > 4.0 * slope, "axis {axis}, slope {slope}");
 }
 
-/// On level ground all directions are equally likely: as many steps go along the axes as along the diagonals.
+/// On level ground all directions are equally likely: as many steps go along the axes as along the
+/// diagonals.
 /// Holds C8.
 #[test]
 fn level_ground_sends_droplets_everywhere() {
@@ -348,17 +420,23 @@ fn the_floor_holds() {
     let (before, after) = heights_after(settings(180.0), Surface::Hills, Layers::NONE);
     let (_, free) = heights_after(settings(-1e6), Surface::Hills, Layers::NONE);
     let floor = 18 * CELL;
-    let dug = |after: &[i32]| (0..after.len()).filter(|&i| before[i] >= floor && after[i] < floor).count();
-    let sunk = |after: &[i32]| (0..after.len()).filter(|&i| before[i] < floor && after[i] < before[i]).count();
+    let dug = |after: &[i32]| {
+        (0..after.len()).filter(|&i| before[i] >= floor && after[i] < floor).count()
+    };
+    let sunk = |after: &[i32]| {
+        (0..after.len()).filter(|&i| before[i] < floor && after[i] < before[i]).count()
+    };
     assert!(dug(&free) > 4 && sunk(&free) > 4, "{} {}", dug(&free), sunk(&free));
     assert_eq!((dug(&after), sunk(&after)), (0, 0));
     assert!(eroded(&(before.clone(), after), |_, _| true) > 20.0);
 }
 
-/// The flow of a V-valley is the rain that falls on it, to the droplet. Water that turns at once comes straight down the sides, which
-/// have slope 1, and goes one cell a step along a floor that is level but for a fall of 1/16384 to the east: it is counted once in
-/// each column. Where it rains on the columns west of `wet` alone and each droplet lives long enough to see the border, one more
-/// life of all droplets brings to each column east of there one droplet for each home on which it rains.
+/// The flow of a V-valley is the rain that falls on it, to the droplet. Water that turns at once
+/// comes straight down the sides, which have slope 1, and goes one cell a step along a floor that
+/// is level but for a fall of 1/16384 to the east: it is counted once in each column. Where it
+/// rains on the columns west of `wet` alone and each droplet lives long enough to see the border,
+/// one more life of all droplets brings to each column east of there one droplet for each home on
+/// which it rains.
 /// Holds C4, C9, C32.
 #[test]
 fn the_flow_of_a_valley_is_the_rain_upstream() {
@@ -366,7 +444,9 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
     const HIGH: usize = 41;
     // The floor lies between the rows 19 and 20, which are equally high.
     let above = |y: usize| (2 * y as i32 - 39).abs() / 2;
-    let valley: Vec<i32> = (0..WIDE * HIGH).map(|i| above(i / WIDE) * CELL - (i % WIDE) as i32 * CELL / 16384).collect();
+    let valley: Vec<i32> = (0..WIDE * HIGH)
+        .map(|i| above(i / WIDE) * CELL - (i % WIDE) as i32 * CELL / 16384)
+        .collect();
     for (block, wet) in [(1, 16), (1, 100), (2, 64), (4, 120)] {
         let density = 1.0 / (block * block) as f64;
         let flow = |lives: i64| {
@@ -383,7 +463,13 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
             let plan = plan(&STAGE, &case);
             let mut cpu = cpu();
             cpu.write("height", &valley).unwrap();
-            cpu.write("rain", &(0..WIDE * HIGH).map(|i| if i % WIDE < wet { 65536 } else { 0 }).collect::<Vec<_>>()).unwrap();
+            cpu.write(
+                "rain",
+                &(0..WIDE * HIGH)
+                    .map(|i| if i % WIDE < wet { 65536 } else { 0 })
+                    .collect::<Vec<_>>(),
+            )
+            .unwrap();
             cpu.begin(&plan).unwrap();
             run(&mut cpu, &plan, 0..plan.passes.len());
             cpu.end(&plan);
@@ -392,13 +478,19 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
         };
         let (less, more) = (flow(2), flow(3));
         for x in wet + 1..WIDE - 1 {
-            let passed: i32 = [19, 20].map(|y| more[y * WIDE + x] - less[y * WIDE + x]).iter().sum();
-            assert_eq!(passed as usize, wet / block * ((HIGH - 1) / block), "homes of {block} cells, rain to {wet}, column {x}");
+            let passed: i32 =
+                [19, 20].map(|y| more[y * WIDE + x] - less[y * WIDE + x]).iter().sum();
+            assert_eq!(
+                passed as usize,
+                wet / block * ((HIGH - 1) / block),
+                "homes of {block} cells, rain to {wet}, column {x}"
+            );
         }
     }
 }
 
-/// The boulders of the example erode little and the ground next to them erodes much. They stand out, and water goes round them.
+/// The boulders of the example erode little and the ground next to them erodes much. They stand
+/// out, and water goes round them.
 /// Holds C28.
 #[test]
 fn boulders_stand_out_and_water_goes_round_them() {
@@ -410,33 +502,56 @@ fn boulders_stand_out_and_water_goes_round_them() {
     let made = crate::common::made(&recipe, &mut cpu());
     let hardness = &made.maps["hardness"].data;
     let on: Vec<usize> = (0..side * side).filter(|&i| hardness[i] > 0.9).collect();
-    let near = |i: usize, j: usize| (i % side).abs_diff(j % side) + (i / side).abs_diff(j / side) <= 6;
-    let beside: Vec<usize> = (0..side * side).filter(|&i| hardness[i] < 0.1 && on.iter().any(|&j| near(i, j))).collect();
-    let mean =
-        |map: &str, cells: &[usize]| cells.iter().map(|&i| f64::from(made.maps[map].data[i])).sum::<f64>() / cells.len() as f64;
-    let [flow, wear, height] = ["flow", "wear", "height"].map(|map| [mean(map, &on), mean(map, &beside)]);
+    let near =
+        |i: usize, j: usize| (i % side).abs_diff(j % side) + (i / side).abs_diff(j / side) <= 6;
+    let beside: Vec<usize> =
+        (0..side * side).filter(|&i| hardness[i] < 0.1 && on.iter().any(|&j| near(i, j))).collect();
+    let mean = |map: &str, cells: &[usize]| {
+        cells.iter().map(|&i| f64::from(made.maps[map].data[i])).sum::<f64>() / cells.len() as f64
+    };
+    let [flow, wear, height] =
+        ["flow", "wear", "height"].map(|map| [mean(map, &on), mean(map, &beside)]);
     println!("on and beside boulders: flow {flow:?}, wear {wear:?} m, height {height:?} m");
     assert!(on.len() * 20 > side * side && beside.len() > on.len());
     assert!(flow[0] * 4.0 < flow[1], "flow on boulders {}, beside them {}", flow[0], flow[1]);
     assert!(wear[0] * 5.0 < wear[1], "wear on boulders {} m, beside them {} m", wear[0], wear[1]);
-    assert!(height[0] > height[1] + 10.0, "boulders at {} m, beside them {} m", height[0], height[1]);
+    assert!(
+        height[0] > height[1] + 10.0,
+        "boulders at {} m, beside them {} m",
+        height[0],
+        height[1]
+    );
 }
 
-/// In a stream, the capacity grows with what has passed: the classes are at most half an octave wide, and begin at `discharge` for each droplet
-/// that falls, of which a level's droplets count twice as much as those of the next finer one.
+/// In a stream, the capacity grows with what has passed: the classes are at most half an octave
+/// wide, and begin at `discharge` for each droplet that falls, of which a level's droplets count
+/// twice as much as those of the next finer one.
 #[test]
 fn streams_have_classes_of_half_an_octave() {
     let window = Window::sized(31, 17);
-    for (discharge, rain, level) in
-        [(0.0, 1.0, 0), (1250.0, 0.5, 0), (1250.0, 2.0, 4), (3.0, 1.0, -2), (1e6, 1.0, 0), (0.001, 0.25, 3)]
-    {
-        let given = [("discharge", Value::Number(discharge)), ("rain", Value::Number(rain)), ("lifetime", Value::Integer(8))];
-        let settings = Settings::new(STAGE.params, &given.map(|(name, value)| (name.to_string(), value))).unwrap();
-        let site = Site { layers: Layers::of(&[Layer::Passed]), level, ..Site::bare(window, 10.0, 1) };
+    for (discharge, rain, level) in [
+        (0.0, 1.0, 0),
+        (1250.0, 0.5, 0),
+        (1250.0, 2.0, 4),
+        (3.0, 1.0, -2),
+        (1e6, 1.0, 0),
+        (0.001, 0.25, 3),
+    ] {
+        let given = [
+            ("discharge", Value::Number(discharge)),
+            ("rain", Value::Number(rain)),
+            ("lifetime", Value::Integer(8)),
+        ];
+        let settings =
+            Settings::new(STAGE.params, &given.map(|(name, value)| (name.to_string(), value)))
+                .unwrap();
+        let site =
+            Site { layers: Layers::of(&[Layer::Passed]), level, ..Site::bare(window, 10.0, 1) };
         let plan = (STAGE.plan)(&settings, &site);
         let least = (discharge * rain / f64::from(level).exp2()).max(2.0);
-        let passed: Vec<i32> =
-            (0..window.cells() as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 2 >> (i % 31)) as i32).collect();
+        let passed: Vec<i32> = (0..window.cells() as u32)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 2 >> (i % 31)) as i32)
+            .collect();
         let mut cpu = cpu();
         cpu.write("height", &vec![0; window.cells()]).unwrap();
         cpu.write("passed", &passed).unwrap();
@@ -448,13 +563,20 @@ fn streams_have_classes_of_half_an_octave() {
             let class = class(grant);
             let times = f64::from(water[16 + class]) / 256.0;
             let wanted = if discharge > 0.0 { (f64::from(*n) / least).max(1.0) } else { 1.0 };
-            assert!(times <= wanted * 1.004, "{n} passages are {wanted} times {least}, and count as {times}");
-            assert!(class == 15 || times * 1.51 > wanted, "{n} passages are {wanted} times {least}, and count as {times}");
+            assert!(
+                times <= wanted * 1.004,
+                "{n} passages are {wanted} times {least}, and count as {times}"
+            );
+            assert!(
+                class == 15 || times * 1.51 > wanted,
+                "{n} passages are {wanted} times {least}, and count as {times}"
+            );
         }
     }
 }
 
-/// Where sixteen times as much has passed everywhere, everything is as with sixteen times the capacity.
+/// Where sixteen times as much has passed everywhere, everything is as with sixteen times the
+/// capacity.
 #[test]
 fn a_stream_is_capacity() {
     let everything = |capacity: f64, discharge: f64| {
@@ -466,7 +588,13 @@ fn a_stream_is_capacity() {
             ("evaporation", Value::Number(0.0)),
         ];
         let window = Window::sized(60, 44);
-        let case = Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::of(&[Layer::Passed]) };
+        let case = Case {
+            name: "made",
+            settings,
+            window,
+            surface: Surface::Hills,
+            layers: Layers::of(&[Layer::Passed]),
+        };
         let plan = plan(&STAGE, &case);
         let mut cpu = cpu();
         prepare(&STAGE, &case, &mut cpu);
@@ -480,7 +608,8 @@ fn a_stream_is_capacity() {
     assert_ne!(stream, everything(0.5, 0.0));
 }
 
-/// Behind walls nothing leaves the map. What a droplet cannot leave behind where the next one is due, a load above the bound, is lost (M6).
+/// Behind walls nothing leaves the map. What a droplet cannot leave behind where the next one is
+/// due, a load above the bound, is lost (M6).
 #[test]
 fn what_is_more_than_a_sum_can_hold_is_lost() {
     for (name, some) in [("wall", false), ("overloaded", true)] {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What an example prints. `cargo test` builds the examples beside this binary; `cargo test --test it` alone does not.
+/// What an example prints. `cargo test` builds the examples beside this binary; `cargo test --test
+/// it` alone does not.
 fn printed(name: &str) -> String {
     let here = std::env::current_exe().unwrap();
     let path: PathBuf = here.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -27,7 +28,8 @@ fn a_resumed_run_has_equal_words() {
     assert!(printed("resume").contains("the resumed run has equal words"));
 }
 
-/// As many points as the lattice's density √3·f² gives the square and the circle, whose radius is padding + √½·5/3 / f.
+/// As many points as the lattice's density √3·f² gives the square and the circle, whose radius is
+/// padding + √½·5/3 / f.
 /// Holds E18 in part.
 #[test]
 fn points_are_counted_and_drawn() {
@@ -37,7 +39,10 @@ fn points_are_counted_and_drawn() {
     let density = 3f64.sqrt() * 0.04 * 0.04;
     assert!((radius - 32.0 - 0.5f64.sqrt() * 5.0 / 3.0 / 0.04).abs() < 0.01, "{text}");
     assert!((all / (512.0 * 512.0 * density) - 1.0).abs() < 0.05, "{text}");
-    assert!((near / (std::f64::consts::PI * radius * radius * density) - 1.0).abs() < 0.25, "{text}");
+    assert!(
+        (near / (std::f64::consts::PI * radius * radius * density) - 1.0).abs() < 0.25,
+        "{text}"
+    );
 }
 
 #[cfg(feature = "gpu")]
@@ -45,7 +50,9 @@ fn points_are_counted_and_drawn() {
 fn a_device_of_ones_own_keeps_the_heights() {
     if crate::common::gpu("examples::a_device_of_ones_own_keeps_the_heights", 64, None).is_some() {
         let text = printed("own_device");
-        let steepest = text.strip_prefix("steepest step between neighbours: ").and_then(|rest| rest.trim().strip_suffix(" m"));
+        let steepest = text
+            .strip_prefix("steepest step between neighbours: ")
+            .and_then(|rest| rest.trim().strip_suffix(" m"));
         assert!(steepest.is_some_and(|metres| metres.parse::<f64>().unwrap() > 1.0), "{text}");
     }
 }

@@ -4,8 +4,10 @@ use crate::common::{cpu, made};
 use thalweg::{Job, Recipe};
 
 fn recipe(spacing: f64, height: f64) -> thalweg::Result<Recipe> {
-    let text =
-        format!("schema = 1\nwidth = 9\nheight = 5\nspacing_m = {spacing}\n[[stage]]\nkind = \"flat\"\nheight_m = {height}\n");
+    let text = format!(
+        "schema = 1\nwidth = 9\nheight = 5\nspacing_m = {spacing}\n[[stage]]\nkind = \"flat\"\n\
+         height_m = {height}\n"
+    );
     Recipe::from_toml(&text, "".as_ref(), "flat")
 }
 
@@ -20,5 +22,9 @@ fn it_has_its_height_everywhere() {
 #[test]
 fn it_is_not_higher_than_heights_can_be() {
     let error = recipe(2.0, 16001.0).and_then(Job::new).unwrap_err().to_string();
-    assert_eq!(error, "stage 1, flat: height_m = 16001 at spacing_m = 2: allowed up to 8000 cells, 16000 m, either way");
+    assert_eq!(
+        error,
+        "stage 1, flat: height_m = 16001 at spacing_m = 2: allowed up to 8000 cells, 16000 m, \
+         either way"
+    );
 }

@@ -1,4 +1,5 @@
-//! Hills: their formula in doubles over more squares than the kernel sees, and the same land everywhere.
+//! Hills: their formula in doubles over more squares than the kernel sees, and the same land
+//! everywhere.
 
 use crate::common::{generated, same_everywhere};
 use thalweg::params::{Settings, Value};
@@ -9,7 +10,11 @@ use thalweg::stage::hills::STAGE;
 const WINDOW: Window = Window { origin: [-20, 300], width: 66, height: 58 };
 
 fn settings(spacing: f64, merge: &str, chance: f64) -> Vec<(&'static str, Value)> {
-    vec![("spacing", Value::Number(spacing)), ("merge", Value::Word(merge.into())), ("chance", Value::Number(chance))]
+    vec![
+        ("spacing", Value::Number(spacing)),
+        ("merge", Value::Word(merge.into())),
+        ("chance", Value::Number(chance)),
+    ]
 }
 
 /// All hills near a place, in doubles.
@@ -33,7 +38,8 @@ fn heights_are_those_of_the_formula() {
                     continue;
                 }
                 let part = |r: u32| f64::from(r & 0xffff) / 65536.0;
-                let d = (x.floor() + dx as f64 + part(place) - x).hypot(y.floor() + dy as f64 + part(place >> 16) - y);
+                let d = (x.floor() + dx as f64 + part(place) - x)
+                    .hypot(y.floor() + dy as f64 + part(place >> 16) - y);
                 let radius = 0.3 + 0.7 * f64::from(kind >> 16 & 0xff) / 255.0;
                 let top = 1.0 + 9.0 * f64::from(hash(key, kind, place) >> 16) / 65536.0;
                 let hill = top * (1.0 - (d / radius).powi(2)).max(0.0).powi(2);
@@ -49,14 +55,21 @@ fn heights_are_those_of_the_formula() {
 #[test]
 fn the_land_is_the_same_everywhere() {
     same_everywhere(&STAGE, &settings(17.25, "add", 0.8), WINDOW, true, 12);
-    same_everywhere(&STAGE, &settings(9.0, "most", 1.0), Window { origin: [1 << 59, -(1 << 33)], ..WINDOW }, true, 12);
+    same_everywhere(
+        &STAGE,
+        &settings(9.0, "most", 1.0),
+        Window { origin: [1 << 59, -(1 << 33)], ..WINDOW },
+        true,
+        12,
+    );
 }
 
 #[test]
 fn no_hill_and_no_range_that_is_turned() {
     let words = generated(&STAGE, &settings(20.0, "add", 0.0), &Site::bare(WINDOW, 10.0, 1));
     assert!(words.iter().all(|word| *word == 0));
-    let given = [("smallest".to_string(), Value::Number(0.9)), ("largest".to_string(), Value::Number(0.5))];
+    let given =
+        [("smallest".to_string(), Value::Number(0.9)), ("largest".to_string(), Value::Number(0.5))];
     let s = Settings::new(STAGE.params, &given).unwrap();
     let error = (STAGE.check)(&s, &Site::bare(WINDOW, 10.0, 1)).unwrap_err().to_string();
     assert_eq!(error, "smallest = 0.9 and largest = 0.5: allowed is a smallest up to largest");

@@ -1,16 +1,18 @@
-//! What decides bytes beside a recipe is in the names of all that is kept (P3): see `src/identity.rs`. The digests of what the host does are
-//! held by `vectors.rs`.
+//! What decides bytes beside a recipe is in the names of all that is kept (P3): see
+//! `src/identity.rs`. The digests of what the host does are held by `vectors.rs`.
 
 use std::path::Path;
 use thalweg::identity::{HOST, engine, of, shaders};
 use thalweg::{Cancel, Device, Event, Job, Recipe, Snapshot};
 
 fn recipe() -> Recipe {
-    let text = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"thermal\"\nsteps = 3\n";
+    let text = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\n\
+                [[stage]]\nkind = \"thermal\"\nsteps = 3\n";
     Recipe::from_toml(text, Path::new(""), "land").unwrap()
 }
 
-/// P3: a step of the host that changes is another edition, with the same version and the same kernels.
+/// P3: a step of the host that changes is another edition, with the same version and the same
+/// kernels.
 #[test]
 fn version_kernels_and_host_each_decide() {
     let version = env!("CARGO_PKG_VERSION");
@@ -20,7 +22,11 @@ fn version_kernels_and_host_each_decide() {
     let at = HOST.find("plans ").unwrap() + "plans ".len();
     let digit = if &HOST[at..=at] == "0" { "1" } else { "0" };
     let host = format!("{}{digit}{}", &HOST[..at], &HOST[at + 1..]);
-    let others = [of(version, &shaders(), &host), of(version, &(shaders() + " "), HOST), of("9.9.9", &shaders(), HOST)];
+    let others = [
+        of(version, &shaders(), &host),
+        of(version, &(shaders() + " "), HOST),
+        of("9.9.9", &shaders(), HOST),
+    ];
     others.iter().for_each(|other| assert_ne!(other, engine()));
 }
 
@@ -44,19 +50,27 @@ fn snapshots_of_other_editions_are_refused_by_name() {
     let digest = *blake3::hash(&bytes[..end]).as_bytes();
     bytes[end..].copy_from_slice(&digest);
     let error = Job::resume(recipe(), snapshot(&bytes)).unwrap_err().to_string();
-    assert!(error.contains(&other) && error.contains(engine()) && error.contains("make it anew"), "{error}");
+    assert!(
+        error.contains(&other) && error.contains(engine()) && error.contains("make it anew"),
+        "{error}"
+    );
 }
 
-/// P3: tiles of another edition are not taken from a store, and those that are made instead are kept beside them.
+/// P3: tiles of another edition are not taken from a store, and those that are made instead are
+/// kept beside them.
 #[cfg(feature = "io")]
 #[test]
 fn tiles_of_other_editions_are_not_used() {
     use thalweg::tiles::{Store, Tile, Tiles};
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("identity-{}", std::process::id()));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("identity-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let made = |edition: &str| {
         let job = Job::new(recipe()).unwrap();
-        let mut tiles = Tiles::new(job, 64).unwrap().of_edition(edition).stored_in(Store::open(&folder, None).unwrap());
+        let mut tiles = Tiles::new(job, 64)
+            .unwrap()
+            .of_edition(edition)
+            .stored_in(Store::open(&folder, None).unwrap());
         let tile = Tile { level: 0, slab: 0, x: 0, y: 0 };
         tiles.piece(tile, &mut crate::common::cpu()).unwrap();
         (tiles.key(tile).unwrap(), tiles.counts())

@@ -15,7 +15,13 @@ use thalweg::stage::{Case, Surface, incision::STAGE};
 const LEAST_FALL: i32 = CELL / 100;
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {
-    Case { name: "made", settings, window: Window { origin: [-40, 17], width, height }, surface, layers: Layers::NONE }
+    Case {
+        name: "made",
+        settings,
+        window: Window { origin: [-40, 17], width, height },
+        surface,
+        layers: Layers::NONE,
+    }
 }
 
 fn number(name: &'static str, value: f64) -> (&'static str, Value) {
@@ -51,7 +57,9 @@ impl Steps {
     /// Runs up to the first pass of that name, which is not run.
     fn run_to(&mut self, entry: &str) -> bool {
         let left = &self.plan.passes[self.at..];
-        let Some(more) = left.iter().position(|pass| pass.kernel.entry == entry) else { return false };
+        let Some(more) = left.iter().position(|pass| pass.kernel.entry == entry) else {
+            return false;
+        };
         run(&mut self.cpu, &self.plan, self.at..self.at + more);
         self.at += more;
         true
@@ -73,8 +81,10 @@ impl Steps {
     }
 }
 
-/// The neighbours of a vertex: the four sides, then the diagonals, each next to the one that lies opposite.
-const AROUND: [[i32; 2]; 8] = [[0, -1], [0, 1], [-1, 0], [1, 0], [-1, -1], [1, 1], [1, -1], [-1, 1]];
+/// The neighbours of a vertex: the four sides, then the diagonals, each next to the one that lies
+/// opposite.
+const AROUND: [[i32; 2]; 8] =
+    [[0, -1], [0, 1], [-1, 0], [1, 0], [-1, -1], [1, 1], [1, -1], [-1, 1]];
 
 /// Where a neighbour is, none beyond a border.
 fn neighbour(at: usize, [dx, dy]: [i32; 2], [w, h]: [i32; 2], torus: bool) -> Option<usize> {
@@ -86,8 +96,9 @@ fn neighbour(at: usize, [dx, dy]: [i32; 2], [w, h]: [i32; 2], torus: bool) -> Op
 proptest! {
     #![proptest_config(config(200))]
 
-    /// With any setting, on any ground, and without uplift, each step leaves a vertex between the lowest and the highest of its
-    /// neighbourhood and its water, and keeps it above no water level. Areas are those of the vertices that drain here, to the unit.
+    /// With any setting, on any ground, and without uplift, each step leaves a vertex between the
+    /// lowest and the highest of its neighbourhood and its water, and keeps it above no water
+    /// level. Areas are those of the vertices that drain here, to the unit.
     #[test]
     fn no_setting_leaves_the_bounds(
         erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2], exponent in 0.35..=0.6,
@@ -121,7 +132,8 @@ proptest! {
             let [after, level] = ["height", "surface"].map(|name| steps.read(name));
             let sum = |words: &[i32]| words.iter().map(|h| i64::from(*h)).sum::<i64>();
             let counted = sum(&steps.read("silted"));
-            // Silt alone lays ground down: the sum of heights does not rise by more, but for creep, which is rounded down.
+            // Silt alone lays ground down: the sum of heights does not rise by more, but for creep,
+            // which is rounded down.
             if creep == 0.0 {
                 prop_assert!(sum(&after) - sum(&before) <= counted - silted);
             }
@@ -136,14 +148,15 @@ proptest! {
                 let comes = (0..8).filter(|q| around[*q].is_some_and(|n| way[n] & 15 == (*q as i32 ^ 1)));
                 let sum: i64 = comes.map(|q| i64::from(area[around[q].unwrap()])).sum();
                 let rained = i64::from(drained[at]) - sum;
-                prop_assert!(own.map_or((0..=64).contains(&rained), |own| rained == own), "{at}: {rained} of its own");
+                prop_assert!(own.map_or((0..=64).contains(&rained), |own| rained == own), "{at}: \
+                    {rained} of its own");
             }
         }
     }
 }
 
-/// Without rivers, slides, creep and uplift only silt moves the ground, and it is counted to the unit; with uplift the land rises by as
-/// much as the settings say.
+/// Without rivers, slides, creep and uplift only silt moves the ground, and it is counted to the
+/// unit; with uplift the land rises by as much as the settings say.
 #[test]
 fn silt_and_uplift_are_counted_to_the_unit() {
     for uplift_m in [0.0, 7.0] {
@@ -167,8 +180,9 @@ fn silt_and_uplift_are_counted_to_the_unit() {
     }
 }
 
-/// On a strip that rises evenly and drains to the sea at its west end, the ground comes to rest where each drop gives what rises:
-/// drop · f / (1 + f) = U with f = K · √a. So drop = U · (1 + f) / f, the discrete stream power law of slope and area.
+/// On a strip that rises evenly and drains to the sea at its west end, the ground comes to rest
+/// where each drop gives what rises: drop · f / (1 + f) = U with f = K · √a. So drop = U · (1 + f)
+/// / f, the discrete stream power law of slope and area.
 #[test]
 fn a_strip_comes_to_the_slopes_of_the_law() {
     let (n, rate, uplift_m) = (24usize, 0.5, 1.0);
@@ -181,7 +195,8 @@ fn a_strip_comes_to_the_slopes_of_the_law() {
         border("wall"),
         whole("steps", 4000),
     ];
-    let case = Case { layers: Layers::of(&[Layer::Uplift]), ..case(settings, n as u32, 1, Surface::Flat) };
+    let case =
+        Case { layers: Layers::of(&[Layer::Uplift]), ..case(settings, n as u32, 1, Surface::Flat) };
     // The sea, which does not rise, just below its level, and land that falls towards it.
     let one = f64::from(CELL);
     let heights = (0..n as i32).map(|x| 10 * CELL - 1 + x * CELL / 4).collect();
@@ -198,20 +213,25 @@ fn a_strip_comes_to_the_slopes_of_the_law() {
     }
 }
 
-/// Water falls to the level at which it runs off: never below that of a priority flood, and above it by at most ε for each vertex of the
-/// way out.
+/// Water falls to the level at which it runs off: never below that of a priority flood, and above
+/// it by at most ε for each vertex of the way out.
 #[test]
 fn water_falls_to_its_level() {
     let (w, h) = (70i32, 50i32);
-    let case =
-        case(vec![whole("steps", 1), whole("fall", 4000), number("lake_depth_m", 1e6)], w as u32, h as u32, Surface::Noise);
+    let case = case(
+        vec![whole("steps", 1), whole("fall", 4000), number("lake_depth_m", 1e6)],
+        w as u32,
+        h as u32,
+        Surface::Noise,
+    );
     // No lake is deeper than 8191 cells.
     let heights = case.surface.heights(&case.window).into_iter().map(|h| h / 4).collect();
     let mut steps = Steps::of(&case, &[("height", heights)]);
     assert!(steps.run_to("route"));
     let (ground, water) = (steps.read("height"), steps.read("surface"));
     // R. Barnes, C. Lehman, D. Mulla, Priority-flood, 2014; with the number of vertices of the way.
-    let border = |at: usize| [0, w - 1].contains(&(at as i32 % w)) || [0, h - 1].contains(&(at as i32 / w));
+    let border =
+        |at: usize| [0, w - 1].contains(&(at as i32 % w)) || [0, h - 1].contains(&(at as i32 / w));
     let mut level = vec![i32::MAX; ground.len()];
     let mut queue: BinaryHeap<Reverse<(i32, usize)>> =
         (0..ground.len()).filter(|at| border(*at)).map(|at| Reverse((ground[at], at))).collect();
@@ -227,10 +247,22 @@ fn water_falls_to_its_level() {
     assert!((0..ground.len()).any(|at| level[at] > ground[at] + CELL), "no lake");
     for at in 0..ground.len() {
         let over = water[at] - level[at];
-        assert!((0..=LEAST_FALL * (w * h)).contains(&over), "{at}: {over} units above {}", level[at]);
+        assert!(
+            (0..=LEAST_FALL * (w * h)).contains(&over),
+            "{at}: {over} units above {}",
+            level[at]
+        );
         // Exactly: the least of the levels round it and ε, or its ground.
-        let low = AROUND.iter().filter_map(|d| neighbour(at, *d, [w, h], false)).map(|q| water[q]).min().unwrap();
-        assert_eq!(water[at], if border(at) { ground[at] } else { ground[at].max(low + LEAST_FALL) });
+        let low = AROUND
+            .iter()
+            .filter_map(|d| neighbour(at, *d, [w, h], false))
+            .map(|q| water[q])
+            .min()
+            .unwrap();
+        assert_eq!(
+            water[at],
+            if border(at) { ground[at] } else { ground[at].max(low + LEAST_FALL) }
+        );
     }
 }
 
@@ -239,12 +271,18 @@ fn water_falls_to_its_level() {
 fn uplift_beyond_the_range_is_refused() {
     let recipe = |more: &str| {
         let text = format!(
-            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"incision\"\n{more}"
+            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n\
+             [[stage]]\nkind = \"incision\"\n{more}"
         );
-        thalweg::recipe::Recipe::from_toml(&text, std::path::Path::new(""), "x").and_then(thalweg::Job::new)
+        thalweg::recipe::Recipe::from_toml(&text, std::path::Path::new(""), "x")
+            .and_then(thalweg::Job::new)
     };
     let message = recipe("steps = 1000\nuplift_m = 9").unwrap_err().to_string();
-    for part in ["stage 2, incision", "uplift_m = 9 in 1000 steps at 1 m a cell is 9000 m", "8000 cells, 8000 m"] {
+    for part in [
+        "stage 2, incision",
+        "uplift_m = 9 in 1000 steps at 1 m a cell is 9000 m",
+        "8000 cells, 8000 m",
+    ] {
         assert!(message.contains(part), "{message}: {part}");
     }
     assert!(recipe("steps = 1000\nuplift_m = 8").is_ok());

@@ -4,12 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use thalweg::image::codecs::jpeg::JpegEncoder;
-use thalweg::image::{DynamicImage, GrayImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, RgbImage, Rgba, RgbaImage};
+use thalweg::image::{
+    DynamicImage, GrayImage, ImageBuffer, ImageFormat, Luma, LumaA, Rgb, RgbImage, Rgba, RgbaImage,
+};
 use thalweg::io::{self, Files, MapFormat, ReadOptions, Stored};
 use thalweg::map::{Georef, Map, Samples};
 use thalweg::{Error, Result};
 
-const ALL: [MapFormat; 6] = [MapFormat::Png, MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32];
+const ALL: [MapFormat; 6] = [
+    MapFormat::Png,
+    MapFormat::Tiff,
+    MapFormat::Exr,
+    MapFormat::Npy,
+    MapFormat::R16,
+    MapFormat::R32,
+];
 const FLOAT: [MapFormat; 4] = [MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R32];
 
 /// A small stream of numbers that is the same everywhere.
@@ -25,12 +34,18 @@ impl Numbers {
 
 fn noisy(width: u32, height: u32) -> Map {
     let mut numbers = Numbers(u64::from(width) << 32 | u64::from(height));
-    let data = (0..width * height).map(|_| (numbers.next() % 4_000_000) as f32 / 1234.5 - 1000.0).collect();
+    let data = (0..width * height)
+        .map(|_| (numbers.next() % 4_000_000) as f32 / 1234.5 - 1000.0)
+        .collect();
     Map { width, height, spacing_m: 12.5, data, range_m: None, georef: None }
 }
 
 fn options(map: &Map) -> ReadOptions {
-    ReadOptions { spacing_m: Some(map.spacing_m), size: Some((map.width, map.height)), ..ReadOptions::default() }
+    ReadOptions {
+        spacing_m: Some(map.spacing_m),
+        size: Some((map.width, map.height)),
+        ..ReadOptions::default()
+    }
 }
 
 fn decode(bytes: &[u8], format: MapFormat, options: &ReadOptions) -> Result<io::Reading> {
@@ -53,8 +68,10 @@ impl Folder {
     }
 
     fn list(&self) -> Vec<String> {
-        let mut names: Vec<_> =
-            std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<_> = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -90,7 +107,9 @@ fn message<T: std::fmt::Debug>(result: Result<T>, code: &str) -> String {
 
 #[test]
 fn float_formats_keep_every_bit_at_every_size() {
-    for (w, h) in [(1, 1), (1, 9), (9, 1), (2, 2), (13, 17), (127, 31), (512, 3), (513, 5), (600, 513)] {
+    for (w, h) in
+        [(1, 1), (1, 9), (9, 1), (2, 2), (13, 17), (127, 31), (512, 3), (513, 5), (600, 513)]
+    {
         let mut map = noisy(w, h);
         map.data[0] = -0.0;
         *map.data.last_mut().unwrap() = 1e-42;
@@ -106,12 +125,28 @@ fn float_formats_keep_every_bit_at_every_size() {
 #[test]
 fn extreme_floats_survive() {
     let mut map = noisy(4, 4);
-    map.data[..6].copy_from_slice(&[f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e30, -1e30, f32::EPSILON]);
+    map.data[..6].copy_from_slice(&[
+        f32::MAX,
+        f32::MIN,
+        f32::MIN_POSITIVE,
+        1e30,
+        -1e30,
+        f32::EPSILON,
+    ]);
     for format in FLOAT {
-        assert_eq!(bits(&decode(&encode(&map, format), format, &options(&map)).unwrap().map), bits(&map), "{format:?}");
+        assert_eq!(
+            bits(&decode(&encode(&map, format), format, &options(&map)).unwrap().map),
+            bits(&map),
+            "{format:?}"
+        );
     }
     for format in [MapFormat::Png, MapFormat::R16] {
-        let back = decode(&encode(&map, format), format, &ReadOptions { range_m: Some((-1.0, 1.0)), ..options(&map) }).unwrap();
+        let back = decode(
+            &encode(&map, format),
+            format,
+            &ReadOptions { range_m: Some((-1.0, 1.0)), ..options(&map) },
+        )
+        .unwrap();
         assert_eq!((back.map.data[0], back.map.data[1]), (1.0, -1.0));
     }
 }
@@ -142,7 +177,14 @@ fn the_same_map_gives_the_same_bytes() {
 
 #[test]
 fn bytes_follow_the_specifications() {
-    let map = Map { width: 3, height: 2, spacing_m: 1.0, data: vec![0.0, 1.0, 2.0, 0.5, 1.5, 2.0], range_m: None, georef: None };
+    let map = Map {
+        width: 3,
+        height: 2,
+        spacing_m: 1.0,
+        data: vec![0.0, 1.0, 2.0, 0.5, 1.5, 2.0],
+        range_m: None,
+        georef: None,
+    };
     assert_eq!(
         encode(&map, MapFormat::R16),
         [0, 0, 0x00, 0x80, 0xff, 0xff, 0x00, 0x40, 0xff, 0xbf, 0xff, 0xff] // 0, 32768, 65535, 16384, 49151, 65535
@@ -192,7 +234,14 @@ fn heights_outside_the_range_widen_it() {
 #[test]
 fn flat_maps_come_back_level() {
     for h in [0.0, -77.25, 1e30] {
-        let map = Map { width: 5, height: 3, spacing_m: 1.0, data: vec![h; 15], range_m: None, georef: None };
+        let map = Map {
+            width: 5,
+            height: 3,
+            spacing_m: 1.0,
+            data: vec![h; 15],
+            range_m: None,
+            georef: None,
+        };
         let encoded = io::encode_all(&map, MapFormat::Png).unwrap();
         let options = ReadOptions { range_m: encoded.quantised, ..ReadOptions::default() };
         assert_eq!(decode(&encoded.bytes, MapFormat::Png, &options).unwrap().map.data, map.data);
@@ -209,15 +258,23 @@ fn real_terrain_is_read_as_it_is() {
     assert_eq!(map.range_m, None);
     let georef = map.georef.as_ref().unwrap();
     assert_eq!(georef.epsg, Some(4326));
-    assert!((georef.cell.0 - 1.0 / 1200.0).abs() < 1e-6 && (georef.cell.1 - 1.0 / 1200.0).abs() < 1e-6);
+    assert!(
+        (georef.cell.0 - 1.0 / 1200.0).abs() < 1e-6 && (georef.cell.1 - 1.0 / 1200.0).abs() < 1e-6
+    );
     assert!((36.0..37.5).contains(&georef.north) && (-85.5..-83.0).contains(&georef.west));
     // The mean of 74.5 m and 92.8 m.
     assert!((map.spacing_m - 83.6).abs() < 0.3, "{}", map.spacing_m);
-    assert!(has(&reading.warnings, "degrees") && has(&reading.warnings, "92.77"), "{:?}", reading.warnings);
-    let given = io::read(&path, &ReadOptions { spacing_m: Some(90.0), ..ReadOptions::default() }).unwrap();
+    assert!(
+        has(&reading.warnings, "degrees") && has(&reading.warnings, "92.77"),
+        "{:?}",
+        reading.warnings
+    );
+    let given =
+        io::read(&path, &ReadOptions { spacing_m: Some(90.0), ..ReadOptions::default() }).unwrap();
     assert_eq!(given.map.spacing_m, 90.0);
     // Its place survives a file of ours.
-    let back = decode(&encode(map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    let back =
+        decode(&encode(map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
     assert_eq!(&back.map, map);
 }
 
@@ -235,20 +292,27 @@ fn heights_of(height: impl Fn(u32, u32) -> f32) -> Vec<f32> {
     (0..100 * 70).map(|i| height(i % 100, i / 100)).collect()
 }
 
-/// A spacing that contradicts the place on Earth is not lost in the file: the place is, with a warning.
+/// A spacing that contradicts the place on Earth is not lost in the file: the place is, with a
+/// warning.
 /// Holds file F2 in part.
 #[test]
 fn a_spacing_that_contradicts_the_place_wins() {
     let given = ReadOptions { spacing_m: Some(60.0), ..ReadOptions::default() };
     let reading = gdal("big.tif", &given).unwrap();
-    assert!(reading.map.georef.is_none() && has(&reading.warnings, "cells measure 30 m on Earth and 60 m are asked for"));
-    let back = decode(&encode(&reading.map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    assert!(
+        reading.map.georef.is_none()
+            && has(&reading.warnings, "cells measure 30 m on Earth and 60 m are asked for")
+    );
+    let back =
+        decode(&encode(&reading.map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap();
     assert_eq!(back.map.spacing_m, 60.0);
     let same = ReadOptions { spacing_m: Some(30.0), ..ReadOptions::default() };
     assert!(gdal("big.tif", &same).unwrap().map.georef.is_some());
 }
 
-/// Every compression that GDAL writes is read right, in tiles and in strips, or refused by its name.
+/// Every compression that GDAL writes is read right, in tiles and in strips, or refused by its
+/// name.
 /// Holds file F1: tiled LZW was "damaged", and ZSTD and LERC were as well.
 #[test]
 fn compressions_of_gdal_are_read_or_named() {
@@ -265,7 +329,8 @@ fn compressions_of_gdal_are_read_or_named() {
         "big",
         "f16",
     ] {
-        let reading = gdal(&format!("{name}.tif"), &ReadOptions::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let reading = gdal(&format!("{name}.tif"), &ReadOptions::default())
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(reading.map.data, heights_of(made_by_gdal), "{name}");
         assert_eq!((reading.map.spacing_m, reading.warnings), (30.0, vec![]), "{name}");
         assert_eq!(reading.map.georef.unwrap().epsg, Some(32633), "{name}");
@@ -276,23 +341,32 @@ fn compressions_of_gdal_are_read_or_named() {
     assert!(text.contains("LZMA") && text.contains("COMPRESS=DEFLATE"), "{text}");
 }
 
-/// Coordinate systems without a code, and vertical ones, come back out of a file of ours as they went in; a format that holds no place says so.
+/// Coordinate systems without a code, and vertical ones, come back out of a file of ours as they
+/// went in; a format that holds no place says so.
 /// Holds file F2: both were dropped without a word.
 #[test]
 fn coordinate_systems_survive_whether_known_or_not() {
-    for (name, code, text) in
-        [("albers", None, "North_America_Albers"), ("laea", None, "unknown"), ("vertical", Some(32633), "EGM96")]
-    {
+    for (name, code, text) in [
+        ("albers", None, "North_America_Albers"),
+        ("laea", None, "unknown"),
+        ("vertical", Some(32633), "EGM96"),
+    ] {
         let map = gdal(&format!("{name}.tif"), &ReadOptions::default()).unwrap().map;
         let georef = map.georef.clone().unwrap();
         assert_eq!(georef.epsg, code, "{name}");
         let keys = georef.keys.as_ref().unwrap();
         assert!(keys.text.contains(text), "{name}: {}", keys.text);
-        let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+        let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap();
         assert_eq!((back.map.data, back.warnings), (map.data.clone(), vec![]), "{name}");
         let again = back.map.georef.unwrap();
-        assert_eq!((again.west, again.north, again.cell, again.epsg), (georef.west, georef.north, georef.cell, code), "{name}");
-        // Each key with the number, the numbers or the text that it refers to, wherever the writer has put them.
+        assert_eq!(
+            (again.west, again.north, again.cell, again.epsg),
+            (georef.west, georef.north, georef.cell, code),
+            "{name}"
+        );
+        // Each key with the number, the numbers or the text that it refers to, wherever the writer
+        // has put them.
         let resolved = |keys: &thalweg::map::GeoKeys| -> BTreeMap<u16, String> {
             let value = |key: &[u16]| {
                 let span = usize::from(key[3])..usize::from(key[3]) + usize::from(key[2]);
@@ -306,15 +380,21 @@ fn coordinate_systems_survive_whether_known_or_not() {
             keys.directory[4..].chunks(4).map(|key| (key[0], value(key))).collect()
         };
         assert_eq!(resolved(&again.keys.unwrap()), resolved(keys), "{name}");
-        for format in [MapFormat::Png, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32] {
+        for format in
+            [MapFormat::Png, MapFormat::Exr, MapFormat::Npy, MapFormat::R16, MapFormat::R32]
+        {
             let (_, warnings) = io::encode(&map, format).unwrap();
             let named = code.map_or(text.to_string(), |code| format!("EPSG:{code}"));
-            assert!(has(&warnings, "where on Earth") && has(&warnings, &named), "{name}: {warnings:?}");
+            assert!(
+                has(&warnings, "where on Earth") && has(&warnings, &named),
+                "{name}: {warnings:?}"
+            );
         }
     }
 }
 
-/// Scale, offset, unit, masks, absent tiles and voids of a GeoTIFF are honoured, and said; one band of several can be named.
+/// Scale, offset, unit, masks, absent tiles and voids of a GeoTIFF are honoured, and said; one band
+/// of several can be named.
 /// Holds file F8: they were read wrongly without a word.
 #[test]
 fn what_a_geotiff_says_of_its_samples_is_honoured() {
@@ -322,13 +402,20 @@ fn what_a_geotiff_says_of_its_samples_is_honoured() {
     let scaled = gdal("scaled_feet.tif", &filled).unwrap();
     let feet = |x, y| ((f64::from((made_by_gdal(x, y) * 10.0) as i16) * 0.1 - 5.0) * 0.3048) as f32;
     assert_eq!(scaled.map.data, heights_of(feet));
-    assert!(has(&scaled.warnings, "times 0.1 plus -5") && has(&scaled.warnings, "foot"), "{:?}", scaled.warnings);
+    assert!(
+        has(&scaled.warnings, "times 0.1 plus -5") && has(&scaled.warnings, "foot"),
+        "{:?}",
+        scaled.warnings
+    );
 
     let void = |x: u32, y: u32| (x + y).is_multiple_of(50);
     let text = message(gdal("void.tif", &ReadOptions::default()), "input");
     assert!(text.contains("-32768"), "{text}");
     let voids = gdal("void.tif", &filled).unwrap();
-    assert_eq!(voids.map.data, heights_of(|x, y| if void(x, y) { -1.0 } else { made_by_gdal(x, y).trunc() }));
+    assert_eq!(
+        voids.map.data,
+        heights_of(|x, y| if void(x, y) { -1.0 } else { made_by_gdal(x, y).trunc() })
+    );
 
     assert!(message(gdal("masked.tif", &ReadOptions::default()), "input").contains("700 of 7000"));
     let masked = gdal("masked.tif", &filled).unwrap();
@@ -339,19 +426,27 @@ fn what_a_geotiff_says_of_its_samples_is_honoured() {
 
     let text = message(gdal("bands.tif", &ReadOptions::default()), "input");
     assert!(text.contains("3 bands") && text.contains("--band"), "{text}");
-    let second = gdal("bands.tif", &ReadOptions { band: Some(2), ..ReadOptions::default() }).unwrap();
+    let second =
+        gdal("bands.tif", &ReadOptions { band: Some(2), ..ReadOptions::default() }).unwrap();
     assert_eq!(second.map.data, heights_of(|x, y| 2.0 * made_by_gdal(x, y)));
     assert!(has(&second.warnings, "band 2"));
-    let text = message(gdal("bands.tif", &ReadOptions { band: Some(4), ..ReadOptions::default() }), "input");
+    let text = message(
+        gdal("bands.tif", &ReadOptions { band: Some(4), ..ReadOptions::default() }),
+        "input",
+    );
     assert!(text.contains("band 4") && text.contains("has 3"), "{text}");
 }
 
-/// A 16-bit PNG says what its steps stand for, so that a map comes back as it was; a range that was asked for cuts off what lies beyond and counts
-/// it; two maps over one range fit together.
+/// A 16-bit PNG says what its steps stand for, so that a map comes back as it was; a range that was
+/// asked for cuts off what lies beyond and counts it; two maps over one range fit together.
 /// Holds file F4 and F5: ranges were stretched and said nowhere.
 #[test]
 fn a_png_says_its_range_and_a_range_cuts() {
-    let map = Map { data: (0..4096).map(|v| 0.36 + v as f32 / 8192.0).collect(), spacing_m: 2.5, ..noisy(64, 64) };
+    let map = Map {
+        data: (0..4096).map(|v| 0.36 + v as f32 / 8192.0).collect(),
+        spacing_m: 2.5,
+        ..noisy(64, 64)
+    };
     let bytes = encode(&map, MapFormat::Png);
     let reading = decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap();
     assert_eq!((reading.map.spacing_m, reading.warnings), (2.5, vec![]));
@@ -360,7 +455,12 @@ fn a_png_says_its_range_and_a_range_cuts() {
     let step = ((high - low) / 65535.0) as f32;
     assert!(reading.map.data.iter().zip(&map.data).all(|(a, b)| (a - b).abs() <= step));
     // As a layer, whose shares are not stretched either.
-    let shares = decode(&bytes, MapFormat::Png, &ReadOptions { samples: Samples::Shares, ..ReadOptions::default() }).unwrap();
+    let shares = decode(
+        &bytes,
+        MapFormat::Png,
+        &ReadOptions { samples: Samples::Shares, ..ReadOptions::default() },
+    )
+    .unwrap();
     assert!(shares.map.data.iter().zip(&map.data).all(|(a, b)| (a - b).abs() <= step));
     // An option wins over the file.
     let given = ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() };
@@ -370,14 +470,21 @@ fn a_png_says_its_range_and_a_range_cuts() {
     assert_eq!(encoded.quantised, Some((0.5, 1.0)));
     let outside = map.data.iter().filter(|v| **v < 0.5).count();
     assert!(has(&encoded.warnings, &format!("{outside} of 4096 values")), "{:?}", encoded.warnings);
-    let steps: Vec<u16> = encoded.bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+    let steps: Vec<u16> =
+        encoded.bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
     let expected = |v: f32| ((f64::from(v).max(0.5) - 0.5) / 0.5 * 65535.0).round() as u16;
     assert_eq!(steps, map.data.iter().map(|v| expected(*v)).collect::<Vec<_>>());
     // What is rounded to the end of the range is not cut off.
     let beyond = Map { data: vec![0.0, 65535.0 + 0.4], width: 2, height: 1, ..map.clone() };
-    assert_eq!(io::encode_within(&beyond, MapFormat::Png, Some((0.0, 65535.0)), &[]).unwrap().warnings, Vec::<String>::new());
+    assert_eq!(
+        io::encode_within(&beyond, MapFormat::Png, Some((0.0, 65535.0)), &[]).unwrap().warnings,
+        Vec::<String>::new()
+    );
     for wrong in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        assert_eq!(io::encode_within(&map, MapFormat::Png, Some(wrong), &[]).unwrap_err().code(), "param");
+        assert_eq!(
+            io::encode_within(&map, MapFormat::Png, Some(wrong), &[]).unwrap_err().code(),
+            "param"
+        );
     }
 }
 
@@ -385,19 +492,37 @@ fn a_png_says_its_range_and_a_range_cuts() {
 /// Holds file F10 in part.
 #[test]
 fn ascii_grids() {
-    let georef = Georef { epsg: None, west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
-    for map in [noisy(20, 30), Map { georef: Some(georef), ..noisy(31, 17) }, noisy(1, 1), noisy(1, 9)] {
+    let georef = Georef {
+        epsg: None,
+        west: 691_000.25,
+        north: 5_334_000.75,
+        cell: (12.5, 12.5),
+        keys: None,
+    };
+    for map in
+        [noisy(20, 30), Map { georef: Some(georef), ..noisy(31, 17) }, noisy(1, 1), noisy(1, 9)]
+    {
         let (bytes, warnings) = io::encode(&map, MapFormat::Asc).unwrap();
         assert_eq!(warnings, Vec::<String>::new());
         let back = decode(&bytes, MapFormat::Asc, &ReadOptions::default()).unwrap();
         assert_eq!((back.map, back.warnings), (map, vec![]));
     }
-    let read =
-        |text: &str| decode(text.as_bytes(), MapFormat::Asc, &ReadOptions { nodata_fill: Some(7.0), ..ReadOptions::default() });
-    let centred =
-        read("NCOLS 2\r\nNROWS 2\r\nXLLCENTER 105\r\nYLLCENTER 205\r\nCELLSIZE 10\r\nNODATA_VALUE -9999\r\n1 2,5\r\n-9999 4e1")
-            .unwrap();
-    assert_eq!((centred.map.data.as_slice(), centred.map.spacing_m), (&[1.0, 2.5, 7.0, 40.0][..], 10.0));
+    let read = |text: &str| {
+        decode(
+            text.as_bytes(),
+            MapFormat::Asc,
+            &ReadOptions { nodata_fill: Some(7.0), ..ReadOptions::default() },
+        )
+    };
+    let centred = read(
+        "NCOLS 2\r\nNROWS 2\r\nXLLCENTER 105\r\nYLLCENTER 205\r\nCELLSIZE 10\r\n\
+         NODATA_VALUE -9999\r\n1 2,5\r\n-9999 4e1",
+    )
+    .unwrap();
+    assert_eq!(
+        (centred.map.data.as_slice(), centred.map.spacing_m),
+        (&[1.0, 2.5, 7.0, 40.0][..], 10.0)
+    );
     assert_eq!(centred.missing, [2]);
     let place = centred.map.georef.unwrap();
     assert_eq!((place.west, place.north, place.epsg), (100.0, 220.0, None));
@@ -426,26 +551,45 @@ fn ascii_grids() {
 #[test]
 fn srtm_tiles() {
     let folder = Folder::new("hgt");
-    let heights: Vec<i16> = (0..121 * 121).map(|i| if i == 5 { i16::MIN } else { (i % 3000) as i16 - 100 }).collect();
+    let heights: Vec<i16> =
+        (0..121 * 121).map(|i| if i == 5 { i16::MIN } else { (i % 3000) as i16 - 100 }).collect();
     let bytes: Vec<u8> = heights.iter().flat_map(|v| v.to_be_bytes()).collect();
     let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
     for (name, corner) in [("N47E008.hgt", [8.0, 48.0]), ("s01w072.SRTMGL1.hgt", [-72.0, 0.0])] {
         std::fs::write(folder.0.join(name), &bytes).unwrap();
         let reading = io::read(&folder.0.join(name), &filled).unwrap();
-        assert_eq!((reading.map.width, reading.map.height, &reading.missing[..]), (121, 121, &[5][..]));
-        assert!(reading.map.data.iter().zip(&heights).all(|(a, b)| *a == f32::from(*b) || *b == i16::MIN));
+        assert_eq!(
+            (reading.map.width, reading.map.height, &reading.missing[..]),
+            (121, 121, &[5][..])
+        );
+        assert!(
+            reading
+                .map
+                .data
+                .iter()
+                .zip(&heights)
+                .all(|(a, b)| *a == f32::from(*b) || *b == i16::MIN)
+        );
         let georef = reading.map.georef.unwrap();
         assert_eq!((georef.epsg, georef.cell), (Some(4326), (1.0 / 120.0, 1.0 / 120.0)));
         let half = 1.0 / 240.0;
-        assert!((georef.west - corner[0] + half).abs() < 1e-12 && (georef.north - corner[1] - half).abs() < 1e-12, "{georef:?}");
+        assert!(
+            (georef.west - corner[0] + half).abs() < 1e-12
+                && (georef.north - corner[1] - half).abs() < 1e-12,
+            "{georef:?}"
+        );
         assert!(has(&reading.warnings, "degrees"));
     }
     let map = Map { data: vec![1.4, -2.5, 40_000.0, 3.0], ..noisy(2, 2) };
     let encoded = io::encode_within(&map, MapFormat::Hgt, None, &[3]).unwrap();
-    let metres: Vec<i16> = encoded.bytes.as_chunks().0.iter().map(|b| i16::from_be_bytes(*b)).collect();
+    let metres: Vec<i16> =
+        encoded.bytes.as_chunks().0.iter().map(|b| i16::from_be_bytes(*b)).collect();
     assert_eq!(metres, [1, -3, 32767, i16::MIN]);
     assert!(has(&encoded.warnings, "1 values lie beyond"));
-    assert!(message(decode(&bytes[..14], MapFormat::Hgt, &ReadOptions::default()), "input").contains("--size"));
+    assert!(
+        message(decode(&bytes[..14], MapFormat::Hgt, &ReadOptions::default()), "input")
+            .contains("--size")
+    );
 }
 
 /// Samples without a value come back as such, in every format that can say so; the others refuse.
@@ -454,24 +598,40 @@ fn srtm_tiles() {
 fn missing_samples_pass_through() {
     let map = noisy(9, 7);
     let filled = ReadOptions { nodata_fill: Some(0.0), ..options(&map) };
-    for format in [MapFormat::Tiff, MapFormat::Exr, MapFormat::Npy, MapFormat::R32, MapFormat::Asc, MapFormat::Hgt] {
+    for format in [
+        MapFormat::Tiff,
+        MapFormat::Exr,
+        MapFormat::Npy,
+        MapFormat::R32,
+        MapFormat::Asc,
+        MapFormat::Hgt,
+    ] {
         let encoded = io::encode_within(&map, format, None, &[0, 13]).unwrap();
         assert_eq!(decode(&encoded.bytes, format, &filled).unwrap().missing, [0, 13], "{format:?}");
     }
     for format in [MapFormat::Png, MapFormat::R16] {
-        assert!(io::encode_within(&map, format, None, &[3]).unwrap_err().to_string().contains("no value"));
+        assert!(
+            io::encode_within(&map, format, None, &[3])
+                .unwrap_err()
+                .to_string()
+                .contains("no value")
+        );
     }
 }
 
-/// Parts, flips and other numbers of samples: a slope stays a slope to its ends, every second sample of twice as many is the old one, and places on
-/// Earth stay where they are.
+/// Parts, flips and other numbers of samples: a slope stays a slope to its ends, every second
+/// sample of twice as many is the old one, and places on Earth stay where they are.
 /// Holds file F10 in part.
 #[test]
 fn maps_are_cropped_turned_and_resampled() {
-    let georef = Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (12.5, 12.5), keys: None };
+    let georef =
+        Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (12.5, 12.5), keys: None };
     let map = Map { georef: Some(georef), ..noisy(12, 9) };
     let part = map.crop([3, 2], [5, 4]).unwrap();
-    assert_eq!((part.width, part.height, part.data[0], part.data[19]), (5, 4, map.data[2 * 12 + 3], map.data[5 * 12 + 7]));
+    assert_eq!(
+        (part.width, part.height, part.data[0], part.data[19]),
+        (5, 4, map.data[2 * 12 + 3], map.data[5 * 12 + 7])
+    );
     let place = part.georef.unwrap();
     assert_eq!((place.west, place.north), (1000.0 + 37.5, 2000.0 - 25.0));
     for (corner, size) in [([8, 0], [5, 1]), ([0, 0], [0, 1]), ([0, u32::MAX], [1, 2])] {
@@ -481,12 +641,17 @@ fn maps_are_cropped_turned_and_resampled() {
     assert!(turned.data.iter().eq(map.data.iter().rev()) && turned.georef.is_none());
 
     let slope = |width: u32, height: u32, step: f32| Map {
-        data: (0..width * height).map(|i| step * (3.0 * (i % width) as f32 - 2.0 * (i / width) as f32)).collect(),
+        data: (0..width * height)
+            .map(|i| step * (3.0 * (i % width) as f32 - 2.0 * (i / width) as f32))
+            .collect(),
         ..Map { width, height, ..map.clone() }
     };
-    for (factor, from, to) in
-        [(2.0, [13, 9], [25, 17]), (0.5, [25, 17], [13, 9]), (0.25, [25, 17], [7, 5]), (1.0, [5, 5], [5, 5])]
-    {
+    for (factor, from, to) in [
+        (2.0, [13, 9], [25, 17]),
+        (0.5, [25, 17], [13, 9]),
+        (0.25, [25, 17], [7, 5]),
+        (1.0, [5, 5], [5, 5]),
+    ] {
         let made = slope(from[0], from[1], 1.0).resample(to[0], to[1]).unwrap();
         assert_eq!(made.data, slope(to[0], to[1], 1.0 / factor).data, "{factor}");
         assert_eq!(made.spacing_m, 12.5 / f64::from(factor));
@@ -505,10 +670,13 @@ fn maps_are_cropped_turned_and_resampled() {
 #[test]
 fn a_file_that_lies_about_its_size_costs_nothing() {
     let mut bytes = encode(&noisy(32, 32), MapFormat::Exr);
-    let at = |name: &[u8], bytes: &[u8]| bytes.windows(name.len()).position(|window| window == name).unwrap();
+    let at = |name: &[u8], bytes: &[u8]| {
+        bytes.windows(name.len()).position(|window| window == name).unwrap()
+    };
     for name in [&b"dataWindow\0box2i\0"[..], b"displayWindow\0box2i\0"] {
         let first = at(name, &bytes) + name.len() + 4;
-        bytes[first + 8..first + 16].copy_from_slice(&[16383u32.to_le_bytes(), 32767u32.to_le_bytes()].concat());
+        bytes[first + 8..first + 16]
+            .copy_from_slice(&[16383u32.to_le_bytes(), 32767u32.to_le_bytes()].concat());
     }
     let peak = || {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -522,14 +690,25 @@ fn a_file_that_lies_about_its_size_costs_nothing() {
 
 #[test]
 fn projected_places_survive() {
-    let georef = Georef { epsg: Some(25832), west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
+    let georef = Georef {
+        epsg: Some(25832),
+        west: 691_000.25,
+        north: 5_334_000.75,
+        cell: (12.5, 12.5),
+        keys: None,
+    };
     let map = Map { georef: Some(georef), ..noisy(20, 30) };
-    let back = decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    let back =
+        decode(&encode(&map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap();
     assert_eq!((back.map, back.warnings), (map.clone(), vec![]));
-    let odd = Map { georef: Some(Georef { epsg: Some(990_000), ..map.georef.clone().unwrap() }), ..map };
+    let odd =
+        Map { georef: Some(Georef { epsg: Some(990_000), ..map.georef.clone().unwrap() }), ..map };
     let (bytes, warnings) = io::encode(&odd, MapFormat::Tiff).unwrap();
     assert!(has(&warnings, "left out"));
-    assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg, None);
+    assert_eq!(
+        decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map.georef.unwrap().epsg,
+        None
+    );
 }
 
 /// The type of a tag's values, and their bytes.
@@ -590,14 +769,24 @@ fn shorts(v: &[u16]) -> Vec<u8> {
 #[test]
 fn tiff_numbers_of_every_type() {
     let read = |bits, format, bytes: &[u8]| {
-        decode(&tiff(2, 1, bits, format, bytes, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap()
+        decode(&tiff(2, 1, bits, format, bytes, &[]), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap()
     };
     assert_eq!(read(64, 3, &doubles(&[1.5, -2.0])).map.data, [1.5, -2.0]);
-    assert_eq!(read(32, 3, &[1.5f32.to_le_bytes(), 7f32.to_le_bytes()].concat()).map.data, [1.5, 7.0]);
+    assert_eq!(
+        read(32, 3, &[1.5f32.to_le_bytes(), 7f32.to_le_bytes()].concat()).map.data,
+        [1.5, 7.0]
+    );
     assert_eq!(read(16, 3, &shorts(&[0x3c00, 0xc100])).map.data, [1.0, -2.5]);
     assert_eq!(read(16, 2, &shorts(&[0xffff, 300])).map.data, [-1.0, 300.0]);
-    assert_eq!(read(32, 2, &[(-70_000i32).to_le_bytes(), 5i32.to_le_bytes()].concat()).map.data, [-70_000.0, 5.0]);
-    assert_eq!(read(32, 1, &[70_000u32.to_le_bytes(), 5u32.to_le_bytes()].concat()).map.data, [70_000.0, 5.0]);
+    assert_eq!(
+        read(32, 2, &[(-70_000i32).to_le_bytes(), 5i32.to_le_bytes()].concat()).map.data,
+        [-70_000.0, 5.0]
+    );
+    assert_eq!(
+        read(32, 1, &[70_000u32.to_le_bytes(), 5u32.to_le_bytes()].concat()).map.data,
+        [70_000.0, 5.0]
+    );
     // Unsigned without a place: a grey picture, over a range.
     let grey = read(16, 1, &shorts(&[0, 65535]));
     assert_eq!((grey.map.range_m, &grey.map.data[..]), (Some((0.0, 1.0)), &[0.0, 1.0][..]));
@@ -612,21 +801,45 @@ fn geotiff_scale_point_units_and_nodata() {
     let scale = (33550, 12, doubles(&[30.0, 30.0, 0.0]));
     let tie = (33922, 12, doubles(&[0.0, 0.0, 0.0, 1000.0, 2000.0, 0.0]));
     let keys = |raster: u16, unit: u16| {
-        (34735, 3, shorts(&[1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32633, 3076, 0, 1, unit]))
+        (
+            34735,
+            3,
+            shorts(&[
+                1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, raster, 3072, 0, 1, 32633, 3076, 0, 1, unit,
+            ]),
+        )
     };
     let samples = shorts(&[7, 9, 11, 13]);
-    let read = |extra: &[Tag], options: &ReadOptions| decode(&tiff(2, 2, 16, 1, &samples, extra), MapFormat::Tiff, options);
+    let read = |extra: &[Tag], options: &ReadOptions| {
+        decode(&tiff(2, 2, 16, 1, &samples, extra), MapFormat::Tiff, options)
+    };
     let area = read(&[scale.clone(), tie.clone(), keys(1, 9001)], &ReadOptions::default()).unwrap();
     assert_eq!(area.map.data, [7.0, 9.0, 11.0, 13.0]);
     assert_eq!((area.map.spacing_m, area.map.range_m, area.warnings), (30.0, None, vec![]));
-    assert_eq!(area.map.georef, Some(Georef { epsg: Some(32633), west: 1000.0, north: 2000.0, cell: (30.0, 30.0), keys: None }));
-    let point = read(&[scale.clone(), tie.clone(), keys(2, 9001)], &ReadOptions::default()).unwrap().map.georef.unwrap();
+    assert_eq!(
+        area.map.georef,
+        Some(Georef {
+            epsg: Some(32633),
+            west: 1000.0,
+            north: 2000.0,
+            cell: (30.0, 30.0),
+            keys: None
+        })
+    );
+    let point = read(&[scale.clone(), tie.clone(), keys(2, 9001)], &ReadOptions::default())
+        .unwrap()
+        .map
+        .georef
+        .unwrap();
     assert_eq!((point.west, point.north), (985.0, 2015.0));
     let feet = read(&[scale.clone(), tie.clone(), keys(1, 9002)], &ReadOptions::default()).unwrap();
     assert!((feet.map.spacing_m - 9.144).abs() < 1e-9);
     // Scaled only where that is asked for.
     let asked = ReadOptions { range_m: Some((0.0, 65535.0 * 2.0)), ..ReadOptions::default() };
-    assert_eq!(read(std::slice::from_ref(&scale), &asked).unwrap().map.data, [14.0, 18.0, 22.0, 26.0]);
+    assert_eq!(
+        read(std::slice::from_ref(&scale), &asked).unwrap().map.data,
+        [14.0, 18.0, 22.0, 26.0]
+    );
 
     let oblong = (33550, 12, doubles(&[30.0, 20.0, 0.0]));
     let oblong = read(&[oblong, tie.clone()], &ReadOptions::default()).unwrap();
@@ -635,13 +848,19 @@ fn geotiff_scale_point_units_and_nodata() {
 
     let nodata = (42113, 2, b"11\0".to_vec());
     let text = message(read(&[scale.clone(), nodata.clone()], &ReadOptions::default()), "input");
-    assert!(text.contains("1 of 4") && text.contains("row 1, column 0") && text.contains("11"), "{text}");
-    let filled = read(&[scale, nodata], &ReadOptions { nodata_fill: Some(-5.0), ..ReadOptions::default() }).unwrap();
+    assert!(
+        text.contains("1 of 4") && text.contains("row 1, column 0") && text.contains("11"),
+        "{text}"
+    );
+    let filled =
+        read(&[scale, nodata], &ReadOptions { nodata_fill: Some(-5.0), ..ReadOptions::default() })
+            .unwrap();
     assert_eq!(filled.map.data, [7.0, 9.0, -5.0, 13.0]);
     assert!(has(&filled.warnings, "-5"));
 }
 
-/// A GeoTIFF of 2 by 2 floats, 1 to 4, with cells of 3 units from (1000, 2000), and keys of its coordinate system: numbers, or a double where there is one.
+/// A GeoTIFF of 2 by 2 floats, 1 to 4, with cells of 3 units from (1000, 2000), and keys of its
+/// coordinate system: numbers, or a double where there is one.
 fn placed(keys: &[(u16, u16)], double: Option<(u16, f64)>, extra: &[Tag]) -> Vec<u8> {
     let count = keys.len() + usize::from(double.is_some());
     let mut directory = vec![1, 1, 0, count as u16];
@@ -664,35 +883,81 @@ fn floats(v: &[f32]) -> Vec<u8> {
 
 const SURVEY_FOOT_M: f64 = 1200.0 / 3937.0;
 
-/// Units are those of the register's codes where keys are silent, on the plane and of heights. `tests/readers.py` holds every code against PROJ.
+/// Units are those of the register's codes where keys are silent, on the plane and of heights.
+/// `tests/readers.py` holds every code against PROJ.
 /// Holds F1: they were metres.
 #[test]
 fn units_follow_from_codes() {
     let read = |keys: &[(u16, u16)], double| {
-        let map = decode(&placed(keys, double, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
+        let map = decode(&placed(keys, double, &[]), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap()
+            .map;
         (map.spacing_m, f64::from(map.data[3]))
     };
     let single = |metres: f64| f64::from((4.0 * metres) as f32);
     let plane = (1024, 1);
     for (name, keys, double, spacing, height) in [
         ("New York, without a unit", vec![plane, (3072, 2263)], None, 3.0 * SURVEY_FOOT_M, 4.0),
-        ("feet below feet", vec![plane, (3072, 6529), (4096, 6360)], None, 3.0 * SURVEY_FOOT_M, single(SURVEY_FOOT_M)),
-        ("feet above metres", vec![plane, (3072, 32632), (4096, 6360)], None, 3.0, single(SURVEY_FOOT_M)),
-        ("international feet", vec![plane, (3072, 2222), (4096, 8228)], None, 3.0 * 0.3048, single(0.3048)),
-        ("British feet of 1936", vec![plane, (3072, 29901), (4096, 5754)], None, 3.0, single(0.3048007491)),
-        ("the unit is said", vec![plane, (3072, 2263), (3076, 9001), (4096, 6360), (4099, 9001)], None, 3.0, 4.0),
+        (
+            "feet below feet",
+            vec![plane, (3072, 6529), (4096, 6360)],
+            None,
+            3.0 * SURVEY_FOOT_M,
+            single(SURVEY_FOOT_M),
+        ),
+        (
+            "feet above metres",
+            vec![plane, (3072, 32632), (4096, 6360)],
+            None,
+            3.0,
+            single(SURVEY_FOOT_M),
+        ),
+        (
+            "international feet",
+            vec![plane, (3072, 2222), (4096, 8228)],
+            None,
+            3.0 * 0.3048,
+            single(0.3048),
+        ),
+        (
+            "British feet of 1936",
+            vec![plane, (3072, 29901), (4096, 5754)],
+            None,
+            3.0,
+            single(0.3048007491),
+        ),
+        (
+            "the unit is said",
+            vec![plane, (3072, 2263), (3076, 9001), (4096, 6360), (4099, 9001)],
+            None,
+            3.0,
+            4.0,
+        ),
         ("links of Clarke", vec![plane, (3072, 2066)], None, 3.0 * 0.201166195164, 4.0),
         ("yards of heights", vec![plane, (3072, 32632), (4099, 9096)], None, 3.0, single(0.9144)),
-        ("a unit of one's own", vec![plane, (3072, 32767), (3076, 32767)], Some((3077, 1.5)), 4.5, 4.0),
+        (
+            "a unit of one's own",
+            vec![plane, (3072, 32767), (3076, 32767)],
+            Some((3077, 1.5)),
+            4.5,
+            4.0,
+        ),
     ] {
         assert_eq!(read(&keys, double), (spacing, height), "{name}");
     }
-    let told = |keys: &[(u16, u16)]| decode(&placed(keys, None, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    let told = |keys: &[(u16, u16)]| {
+        decode(&placed(keys, None, &[]), MapFormat::Tiff, &ReadOptions::default()).unwrap()
+    };
     assert!(has(&told(&[plane, (3072, 32632), (4096, 5715)]).warnings, "counts downwards"));
     assert!(has(&told(&[plane, (3072, 32632), (3076, 4444)]).warnings, "unit 4444"));
     // A file of ours says a code alone, and is read as it was.
     let feet = told(&[plane, (3072, 2263)]).map;
-    assert_eq!(decode(&encode(&feet, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default()).unwrap().map, feet);
+    assert_eq!(
+        decode(&encode(&feet, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap()
+            .map,
+        feet
+    );
 
     // Names in GDAL's metadata.
     for (name, metres) in [
@@ -715,7 +980,10 @@ fn units_follow_from_codes() {
         ("Metres", 1.0),
         ("", 1.0),
     ] {
-        let text = format!("<GDALMetadata><Item name=\"UNITTYPE\" sample=\"0\" role=\"unittype\">{name}</Item></GDALMetadata>\0");
+        let text = format!(
+            "<GDALMetadata><Item name=\"UNITTYPE\" sample=\"0\" \
+             role=\"unittype\">{name}</Item></GDALMetadata>\0"
+        );
         let bytes = placed(&[plane, (3072, 32632)], None, &[(42112, 2, text.into_bytes())]);
         let map = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
         assert_eq!(f64::from(map.data[3]), single(metres), "{name}");
@@ -726,9 +994,16 @@ fn units_follow_from_codes() {
 /// Holds F1.
 #[test]
 fn grads_are_no_degrees() {
-    let cell = [(33550, 12, doubles(&[0.01, 0.01, 0.0])), (33922, 12, doubles(&[0.0, 0.0, 0.0, 5.0, 0.01, 0.0]))];
-    let spacing =
-        |keys: &[(u16, u16)]| decode(&placed(keys, None, &cell), MapFormat::Tiff, &ReadOptions::default()).unwrap().map.spacing_m;
+    let cell = [
+        (33550, 12, doubles(&[0.01, 0.01, 0.0])),
+        (33922, 12, doubles(&[0.0, 0.0, 0.0, 5.0, 0.01, 0.0])),
+    ];
+    let spacing = |keys: &[(u16, u16)]| {
+        decode(&placed(keys, None, &cell), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap()
+            .map
+            .spacing_m
+    };
     let degrees = spacing(&[(1024, 2), (2048, 4326)]);
     for keys in [vec![(1024, 2), (2048, 4807)], vec![(1024, 2), (2048, 4326), (2054, 9105)]] {
         assert!((spacing(&keys) / degrees - 0.9).abs() < 1e-6, "{keys:?}: {}", spacing(&keys));
@@ -739,7 +1014,8 @@ fn grads_are_no_degrees() {
 /// Holds F2: they were those of the first one.
 #[test]
 fn sparse_planes_are_those_of_their_band() {
-    // Two bands of 2 by 4 samples in strips of 2 rows: the first band lacks its upper strip, the second its lower one.
+    // Two bands of 2 by 4 samples in strips of 2 rows: the first band lacks its upper strip, the
+    // second its lower one.
     let (first, second) = ([5.0, 6.0, 7.0, 8.0], [11.0, 12.0, 13.0, 14.0]);
     let samples = floats(&[first, second].concat());
     for apart in [[0, 8, 24, 0], [0, 8, 24, 9]] {
@@ -756,10 +1032,15 @@ fn sparse_planes_are_those_of_their_band() {
         ];
         let bytes = tiff(2, 4, 32, 3, &samples, &extra);
         for (band, expected) in [(1, [[0.0; 4], first]), (2, [second, [0.0; 4]])] {
-            let options = ReadOptions { band: Some(band), nodata_fill: Some(0.0), ..ReadOptions::default() };
+            let options =
+                ReadOptions { band: Some(band), nodata_fill: Some(0.0), ..ReadOptions::default() };
             let reading = decode(&bytes, MapFormat::Tiff, &options).unwrap();
             assert_eq!(reading.map.data, expected.concat(), "band {band}");
-            assert_eq!(reading.missing, if band == 1 { [0, 1, 2, 3] } else { [4, 5, 6, 7] }, "band {band}");
+            assert_eq!(
+                reading.missing,
+                if band == 1 { [0, 1, 2, 3] } else { [4, 5, 6, 7] },
+                "band {band}"
+            );
         }
     }
 }
@@ -773,7 +1054,13 @@ fn masks_beside_a_file_and_transparency_count() {
     let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
     let beside = |name: &str| folder.0.join(format!("{name}.msk"));
     // From the south to the north: the mask is in the order of the file.
-    let upwards = (34264, 12, doubles(&[3.0, 0.0, 0.0, 1000.0, 0.0, 3.0, 0.0, 1994.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]));
+    let upwards = (
+        34264,
+        12,
+        doubles(&[
+            3.0, 0.0, 0.0, 1000.0, 0.0, 3.0, 0.0, 1994.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+        ]),
+    );
     for (bytes, data, missing) in [
         (placed(&[(1024, 1), (3072, 32632)], None, &[]), [1.0, -1.0, 3.0, 4.0], [1]),
         (tiff(2, 2, 32, 3, &floats(&[1.0, 2.0, 3.0, 4.0]), &[upwards]), [3.0, 4.0, 1.0, -1.0], [3]),
@@ -785,8 +1072,10 @@ fn masks_beside_a_file_and_transparency_count() {
     }
     assert!(message(io::read(&path, &ReadOptions::default()), "input").contains("1 of 4"));
     // One for each band.
-    let flags: String =
-        (1..=2).map(|band| format!("<Item name=\"INTERNAL_MASK_FLAGS_{band}\">0</Item>")).collect::<Vec<_>>().concat();
+    let flags: String = (1..=2)
+        .map(|band| format!("<Item name=\"INTERNAL_MASK_FLAGS_{band}\">0</Item>"))
+        .collect::<Vec<_>>()
+        .concat();
     let own = [
         (258, 3, shorts(&[8, 8])),
         (277, 3, shorts(&[2])),
@@ -794,14 +1083,27 @@ fn masks_beside_a_file_and_transparency_count() {
         (42112, 2, format!("<GDALMetadata>{flags}</GDALMetadata>\0").into_bytes()),
     ];
     std::fs::write(beside("land.tif"), tiff(2, 2, 8, 1, &[1, 0, 1, 1, 1, 1, 0, 1], &own)).unwrap();
-    let two = [(258, 3, shorts(&[16, 16])), (277, 3, shorts(&[2])), (338, 3, shorts(&[0])), (339, 3, shorts(&[2, 2]))];
-    std::fs::write(&path, tiff(2, 2, 16, 2, &shorts(&[10, 20, 11, 21, 12, 22, 13, 23]), &two)).unwrap();
+    let two = [
+        (258, 3, shorts(&[16, 16])),
+        (277, 3, shorts(&[2])),
+        (338, 3, shorts(&[0])),
+        (339, 3, shorts(&[2, 2])),
+    ];
+    std::fs::write(&path, tiff(2, 2, 16, 2, &shorts(&[10, 20, 11, 21, 12, 22, 13, 23]), &two))
+        .unwrap();
     for (band, missing) in [(1, [3]), (2, [0])] {
-        assert_eq!(io::read(&path, &ReadOptions { band: Some(band), ..filled.clone() }).unwrap().missing, missing, "band {band}");
+        assert_eq!(
+            io::read(&path, &ReadOptions { band: Some(band), ..filled.clone() }).unwrap().missing,
+            missing,
+            "band {band}"
+        );
     }
     std::fs::write(beside("land.tif"), tiff(1, 2, 8, 1, &[1, 1], &[])).unwrap();
     let text = message(io::read(&path, &ReadOptions { band: Some(1), ..filled.clone() }), "input");
-    assert!(text.contains("land.tif.msk") && text.contains("1x2") && text.contains("2x2"), "{text}");
+    assert!(
+        text.contains("land.tif.msk") && text.contains("1x2") && text.contains("2x2"),
+        "{text}"
+    );
     std::fs::write(beside("land.tif"), b"no mask").unwrap();
     let _ = message(io::read(&path, &ReadOptions { band: Some(1), ..filled.clone() }), "input");
     // Other formats have them, too.
@@ -813,25 +1115,41 @@ fn masks_beside_a_file_and_transparency_count() {
     // A second band is transparency, together or apart.
     let (heights, clear) = ([1.0, 2.0, 3.0, 4.0], [255.0, 1.0, 0.0, 255.0]);
     let together: Vec<f32> = heights.iter().zip(&clear).flat_map(|(h, a)| [*h, *a]).collect();
-    let alpha = [(258, 3, shorts(&[32, 32])), (277, 3, shorts(&[2])), (338, 3, shorts(&[2])), (339, 3, shorts(&[3, 3]))];
-    let apart = [&alpha[..], &[(284, 3, shorts(&[2])), (273, 4, longs(&[8, 24])), (279, 4, longs(&[16, 16]))][..]].concat();
+    let alpha = [
+        (258, 3, shorts(&[32, 32])),
+        (277, 3, shorts(&[2])),
+        (338, 3, shorts(&[2])),
+        (339, 3, shorts(&[3, 3])),
+    ];
+    let apart = [
+        &alpha[..],
+        &[(284, 3, shorts(&[2])), (273, 4, longs(&[8, 24])), (279, 4, longs(&[16, 16]))][..],
+    ]
+    .concat();
     for (samples, tags) in [(together, &alpha[..]), ([heights, clear].concat(), &apart[..])] {
         let bytes = tiff(2, 2, 32, 3, &floats(&samples), tags);
         let reading = decode(&bytes, MapFormat::Tiff, &filled).unwrap();
-        assert_eq!((&reading.map.data[..], &reading.missing[..]), (&[1.0, 2.0, -1.0, 4.0][..], &[2][..]));
+        assert_eq!(
+            (&reading.map.data[..], &reading.missing[..]),
+            (&[1.0, 2.0, -1.0, 4.0][..], &[2][..])
+        );
         assert!(has(&reading.warnings, "band 2 is transparency"), "{:?}", reading.warnings);
-        let asked = decode(&bytes, MapFormat::Tiff, &ReadOptions { band: Some(2), ..filled.clone() }).unwrap();
+        let asked =
+            decode(&bytes, MapFormat::Tiff, &ReadOptions { band: Some(2), ..filled.clone() })
+                .unwrap();
         assert_eq!(asked.map.data, clear);
     }
 }
 
-/// Every spelling of the value for missing samples that GDAL takes; `tests/readers.py` holds them against it.
+/// Every spelling of the value for missing samples that GDAL takes; `tests/readers.py` holds them
+/// against it.
 /// Holds F4: all but the first two were heights.
 #[test]
 fn nodata_in_every_spelling() {
     let values = [-9999.0, f32::MIN, 5.5, 0.0, -32768.0];
     let read = |text: &str| {
-        let bytes = tiff(5, 1, 32, 3, &floats(&values), &[(42113, 2, format!("{text}\0").into_bytes())]);
+        let bytes =
+            tiff(5, 1, 32, 3, &floats(&values), &[(42113, 2, format!("{text}\0").into_bytes())]);
         let options = ReadOptions { nodata_fill: Some(0.0), ..ReadOptions::default() };
         decode(&bytes, MapFormat::Tiff, &options).unwrap()
     };
@@ -863,18 +1181,36 @@ fn nodata_in_every_spelling() {
     // Words are no numbers, and 0 is the height of a coast.
     for text in ["none", "NA", "NoData", "\u{2212}9999"] {
         let reading = read(text);
-        assert!(reading.missing.is_empty() && has(&reading.warnings, "is no number"), "{text}: {:?}", reading.warnings);
+        assert!(
+            reading.missing.is_empty() && has(&reading.warnings, "is no number"),
+            "{text}: {:?}",
+            reading.warnings
+        );
     }
     assert_eq!(read("").warnings.len(), 1, "{:?}", read("").warnings);
 
     // The void of elevation files counts beside a declared value, and in arrays.
     let filled = ReadOptions { nodata_fill: Some(0.0), ..ReadOptions::default() };
-    let short: Vec<u8> = [-9999i16, -32768, 7, -32767].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let short: Vec<u8> =
+        [-9999i16, -32768, 7, -32767].iter().flat_map(|v| v.to_le_bytes()).collect();
     let bytes = tiff(4, 1, 16, 2, &short, &[(42113, 2, b"-9999\0".to_vec())]);
     assert_eq!(decode(&bytes, MapFormat::Tiff, &filled).unwrap().missing, [0, 1]);
-    assert_eq!(decode(&npy("'<i2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing, [1]);
-    assert_eq!(decode(&npy("'<u2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing, [0; 0]);
-    let doubled = tiff(2, 1, 64, 3, &doubles(&[f64::from(f32::MIN), -9999.0]), &[(42113, 2, b"-3.4028235e+38\0".to_vec())]);
+    assert_eq!(
+        decode(&npy("'<i2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing,
+        [1]
+    );
+    assert_eq!(
+        decode(&npy("'<u2'", "False", "(1, 4)", &short), MapFormat::Npy, &filled).unwrap().missing,
+        [0; 0]
+    );
+    let doubled = tiff(
+        2,
+        1,
+        64,
+        3,
+        &doubles(&[f64::from(f32::MIN), -9999.0]),
+        &[(42113, 2, b"-3.4028235e+38\0".to_vec())],
+    );
     assert_eq!(decode(&doubled, MapFormat::Tiff, &filled).unwrap().missing, [0]);
 
     // An ESRI grid compares single floats, and says -9999 by saying nothing.
@@ -892,7 +1228,11 @@ fn nodata_in_every_spelling() {
         assert_eq!(grid(nodata).missing, missing, "{nodata}");
     }
     let word = grid("NODATA_value NA");
-    assert!(word.missing.is_empty() && has(&word.warnings, "\"NA\", which is no number"), "{:?}", word.warnings);
+    assert!(
+        word.missing.is_empty() && has(&word.warnings, "\"NA\", which is no number"),
+        "{:?}",
+        word.warnings
+    );
 }
 
 /// Rasters whose rows go to the north or whose columns go to the west are turned, with their place.
@@ -912,10 +1252,12 @@ fn rasters_are_turned_upright() {
         ];
         all.retain(|own: &Tag| tags.iter().all(|given| given.0 != own.0));
         all.extend(tags.iter().filter(|tag| !tag.2.is_empty()).cloned());
-        decode(&tiff(2, 3, 32, 3, &samples, &all), MapFormat::Tiff, &ReadOptions::default()).unwrap()
+        decode(&tiff(2, 3, 32, 3, &samples, &all), MapFormat::Tiff, &ReadOptions::default())
+            .unwrap()
     };
     let upright = read(&scaled(10.0, 10.0), 1);
-    let place = Georef { epsg: Some(32632), west: 1000.0, north: 2000.0, cell: (10.0, 10.0), keys: None };
+    let place =
+        Georef { epsg: Some(32632), west: 1000.0, north: 2000.0, cell: (10.0, 10.0), keys: None };
     assert_eq!(upright.map.georef, Some(place.clone()));
     let (rows, columns) = ([5.0, 6.0, 3.0, 4.0, 1.0, 2.0], [2.0, 1.0, 4.0, 3.0, 6.0, 5.0]);
     for (name, tags, raster, data, moved) in [
@@ -923,40 +1265,84 @@ fn rasters_are_turned_upright() {
         ("south-up, points", matrix(10.0, 0.0, 0.0, 10.0, 1005.0, 1975.0), 2, rows, [0.0, 0.0]),
         ("mirrored", matrix(-10.0, 0.0, 0.0, -10.0, 1020.0, 2000.0), 1, columns, [0.0, 0.0]),
         ("a scale below 0", scaled(10.0, -10.0), 1, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 0.0]),
-        ("turned by a sum", matrix(10.0, 1e-10, -1e-10, -10.0, 1000.0, 2000.0), 1, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 0.0]),
+        (
+            "turned by a sum",
+            matrix(10.0, 1e-10, -1e-10, -10.0, 1000.0, 2000.0),
+            1,
+            [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+            [0.0, 0.0],
+        ),
         ("points", scaled(10.0, 10.0), 2, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [-5.0, 5.0]),
     ] {
         let reading = read(&tags, raster);
         let moved = Georef { west: 1000.0 + moved[0], north: 2000.0 + moved[1], ..place.clone() };
         assert_eq!((reading.map.data, reading.map.georef), (data.to_vec(), Some(moved)), "{name}");
         assert_eq!(reading.map.spacing_m, 10.0, "{name}");
-        assert_eq!(has(&reading.warnings, "-10 high"), name == "a scale below 0", "{name}: {:?}", reading.warnings);
+        assert_eq!(
+            has(&reading.warnings, "-10 high"),
+            name == "a scale below 0",
+            "{name}: {:?}",
+            reading.warnings
+        );
     }
     let oblique = read(&matrix(8.0, 6.0, 6.0, -8.0, 1000.0, 2000.0), 1);
     assert_eq!((oblique.map.spacing_m, oblique.map.georef), (10.0, None));
     assert!(has(&oblique.warnings, "rotated"));
 }
 
-/// Metadata that is damaged costs what it says, and not the file; an ampersand that stands for itself costs nothing.
+/// Metadata that is damaged costs what it says, and not the file; an ampersand that stands for
+/// itself costs nothing.
 /// Holds F10: the file was refused.
 #[test]
 fn damaged_metadata_is_a_warning() {
-    let read =
-        |tag: Tag| decode(&placed(&[(1024, 1), (3072, 32632)], None, &[tag]), MapFormat::Tiff, &ReadOptions::default()).unwrap();
+    let read = |tag: Tag| {
+        decode(
+            &placed(&[(1024, 1), (3072, 32632)], None, &[tag]),
+            MapFormat::Tiff,
+            &ReadOptions::default(),
+        )
+        .unwrap()
+    };
     let metadata = |text: &str| read((42112, 2, format!("{text}\0").into_bytes()));
     let scale = "<Item name=\"SCALE\" sample=\"0\" role=\"scale\">2</Item>";
-    let whole = metadata(&format!("<GDALMetadata><Item name=\"SRC\">A & B &amp; &#67; & c;\u{1}</Item>{scale}</GDALMetadata>"));
-    assert_eq!((whole.map.data[3], has(&whole.warnings, "cannot be read")), (8.0, false), "{:?}", whole.warnings);
-    for text in ["", "   ", "<GDALMetadata>", &format!("<GDALMetadata>{scale}<"), "no XML", &scale.replace('2', "two")] {
+    let whole = metadata(&format!(
+        "<GDALMetadata><Item name=\"SRC\">A & B &amp; &#67; & c;\u{1}</Item>{scale}</GDALMetadata>"
+    ));
+    assert_eq!(
+        (whole.map.data[3], has(&whole.warnings, "cannot be read")),
+        (8.0, false),
+        "{:?}",
+        whole.warnings
+    );
+    for text in [
+        "",
+        "   ",
+        "<GDALMetadata>",
+        &format!("<GDALMetadata>{scale}<"),
+        "no XML",
+        &scale.replace('2', "two"),
+    ] {
         let reading = metadata(text);
         assert_eq!(reading.map.data, [1.0, 2.0, 3.0, 4.0], "{text:?}");
-        assert!(has(&reading.warnings, "metadata of GDAL cannot be read"), "{text:?}: {:?}", reading.warnings);
+        assert!(
+            has(&reading.warnings, "metadata of GDAL cannot be read"),
+            "{text:?}: {:?}",
+            reading.warnings
+        );
     }
     // A tag of another type costs what it says, too.
-    for tag in [(42112, 3, shorts(&[1, 2, 3])), (33922, 2, b"0 0 0 5 6\0".to_vec()), (34735, 12, doubles(&[1.0]))] {
+    for tag in [
+        (42112, 3, shorts(&[1, 2, 3])),
+        (33922, 2, b"0 0 0 5 6\0".to_vec()),
+        (34735, 12, doubles(&[1.0])),
+    ] {
         let (number, reading) = (tag.0, read(tag));
         assert_eq!(reading.map.data, [1.0, 2.0, 3.0, 4.0]);
-        assert!(has(&reading.warnings, &format!("tag {number} of the file has no")), "{:?}", reading.warnings);
+        assert!(
+            has(&reading.warnings, &format!("tag {number} of the file has no")),
+            "{:?}",
+            reading.warnings
+        );
     }
 }
 
@@ -968,12 +1354,25 @@ fn several_bands_and_bad_tiles_are_refused() {
     let at = bands.len() - 4 - 10 * 12 + 6 * 12;
     assert_eq!(&bands[at..at + 2], 277u16.to_le_bytes());
     bands[at + 8] = 3;
-    assert!(matches!(decode(&bands, MapFormat::Tiff, &ReadOptions::default()), Err(Error::Input { .. })));
+    assert!(matches!(
+        decode(&bands, MapFormat::Tiff, &ReadOptions::default()),
+        Err(Error::Input { .. })
+    ));
     let empty = tiff(0, 1, 8, 1, &[1], &[]);
     assert!(decode(&empty, MapFormat::Tiff, &ReadOptions::default()).is_err());
     let huge = tiff(1 << 20, 1 << 20, 16, 1, &[1, 2], &[]);
-    assert_eq!(decode(&huge, MapFormat::Tiff, &ReadOptions::default()).unwrap_err().code(), "limit");
-    let tiles = tiff(4, 4, 8, 1, &[0; 16], &[(322, 4, vec![0; 4]), (323, 4, vec![0; 4]), (324, 4, vec![8, 0, 0, 0])]);
+    assert_eq!(
+        decode(&huge, MapFormat::Tiff, &ReadOptions::default()).unwrap_err().code(),
+        "limit"
+    );
+    let tiles = tiff(
+        4,
+        4,
+        8,
+        1,
+        &[0; 16],
+        &[(322, 4, vec![0; 4]), (323, 4, vec![0; 4]), (324, 4, vec![8, 0, 0, 0])],
+    );
     assert!(decode(&tiles, MapFormat::Tiff, &ReadOptions::default()).is_err());
 }
 
@@ -982,7 +1381,9 @@ fn png_range_is_assumed_and_said() {
     // A file of another program, without texts.
     let grey = |width: u32, height: u32| {
         let last = (width * height - 1).max(1);
-        let levels = (0..width * height).flat_map(|v| ((v * 65535 / last) as u16).to_be_bytes()).collect::<Vec<_>>();
+        let levels = (0..width * height)
+            .flat_map(|v| ((v * 65535 / last) as u16).to_be_bytes())
+            .collect::<Vec<_>>();
         png(png::ColorType::Grayscale, png::BitDepth::Sixteen, width, height, &levels)
     };
     let bytes = grey(101, 11);
@@ -995,11 +1396,23 @@ fn png_range_is_assumed_and_said() {
     let silent = ReadOptions { range_m: Some((5.0, 6.0)), ..options };
     let reading = decode(&bytes, MapFormat::Png, &silent).unwrap();
     assert_eq!((reading.map.min_max(), reading.warnings.len()), ((5.0, 6.0), 0));
-    assert!(has(&decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap().warnings, "--spacing"));
-    assert_eq!(decode(&grey(1, 1), MapFormat::Png, &ReadOptions::default()).unwrap().map.range_m, Some((0.0, 1.0)));
+    assert!(has(
+        &decode(&bytes, MapFormat::Png, &ReadOptions::default()).unwrap().warnings,
+        "--spacing"
+    ));
+    assert_eq!(
+        decode(&grey(1, 1), MapFormat::Png, &ReadOptions::default()).unwrap().map.range_m,
+        Some((0.0, 1.0))
+    );
 }
 
-fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, data: &[u8]) -> Vec<u8> {
+fn png(
+    color: png::ColorType,
+    depth: png::BitDepth,
+    width: u32,
+    height: u32,
+    data: &[u8],
+) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(color);
@@ -1014,8 +1427,10 @@ fn png(color: png::ColorType, depth: png::BitDepth, width: u32, height: u32, dat
 #[test]
 fn png_kinds() {
     use png::{BitDepth::*, ColorType::*};
-    let unit = ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
-    let eight = decode(&png(Grayscale, Eight, 2, 2, &[0, 7, 100, 255]), MapFormat::Png, &unit).unwrap();
+    let unit =
+        ReadOptions { spacing_m: Some(1.0), range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
+    let eight =
+        decode(&png(Grayscale, Eight, 2, 2, &[0, 7, 100, 255]), MapFormat::Png, &unit).unwrap();
     assert_eq!(eight.map.data, [0.0, 7.0, 100.0, 255.0]);
     assert!(has(&eight.warnings, "terraces") && has(&eight.warnings, "256 steps"));
     let four = decode(&png(Grayscale, Four, 3, 1, &[0x0f, 0x10]), MapFormat::Png, &unit).unwrap();
@@ -1023,7 +1438,9 @@ fn png_kinds() {
     assert!(has(&four.warnings, "16 steps"));
     let one = decode(&png(Grayscale, One, 3, 1, &[0b0100_0000]), MapFormat::Png, &unit).unwrap();
     assert_eq!(one.map.data, [0.0, 255.0, 0.0]);
-    let alpha = decode(&png(GrayscaleAlpha, Sixteen, 1, 1, &[255, 255, 0, 0]), MapFormat::Png, &unit).unwrap();
+    let alpha =
+        decode(&png(GrayscaleAlpha, Sixteen, 1, 1, &[255, 255, 0, 0]), MapFormat::Png, &unit)
+            .unwrap();
     assert_eq!(alpha.map.data, [255.0]);
     assert!(has(&alpha.warnings, "transparency"));
     for (color, data) in [(Rgb, &[1u8, 2, 3][..]), (Rgba, &[1, 2, 3, 4]), (Indexed, &[1])] {
@@ -1034,7 +1451,12 @@ fn png_kinds() {
 
 /// CRC-32 as PNG demands it.
 fn crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |c, b| (0..8).fold(c ^ u32::from(*b), |c, _| if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 }))
+    !bytes.iter().fold(!0, |c, b| {
+        (0..8).fold(
+            c ^ u32::from(*b),
+            |c, _| if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 },
+        )
+    })
 }
 
 #[test]
@@ -1055,7 +1477,10 @@ fn png_that_claims_too_much_is_refused_before_memory_is_taken() {
     assert!(decode(&claim(1 << 31, 1), MapFormat::Png, &options).is_err());
     assert!(decode(&claim(0, 1), MapFormat::Png, &options).is_err());
     // Within the limit of cells, but more than its few bytes can hold.
-    assert!(message(decode(&claim(1 << 15, 1 << 15), MapFormat::Png, &options), "input").contains("cannot hold"));
+    assert!(
+        message(decode(&claim(1 << 15, 1 << 15), MapFormat::Png, &options), "input")
+            .contains("cannot hold")
+    );
     let few = ReadOptions { max_cells: 3, ..options };
     assert!(message(decode(&claim(2, 2), MapFormat::Png, &few), "limit").contains("2x2"));
 }
@@ -1075,21 +1500,26 @@ fn npy(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 fn npy_types_orders_and_endianness() {
     let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
     let read = |descr: &str, fortran: &str, data: Vec<u8>| {
-        let reading = decode(&npy(descr, fortran, "(2, 3)", &data), MapFormat::Npy, &options).unwrap();
+        let reading =
+            decode(&npy(descr, fortran, "(2, 3)", &data), MapFormat::Npy, &options).unwrap();
         assert_eq!((reading.map.width, reading.map.height), (3, 2));
         reading.map.data
     };
     let by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let be4: Vec<u8> = by_rows.iter().flat_map(|v: &f32| v.to_be_bytes()).collect();
     assert_eq!(read("'>f4'", "False", be4), by_rows);
-    let fortran: Vec<u8> = [1.0f64, 4.0, 2.0, 5.0, 3.0, 6.0].iter().flat_map(|v| v.to_be_bytes()).collect();
+    let fortran: Vec<u8> =
+        [1.0f64, 4.0, 2.0, 5.0, 3.0, 6.0].iter().flat_map(|v| v.to_be_bytes()).collect();
     assert_eq!(read("'>f8'", "True", fortran), by_rows);
     let le2: Vec<u8> = [1i16, -2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert_eq!(read("'<i2'", "False", le2), [1.0, -2.0, 3.0, 4.0, 5.0, 6.0]);
     let be2: Vec<u8> = [1u16, 2, 3, 4, 5, 60000].iter().flat_map(|v| v.to_be_bytes()).collect();
     assert_eq!(read("'>u2'", "False", be2), [1.0, 2.0, 3.0, 4.0, 5.0, 60000.0]);
     assert_eq!(read("'|u1'", "True", vec![1, 4, 2, 5, 3, 6]), by_rows);
-    assert_eq!(read("'<f2'", "False", shorts(&[0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600])), by_rows);
+    assert_eq!(
+        read("'<f2'", "False", shorts(&[0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600])),
+        by_rows
+    );
     let le4: Vec<u8> = [1i32, 2, 3, 4, 5, -6].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert_eq!(read("'<i4'", "False", le4), [1.0, 2.0, 3.0, 4.0, 5.0, -6.0]);
     let le4: Vec<u8> = [1u32, 2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -1099,26 +1529,45 @@ fn npy_types_orders_and_endianness() {
 #[test]
 fn npy_that_is_no_map_is_refused() {
     let read = |bytes: &[u8]| decode(bytes, MapFormat::Npy, &ReadOptions::default());
-    assert!(message(read(&npy("'|O'", "False", "(1, 1)", b"cos\nsystem\n")), "input").contains("objects"));
+    assert!(
+        message(read(&npy("'|O'", "False", "(1, 1)", b"cos\nsystem\n")), "input")
+            .contains("objects")
+    );
     assert!(message(read(&npy("'<c8'", "False", "(1, 1)", &[0; 8])), "input").contains("float32"));
-    assert!(message(read(&npy("[('a', '<f4')]", "False", "(1, 1)", &[0; 4])), "input").contains("records"));
+    assert!(
+        message(read(&npy("[('a', '<f4')]", "False", "(1, 1)", &[0; 4])), "input")
+            .contains("records")
+    );
     assert!(message(read(&npy("'<f4'", "False", "(4,)", &[0; 16])), "input").contains("2"));
     assert!(message(read(&npy("'<f4'", "False", "(0, 4)", &[])), "input").contains("1 or more"));
-    assert!(message(read(&npy("'<f4'", "False", "(2, 2)", &[0; 15])), "input").contains("16 bytes"));
-    assert_eq!(read(&npy("'<f4'", "False", "(4000000000, 4000000000)", &[])).unwrap_err().code(), "limit");
-    assert!(read(&npy("'<f4'", "False", "(9999999999999999999, 9999999999999999999)", &[])).is_err());
+    assert!(
+        message(read(&npy("'<f4'", "False", "(2, 2)", &[0; 15])), "input").contains("16 bytes")
+    );
+    assert_eq!(
+        read(&npy("'<f4'", "False", "(4000000000, 4000000000)", &[])).unwrap_err().code(),
+        "limit"
+    );
+    assert!(
+        read(&npy("'<f4'", "False", "(9999999999999999999, 9999999999999999999)", &[])).is_err()
+    );
     assert!(read(&npy("'<f4'", "False", "(-1, 4)", &[])).is_err());
-    assert!(message(read(&npy("'<f4'", "False", &"(".repeat(5000), &[])), "input").contains("brackets"));
+    assert!(
+        message(read(&npy("'<f4'", "False", &"(".repeat(5000), &[])), "input").contains("brackets")
+    );
     let mut long = b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec();
     long.extend([b' '; 100]);
     assert!(message(read(&long), "input").contains("4294967295"));
-    let more = decode(&npy("'<f4'", "False", "(1, 1)", &[0; 5]), MapFormat::Npy, &ReadOptions::default()).unwrap();
+    let more =
+        decode(&npy("'<f4'", "False", "(1, 1)", &[0; 5]), MapFormat::Npy, &ReadOptions::default())
+            .unwrap();
     assert!(has(&more.warnings, "1 bytes after"));
 }
 
 #[test]
 fn raw_sizes() {
-    let read = |len: usize, size| decode(&vec![0; len], MapFormat::R16, &ReadOptions { size, ..ReadOptions::default() });
+    let read = |len: usize, size| {
+        decode(&vec![0; len], MapFormat::R16, &ReadOptions { size, ..ReadOptions::default() })
+    };
     assert_eq!(read(18, None).unwrap().map.height, 3);
     assert!(message(read(17, None), "input").contains("--size"));
     assert!(message(read(12, None), "input").contains("--size"));
@@ -1140,8 +1589,15 @@ fn heights_that_are_none_are_refused() {
         bytes[4 * 9..4 * 10].copy_from_slice(&bad.to_le_bytes());
         let sized = ReadOptions { size: Some((4, 3)), ..ReadOptions::default() };
         let text = message(decode(&bytes, MapFormat::R32, &sized), "input");
-        assert!(text.contains("2 of 12") && text.contains("row 1, column 2") && text.contains("--nodata"), "{text}");
-        let filled = decode(&bytes, MapFormat::R32, &ReadOptions { nodata_fill: Some(3.5), ..sized }).unwrap();
+        assert!(
+            text.contains("2 of 12")
+                && text.contains("row 1, column 2")
+                && text.contains("--nodata"),
+            "{text}"
+        );
+        let filled =
+            decode(&bytes, MapFormat::R32, &ReadOptions { nodata_fill: Some(3.5), ..sized })
+                .unwrap();
         assert_eq!((filled.map.data[6], filled.map.data[9]), (3.5, 3.5));
 
         let map = Map { data: vec![0.0, bad], ..noisy(2, 1) };
@@ -1151,7 +1607,10 @@ fn heights_that_are_none_are_refused() {
     }
     // Finite as 64 bits, but not as 32.
     let bytes = npy("'<f8'", "False", "(1, 1)", &1e300f64.to_le_bytes());
-    assert!(message(decode(&bytes, MapFormat::Npy, &ReadOptions::default()), "input").contains("infinite"));
+    assert!(
+        message(decode(&bytes, MapFormat::Npy, &ReadOptions::default()), "input")
+            .contains("infinite")
+    );
 }
 
 #[test]
@@ -1167,7 +1626,11 @@ fn options_are_checked() {
         ReadOptions { size: Some((0, 4)), ..default() },
         ReadOptions { nodata_fill: Some(f32::NAN), ..default() },
     ] {
-        assert_eq!(decode(&bytes, MapFormat::R32, &options).unwrap_err().code(), "param", "{options:?}");
+        assert_eq!(
+            decode(&bytes, MapFormat::R32, &options).unwrap_err().code(),
+            "param",
+            "{options:?}"
+        );
     }
     let unused = ReadOptions { range_m: Some((0.0, 1.0)), ..default() };
     assert!(has(&decode(&bytes, MapFormat::R32, &unused).unwrap().warnings, "range is ignored"));
@@ -1189,20 +1652,30 @@ fn content_of_another_kind_is_named() {
         let bytes = encode(&map, real);
         for claimed in ALL.into_iter().filter(|f| *f != real) {
             let text = message(decode(&bytes, claimed, &ReadOptions::default()), "input");
-            assert!(text.contains(&format!(".{}", real.extension())), "{real:?} as {claimed:?}: {text}");
+            assert!(
+                text.contains(&format!(".{}", real.extension())),
+                "{real:?} as {claimed:?}: {text}"
+            );
         }
     }
-    assert!(message(decode(b"\xff\xd8\xff\xe0 JFIF", MapFormat::Png, &ReadOptions::default()), "input").contains("JPEG"));
+    assert!(
+        message(decode(b"\xff\xd8\xff\xe0 JFIF", MapFormat::Png, &ReadOptions::default()), "input")
+            .contains("JPEG")
+    );
     for format in ALL {
         assert!(message(decode(b"", format, &ReadOptions::default()), "input").contains("empty"));
         assert!(decode(b"x", format, &ReadOptions::default()).is_err());
-        assert!(decode(b"hello, this is plain text without samples", format, &ReadOptions::default()).is_err());
+        assert!(
+            decode(b"hello, this is plain text without samples", format, &ReadOptions::default())
+                .is_err()
+        );
     }
 }
 
 #[test]
 fn png_that_is_interlaced() {
-    // Adam7 of 2 by 2 samples: the first, its right neighbour, then the second row, each row after a filter byte of 0.
+    // Adam7 of 2 by 2 samples: the first, its right neighbour, then the second row, each row after
+    // a filter byte of 0.
     let rows = [0u8, 10, 0, 20, 0, 30, 40];
     let (mut a, mut b) = (1u32, 0u32);
     for v in rows {
@@ -1213,23 +1686,35 @@ fn png_that_is_interlaced() {
     zlib.extend(rows);
     zlib.extend((b << 16 | a).to_be_bytes());
     let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (name, data) in [(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 1][..]), (b"IDAT", &zlib), (b"IEND", &[])] {
+    for (name, data) in
+        [(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 1][..]), (b"IDAT", &zlib), (b"IEND", &[])]
+    {
         bytes.extend((data.len() as u32).to_be_bytes());
         let body = [&name[..], data].concat();
         bytes.extend(&body);
         bytes.extend(crc(&body).to_be_bytes());
     }
     let options = ReadOptions { range_m: Some((0.0, 255.0)), ..ReadOptions::default() };
-    assert_eq!(decode(&bytes, MapFormat::Png, &options).unwrap().map.data, [10.0, 20.0, 30.0, 40.0]);
+    assert_eq!(
+        decode(&bytes, MapFormat::Png, &options).unwrap().map.data,
+        [10.0, 20.0, 30.0, 40.0]
+    );
 }
 
-/// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression that is read.
+/// A 5 by 3 picture whose channels all hold `10 * row + column`, in every layout and compression
+/// that is read.
 fn exr_kinds() -> Vec<Vec<u8>> {
     use exr::prelude::*;
     let values = || (0..15).map(|i| (i / 5 * 10 + i % 5) as f32);
     let mut out = Vec::new();
     for blocks in [Blocks::ScanLines, Blocks::Tiles(Vec2(2, 2))] {
-        for compression in [Compression::RLE, Compression::ZIP1, Compression::ZIP16, Compression::PIZ, Compression::PXR24] {
+        for compression in [
+            Compression::RLE,
+            Compression::ZIP1,
+            Compression::ZIP16,
+            Compression::PIZ,
+            Compression::PXR24,
+        ] {
             let channels = [
                 AnyChannel::new("A", FlatSamples::F16(values().map(f16::from_f32).collect())),
                 AnyChannel::new("R", FlatSamples::F16(values().map(f16::from_f32).collect())),
@@ -1253,32 +1738,59 @@ fn exr_channels_layouts_and_compressions() {
     for (i, bytes) in exr_kinds().iter().enumerate() {
         let reading = decode(bytes, MapFormat::Exr, &ReadOptions::default()).unwrap();
         assert_eq!((reading.map.width, reading.map.height), (5, 3));
-        assert_eq!(reading.map.data, (0..15).map(|i| (i / 5 * 10 + i % 5) as f32).collect::<Vec<_>>());
-        assert_eq!(has(&reading.warnings, "read from height"), i % 3 == 0, "{:?}", reading.warnings);
+        assert_eq!(
+            reading.map.data,
+            (0..15).map(|i| (i / 5 * 10 + i % 5) as f32).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            has(&reading.warnings, "read from height"),
+            i % 3 == 0,
+            "{:?}",
+            reading.warnings
+        );
     }
     use exr::prelude::*;
     let lossy = Encoding { compression: Compression::B44, ..Encoding::default() };
     let channels = AnyChannel::new("Y", FlatSamples::F16(vec![f16::ONE; 15]));
-    let image = Image::from_encoded_channels((5, 3), lossy, AnyChannels::sort([channels].into_iter().collect()));
+    let image = Image::from_encoded_channels(
+        (5, 3),
+        lossy,
+        AnyChannels::sort([channels].into_iter().collect()),
+    );
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write().non_parallel().to_buffered(&mut bytes).unwrap();
-    assert!(message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input").contains("ZIP, PIZ or none"));
+    assert!(
+        message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input")
+            .contains("ZIP, PIZ or none")
+    );
     let channel = |name: &str| AnyChannel::new(name, FlatSamples::F32(vec![1.0]));
-    let image = Image::from_channels((1, 1), AnyChannels::sort([channel("u"), channel("v")].into_iter().collect()));
+    let image = Image::from_channels(
+        (1, 1),
+        AnyChannels::sort([channel("u"), channel("v")].into_iter().collect()),
+    );
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write().non_parallel().to_buffered(&mut bytes).unwrap();
-    let text = message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input");
+    let text =
+        message(decode(&bytes.into_inner(), MapFormat::Exr, &ReadOptions::default()), "input");
     assert!(text.contains("u, v") && text.contains("channel Y"), "{text}");
 }
 
-/// A part, a layer or a channel named height goes before the red of a picture; `band` names a channel by its number; what is not read is told from what is
-/// damaged. Holds F13.
+/// A part, a layer or a channel named height goes before the red of a picture; `band` names a
+/// channel by its number; what is not read is told from what is damaged. Holds F13.
 #[test]
 fn exr_parts_are_chosen_by_name() {
     use exr::prelude::*;
     let layer = |name: &str, channels: &[(&str, f32)]| {
-        let list = channels.iter().map(|(name, v)| AnyChannel::new(*name, FlatSamples::F32(vec![*v; 15]))).collect();
-        Layer::new((5, 3), LayerAttributes::named(name), Encoding::UNCOMPRESSED, AnyChannels::sort(list))
+        let list = channels
+            .iter()
+            .map(|(name, v)| AnyChannel::new(*name, FlatSamples::F32(vec![*v; 15])))
+            .collect();
+        Layer::new(
+            (5, 3),
+            LayerAttributes::named(name),
+            Encoding::UNCOMPRESSED,
+            AnyChannels::sort(list),
+        )
     };
     let file = |layers: Vec<Layer<AnyChannels<FlatSamples>>>| {
         let mut bytes = std::io::Cursor::new(Vec::new());
@@ -1298,19 +1810,32 @@ fn exr_parts_are_chosen_by_name() {
         (layer("depth", &[("Z", 5.0)]), 2.0),
         (layer("terrain", &[("height.R", 5.0), ("mask.R", 1.0)]), 5.0),
     ] {
-        assert_eq!(read(&file(vec![beauty(), other.clone()]), None).unwrap(), expected, "{other:?}");
+        assert_eq!(
+            read(&file(vec![beauty(), other.clone()]), None).unwrap(),
+            expected,
+            "{other:?}"
+        );
         assert_eq!(read(&file(vec![other, beauty()]), None).unwrap(), expected);
     }
-    let only_red = file(vec![layer("beauty", &[("R", 1.0), ("u", 2.0)]), layer("terrain", &[("height", 5.0)])]);
+    let only_red = file(vec![
+        layer("beauty", &[("R", 1.0), ("u", 2.0)]),
+        layer("terrain", &[("height", 5.0)]),
+    ]);
     assert_eq!(read(&only_red, None).unwrap(), 5.0);
     for (band, expected) in [(1, 1.0), (2, 2.0), (3, 5.0)] {
         assert_eq!(read(&only_red, Some(band)).unwrap(), expected);
     }
     let text = message(read(&only_red, Some(9)), "input");
-    assert!(text.contains("band 9") && text.contains("3 channels") && text.contains("R, u, height"), "{text}");
+    assert!(
+        text.contains("band 9") && text.contains("3 channels") && text.contains("R, u, height"),
+        "{text}"
+    );
     // Other formats have one band.
-    let grey =
-        decode(&encode(&noisy(2, 2), MapFormat::Png), MapFormat::Png, &ReadOptions { band: Some(2), ..ReadOptions::default() });
+    let grey = decode(
+        &encode(&noisy(2, 2), MapFormat::Png),
+        MapFormat::Png,
+        &ReadOptions { band: Some(2), ..ReadOptions::default() },
+    );
     assert!(message(grey, "input").contains("band 2: a .png file has one"));
 }
 
@@ -1318,25 +1843,35 @@ fn exr_parts_are_chosen_by_name() {
 #[test]
 fn texts_may_begin_with_a_mark() {
     let grid = "\u{feff}ncols 2\nnrows 1\ncellsize 10\n1 2\n";
-    assert_eq!(decode(grid.as_bytes(), MapFormat::Asc, &ReadOptions::default()).unwrap().map.data, [1.0, 2.0]);
+    assert_eq!(
+        decode(grid.as_bytes(), MapFormat::Asc, &ReadOptions::default()).unwrap().map.data,
+        [1.0, 2.0]
+    );
     let recipe = "{\"schema\":1,\"width\":16,\"height\":16,\"spacing_m\":20,\"stage\":[{\"kind\":\"noise\"}]}";
     let plain = thalweg::Recipe::from_json(recipe, Path::new(""), "a").unwrap();
-    let marked = thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), Path::new(""), "a").unwrap();
+    let marked =
+        thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), Path::new(""), "a").unwrap();
     assert_eq!(format!("{plain:?}"), format!("{marked:?}"));
 }
 
-/// Bare samples of either order of bytes, with a header under either of the names that programs give it. Holds F13.
+/// Bare samples of either order of bytes, with a header under either of the names that programs
+/// give it. Holds F13.
 #[test]
 fn headers_under_either_name_and_samples_of_either_order() {
     let folder = Folder::new("raw");
     let header = |kind: u32, order: u32| {
         format!(
-            "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = {kind}\nbyte order = {order}\nmap info = {{Arbitrary, 1, 1, 0, 0, 5, 5}}\n"
+            "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = {kind}\nbyte order = {order}\n\
+             map info = {{Arbitrary, 1, 1, 0, 0, 5, 5}}\n"
         )
     };
     let values = [1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0];
-    let read =
-        |name: &str| io::read(&folder.0.join(name), &ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() });
+    let read = |name: &str| {
+        io::read(
+            &folder.0.join(name),
+            &ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() },
+        )
+    };
     for (order, bytes) in [
         (0, values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()),
         (1, values.iter().flat_map(|v| v.to_be_bytes()).collect()),
@@ -1346,7 +1881,11 @@ fn headers_under_either_name_and_samples_of_either_order() {
             std::fs::write(folder.0.join("a.r32"), &bytes).unwrap();
             std::fs::write(folder.0.join(name), header(4, order)).unwrap();
             let map = read("a.r32").unwrap().map;
-            assert_eq!((map.width, map.spacing_m, &map.data[..]), (3, 5.0, &values[..]), "{name} {order}");
+            assert_eq!(
+                (map.width, map.spacing_m, &map.data[..]),
+                (3, 5.0, &values[..]),
+                "{name} {order}"
+            );
         }
     }
     let shorts: Vec<u8> = [1u16, 2, 3, 4, 5, 600].iter().flat_map(|v| v.to_be_bytes()).collect();
@@ -1361,7 +1900,8 @@ fn headers_under_either_name_and_samples_of_either_order() {
     assert!(message(read("b.r16"), "input").contains("byte order = 2: allowed 0 or 1"));
 }
 
-/// A name may be as long as the system allows, and a folder that is not there is named, and not a file that nobody has asked for. Holds F13.
+/// A name may be as long as the system allows, and a folder that is not there is named, and not a
+/// file that nobody has asked for. Holds F13.
 #[test]
 fn long_names_and_missing_folders() {
     let folder = Folder::new("names");
@@ -1385,7 +1925,13 @@ fn a_map_without_a_place_says_metres() {
     let key = shorts(&[3076, 0, 1, 9001]);
     assert!(bytes.windows(key.len()).any(|window| window == key));
     assert_eq!(decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map, noisy(3, 2));
-    let georef = Georef { epsg: None, west: 691_000.25, north: 5_334_000.75, cell: (12.5, 12.5), keys: None };
+    let georef = Georef {
+        epsg: None,
+        west: 691_000.25,
+        north: 5_334_000.75,
+        cell: (12.5, 12.5),
+        keys: None,
+    };
     let map = Map { georef: Some(georef), ..noisy(3, 2) };
     let bytes = encode(&map, MapFormat::Tiff);
     assert!(bytes.windows(key.len()).any(|window| window == key));
@@ -1417,13 +1963,31 @@ fn the_limit_of_samples_holds_for_every_format() {
 /// Small files of every format, with what they hold.
 fn specimens() -> Vec<(MapFormat, Vec<u8>, (u32, u32))> {
     let mut out: Vec<_> = ALL.into_iter().map(|f| (f, encode(&noisy(5, 3), f), (5, 3))).collect();
-    let geo =
-        Map { georef: Some(Georef { epsg: Some(4326), west: 8.0, north: 47.0, cell: (1e-4, 1e-4), keys: None }), ..noisy(5, 3) };
+    let geo = Map {
+        georef: Some(Georef {
+            epsg: Some(4326),
+            west: 8.0,
+            north: 47.0,
+            cell: (1e-4, 1e-4),
+            keys: None,
+        }),
+        ..noisy(5, 3)
+    };
     out.push((MapFormat::Tiff, encode(&geo, MapFormat::Tiff), (5, 3)));
-    out.push((MapFormat::Tiff, tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]), (2, 2)));
+    out.push((
+        MapFormat::Tiff,
+        tiff(2, 2, 16, 2, &shorts(&[1, 2, 3, 4]), &[(42113, 2, b"-9999\0".to_vec())]),
+        (2, 2),
+    ));
     out.push((
         MapFormat::Png,
-        png(png::ColorType::Grayscale, png::BitDepth::Two, 5, 3, &[0x1b, 0x40, 0x1b, 0x40, 0x1b, 0x40]),
+        png(
+            png::ColorType::Grayscale,
+            png::BitDepth::Two,
+            5,
+            3,
+            &[0x1b, 0x40, 0x1b, 0x40, 0x1b, 0x40],
+        ),
         (5, 3),
     ));
     out.extend(exr_kinds().into_iter().map(|bytes| (MapFormat::Exr, bytes, (5, 3))));
@@ -1447,16 +2011,23 @@ fn calm(result: &Result<io::Reading>, what: impl Fn() -> String) {
 #[test]
 fn files_cut_off_anywhere_are_refused() {
     for (format, bytes, size) in specimens() {
-        let whole = decode(&bytes, format, &ReadOptions { size: Some(size), ..ReadOptions::default() }).unwrap();
+        let whole =
+            decode(&bytes, format, &ReadOptions { size: Some(size), ..ReadOptions::default() })
+                .unwrap();
         for len in 0..bytes.len() {
             for sized in [None, Some(size)] {
                 let options = ReadOptions { size: sized, ..ReadOptions::default() };
                 let result = decode(&bytes[..len], format, &options);
                 calm(&result, || format!("{format:?} cut at {len} of {}", bytes.len()));
                 if let Ok(reading) = result {
-                    // Raw samples cannot know their size; the others may lack trailing decoration, but no sample.
+                    // Raw samples cannot know their size; the others may lack trailing decoration,
+                    // but no sample.
                     let raw = matches!(format, MapFormat::R16 | MapFormat::R32) && sized.is_none();
-                    assert!(raw || reading.map.data == whole.map.data, "{format:?} cut at {len} of {}", bytes.len());
+                    assert!(
+                        raw || reading.map.data == whole.map.data,
+                        "{format:?} cut at {len} of {}",
+                        bytes.len()
+                    );
                 }
             }
         }
@@ -1480,7 +2051,11 @@ fn flipped_bits_never_panic() {
             if let Ok(reading) = result {
                 let map = reading.map;
                 assert_eq!(map.data.len() as u64, u64::from(map.width) * u64::from(map.height));
-                assert!(map.data.iter().all(|v| v.is_finite()) && map.spacing_m.is_finite() && map.spacing_m > 0.0);
+                assert!(
+                    map.data.iter().all(|v| v.is_finite())
+                        && map.spacing_m.is_finite()
+                        && map.spacing_m > 0.0
+                );
             }
         }
     }
@@ -1541,7 +2116,10 @@ fn writing_is_whole_or_not_at_all() {
     // A new file takes the place of the old one.
     write(&folder.0.join("b.npy"), &map).unwrap();
     write(&folder.0.join("b.npy"), &other).unwrap();
-    assert_eq!(io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data, other.data);
+    assert_eq!(
+        io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data,
+        other.data
+    );
     assert_eq!(folder.list(), ["a.npy", "b.npy", "d.png"]);
 }
 
@@ -1603,7 +2181,10 @@ fn animations_are_whole_or_not_there() {
     assert!(message(film.add(&picture(4)), "param").contains("5 of 4"));
     let stored = film.finish().unwrap();
     let bytes = std::fs::read(&path).unwrap();
-    assert_eq!((stored.bytes, stored.blake3), (bytes.len() as u64, blake3::hash(&bytes).to_hex().to_string()));
+    assert_eq!(
+        (stored.bytes, stored.blake3),
+        (bytes.len() as u64, blake3::hash(&bytes).to_hex().to_string())
+    );
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
     let png::AnimationControl { num_frames, num_plays } = reader.info().animation_control.unwrap();
     assert_eq!((num_frames, num_plays), (4, 0));
@@ -1622,14 +2203,19 @@ fn animations_are_whole_or_not_there() {
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     film.finish().unwrap();
     assert_ne!(std::fs::read(&path).unwrap(), b"mine");
-    assert!(message(io::Animation::create(&folder.0, (5, 3), 1).map(|_| ()), "output").contains("folder"));
+    assert!(
+        message(io::Animation::create(&folder.0, (5, 3), 1).map(|_| ()), "output")
+            .contains("folder")
+    );
 }
 
 /// A picture as a file of a format; JPEG as good as it gets.
 fn picture(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     let mut out = std::io::Cursor::new(vec![]);
     match format {
-        ImageFormat::Jpeg => picture.write_with_encoder(JpegEncoder::new_with_quality(&mut out, 100)).unwrap(),
+        ImageFormat::Jpeg => {
+            picture.write_with_encoder(JpegEncoder::new_with_quality(&mut out, 100)).unwrap()
+        }
         _ => picture.write_to(&mut out, format).unwrap(),
     }
     out.into_inner()
@@ -1652,7 +2238,9 @@ fn ramp() -> GrayImage {
 fn masks_are_the_grey_of_pictures() {
     let grey = ramp();
     let colour = RgbImage::from_fn(19, 11, |x, y| Rgb([(x * 13) as u8, (y * 20) as u8, 90]));
-    let luma = |p: &Rgb<u8>| (2126 * u32::from(p[0]) + 7152 * u32::from(p[1]) + 722 * u32::from(p[2])) / 10_000;
+    let luma = |p: &Rgb<u8>| {
+        (2126 * u32::from(p[0]) + 7152 * u32::from(p[1]) + 722 * u32::from(p[2])) / 10_000
+    };
     let luma = GrayImage::from_fn(19, 11, |x, y| Luma([luma(&colour[(x, y)]) as u8]));
     let pictures = [
         (DynamicImage::from(grey.clone()), &grey),
@@ -1662,31 +2250,54 @@ fn masks_are_the_grey_of_pictures() {
     for format in MASKS {
         for (shown, grey) in &pictures {
             let reading = mask(&picture(shown, format), format, Samples::Shares).unwrap();
-            assert_eq!((reading.map.width, reading.map.height, reading.map.range_m), (19, 11, Some((0.0, 1.0))), "{format:?}");
+            assert_eq!(
+                (reading.map.width, reading.map.height, reading.map.range_m),
+                (19, 11, Some((0.0, 1.0))),
+                "{format:?}"
+            );
             assert!(reading.warnings.is_empty(), "{:?}", reading.warnings);
             // A JPEG is near enough for a mask.
             let far = if format == ImageFormat::Jpeg { 8.0 / 255.0 } else { 1e-6 };
-            let near =
-                reading.map.data.iter().zip(grey.iter()).all(|(share, level)| (share - f32::from(*level) / 255.0).abs() <= far);
+            let near = reading
+                .map
+                .data
+                .iter()
+                .zip(grey.iter())
+                .all(|(share, level)| (share - f32::from(*level) / 255.0).abs() <= far);
             assert!(near, "{format:?}: {:?}", reading.map.data);
         }
         let white = GrayImage::from_pixel(3, 2, Luma([255]));
-        assert_eq!(mask(&picture(&white.into(), format), format, Samples::Shares).unwrap().map.data, [1.0; 6]);
+        assert_eq!(
+            mask(&picture(&white.into(), format), format, Samples::Shares).unwrap().map.data,
+            [1.0; 6]
+        );
     }
     for format in [ImageFormat::Bmp, ImageFormat::WebP] {
-        let reading = mask(&picture(&DynamicImage::from(grey.clone()), format), format, Samples::Numbers).unwrap();
-        assert_eq!(reading.map.data, grey.iter().map(|v| f32::from(*v)).collect::<Vec<_>>(), "{format:?}");
-        let text = message(mask(&picture(&pictures[2].0, format), format, Samples::Numbers), "input");
+        let reading =
+            mask(&picture(&DynamicImage::from(grey.clone()), format), format, Samples::Numbers)
+                .unwrap();
+        assert_eq!(
+            reading.map.data,
+            grey.iter().map(|v| f32::from(*v)).collect::<Vec<_>>(),
+            "{format:?}"
+        );
+        let text =
+            message(mask(&picture(&pictures[2].0, format), format, Samples::Numbers), "input");
         assert!(text.contains("colours, which are no numbers"), "{text}");
     }
     let glass = RgbaImage::from_pixel(2, 2, Rgba([255, 255, 255, 9]));
-    let reading = mask(&picture(&glass.into(), ImageFormat::WebP), ImageFormat::WebP, Samples::Shares).unwrap();
+    let reading =
+        mask(&picture(&glass.into(), ImageFormat::WebP), ImageFormat::WebP, Samples::Shares)
+            .unwrap();
     assert!(has(&reading.warnings, "transparency") && reading.map.data == [1.0; 4], "{reading:?}");
 }
 
-/// Pictures of other programs: lossy WebP and progressive JPEG, from white at the top to black at the bottom.
-const FOREIGN: [(ImageFormat, &[u8]); 2] =
-    [(ImageFormat::WebP, include_bytes!("../data/lossy.webp")), (ImageFormat::Jpeg, include_bytes!("../data/progressive.jpg"))];
+/// Pictures of other programs: lossy WebP and progressive JPEG, from white at the top to black at
+/// the bottom.
+const FOREIGN: [(ImageFormat, &[u8]); 2] = [
+    (ImageFormat::WebP, include_bytes!("../data/lossy.webp")),
+    (ImageFormat::Jpeg, include_bytes!("../data/progressive.jpg")),
+];
 
 #[test]
 fn masks_of_other_programs_are_read() {
@@ -1709,20 +2320,40 @@ fn lossy_pictures_have_no_numbers_and_no_mask_has_heights() {
         let read = |samples| io::read(&path, &ReadOptions { samples, ..ReadOptions::default() });
         assert_eq!(read(Samples::Shares).unwrap().map.width, 19);
         assert_eq!(read(Samples::Numbers).is_ok(), format != ImageFormat::Jpeg);
-        assert!(message(read(Samples::Heights), "input").contains("convert it to 16-bit PNG, TIFF, EXR or NPY"), "{name}");
+        assert!(
+            message(read(Samples::Heights), "input")
+                .contains("convert it to 16-bit PNG, TIFF, EXR or NPY"),
+            "{name}"
+        );
         // Under another name, the content tells.
-        let text = message(mask(&encode(&noisy(2, 2), MapFormat::Png), format, Samples::Shares), "input");
+        let text =
+            message(mask(&encode(&noisy(2, 2), MapFormat::Png), format, Samples::Shares), "input");
         assert!(text.contains("name it .png, or say so with --from png"), "{text}");
         let options = ReadOptions { samples: Samples::Shares, ..ReadOptions::default() };
         let text = message(decode(&bytes, MapFormat::Png, &options), "input");
         assert!(text.contains(&format!("name it .{}", format.extensions_str()[0])), "{text}");
     }
     let numbers = |bytes: &[u8], format| message(mask(bytes, format, Samples::Numbers), "input");
-    assert!(numbers(&picture(&ramp().into(), ImageFormat::Jpeg), ImageFormat::Jpeg).contains("lossy"));
-    assert!(numbers(b"RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0\x10\0\0\x9d\x01\x2a\x02\0\x02\0", ImageFormat::WebP).contains("lossy"));
+    assert!(
+        numbers(&picture(&ramp().into(), ImageFormat::Jpeg), ImageFormat::Jpeg).contains("lossy")
+    );
+    assert!(
+        numbers(
+            b"RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0\x10\0\0\x9d\x01\x2a\x02\0\x02\0",
+            ImageFormat::WebP
+        )
+        .contains("lossy")
+    );
     assert!(numbers(b"RIFF\x0c\0\0\0WEBPANMF\0\0\0\0", ImageFormat::WebP).contains("animation"));
-    let unknown = |samples| message(io::read(Path::new("a.gif"), &ReadOptions { samples, ..ReadOptions::default() }), "param");
-    assert!(unknown(Samples::Shares).contains(".jpg") && !unknown(Samples::Numbers).contains(".jpg"));
+    let unknown = |samples| {
+        message(
+            io::read(Path::new("a.gif"), &ReadOptions { samples, ..ReadOptions::default() }),
+            "param",
+        )
+    };
+    assert!(
+        unknown(Samples::Shares).contains(".jpg") && !unknown(Samples::Numbers).contains(".jpg")
+    );
     assert!(!unknown(Samples::Heights).contains(".bmp"));
 }
 
@@ -1731,7 +2362,8 @@ fn masks_that_are_too_large_are_refused() {
     for format in MASKS {
         let bytes = picture(&ramp().into(), format);
         let at = |max_cells| {
-            let options = ReadOptions { samples: Samples::Shares, max_cells, ..ReadOptions::default() };
+            let options =
+                ReadOptions { samples: Samples::Shares, max_cells, ..ReadOptions::default() };
             io::decode_mask(Path::new("mask"), &bytes, format, &options)
         };
         assert!(at(19 * 11).is_ok());
@@ -1740,26 +2372,37 @@ fn masks_that_are_too_large_are_refused() {
     // A header that claims more than the file can hold.
     let mut bmp = picture(&ramp().into(), ImageFormat::Bmp);
     bmp[18..26].copy_from_slice(&[0, 2, 0, 0, 0, 2, 0, 0]);
-    assert!(message(mask(&bmp, ImageFormat::Bmp, Samples::Shares), "input").contains("cannot hold 512x512"));
+    assert!(
+        message(mask(&bmp, ImageFormat::Bmp, Samples::Shares), "input")
+            .contains("cannot hold 512x512")
+    );
     let mut jpeg = picture(&ramp().into(), ImageFormat::Jpeg);
     let at = jpeg.windows(2).position(|w| w == [0xff, 0xc0]).unwrap() + 5;
     jpeg[at..at + 4].copy_from_slice(&[4, 0, 4, 0]);
-    assert!(message(mask(&jpeg, ImageFormat::Jpeg, Samples::Shares), "input").contains("cannot hold 1024x1024"));
+    assert!(
+        message(mask(&jpeg, ImageFormat::Jpeg, Samples::Shares), "input")
+            .contains("cannot hold 1024x1024")
+    );
 }
 
 #[test]
 fn damaged_masks_are_refused_or_read() {
     let mut numbers = Numbers(13);
     let colour = RgbImage::from_fn(19, 11, |x, y| Rgb([(x * 13) as u8, (y * 20) as u8, 90]));
-    let made = MASKS
-        .iter()
-        .flat_map(|format| [DynamicImage::from(ramp()), colour.clone().into()].map(|shown| (*format, picture(&shown, *format))));
+    let made = MASKS.iter().flat_map(|format| {
+        [DynamicImage::from(ramp()), colour.clone().into()]
+            .map(|shown| (*format, picture(&shown, *format)))
+    });
     for (format, bytes) in made.chain(FOREIGN.map(|(format, bytes)| (format, bytes.to_vec()))) {
         let whole = mask(&bytes, format, Samples::Shares).unwrap();
         for len in 0..bytes.len() {
             let result = mask(&bytes[..len], format, Samples::Shares);
             calm(&result, || format!("{format:?} cut at {len} of {}", bytes.len()));
-            assert!(result.is_err() || result.unwrap().map == whole.map, "{format:?} cut at {len} of {}", bytes.len());
+            assert!(
+                result.is_err() || result.unwrap().map == whole.map,
+                "{format:?} cut at {len} of {}",
+                bytes.len()
+            );
         }
         for round in 0..rounds(1500) {
             let mut bad = bytes.clone();
@@ -1780,14 +2423,23 @@ fn damaged_masks_are_refused_or_read() {
 #[test]
 fn layers_fit_two_formats() {
     let names = ["fen", "moor"].map(String::from);
-    let refused =
-        |names: &[String], values: &[u16], format| io::encode_layers([2, 1], names, values, format).unwrap_err().to_string();
-    for (format, name) in [(MapFormat::Png, ".png"), (MapFormat::Tiff, ".tif"), (MapFormat::R16, ".r16")] {
+    let refused = |names: &[String], values: &[u16], format| {
+        io::encode_layers([2, 1], names, values, format).unwrap_err().to_string()
+    };
+    for (format, name) in
+        [(MapFormat::Png, ".png"), (MapFormat::Tiff, ".tif"), (MapFormat::R16, ".r16")]
+    {
         let error = refused(&names, &[1, 2, 3, 4], format);
         assert!(error.contains(name) && error.contains("use npy or exr"), "{error}");
     }
-    assert!(refused(&names, &[1, 2, 3], MapFormat::Npy).contains("3 values for 2 layers of 2 x 1 cells"));
-    assert!(refused(&["沼".into()], &[1, 2], MapFormat::Exr).contains("\"沼\" cannot be the name of an EXR channel"));
+    assert!(
+        refused(&names, &[1, 2, 3], MapFormat::Npy)
+            .contains("3 values for 2 layers of 2 x 1 cells")
+    );
+    assert!(
+        refused(&["沼".into()], &[1, 2], MapFormat::Exr)
+            .contains("\"沼\" cannot be the name of an EXR channel")
+    );
     let bytes = io::encode_layers([2, 1], &names, &[1, 2, 3, 65535], MapFormat::Npy).unwrap();
     assert_eq!(bytes[bytes.len() - 8..], [1, 0, 2, 0, 3, 0, 255, 255]);
 }

@@ -13,7 +13,8 @@ const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m 
 const SAND: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 4\n";
 const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
 const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
-const BIOMES: &str = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[[stage.biome]]\nname = \"fen\"\ncolour = \"#087020\"\nrain = 0.4\n\
+const BIOMES: &str = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[[stage.biome]]\nname = \"fen\"\n\
+                      colour = \"#087020\"\nrain = 0.4\n\
                       [[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\nhardness = 0.6\n";
 
 fn recipe(parts: &[&str]) -> Recipe {
@@ -27,11 +28,15 @@ fn run(job: &Job) -> Result<Outcome> {
 /// A slope with waves, in metres.
 fn metres(width: u32, height: u32) -> Vec<f32> {
     let at = |i: u32| ((i % width) as f32, (i / width) as f32);
-    (0..width * height).map(at).map(|(x, y)| 100.0 + 3.0 * x + 20.0 * (x / 5.0).sin() * (y / 4.0).cos()).collect()
+    (0..width * height)
+        .map(at)
+        .map(|(x, y)| 100.0 + 3.0 * x + 20.0 * (x / 5.0).sin() * (y / 4.0).cos())
+        .collect()
 }
 
 fn erosion() -> Recipe {
-    Recipe::on_heights(vec![Step::new("droplets", &[("lifetime", Value::Integer(16))]).unwrap()]).unwrap()
+    Recipe::on_heights(vec![Step::new("droplets", &[("lifetime", Value::Integer(16))]).unwrap()])
+        .unwrap()
 }
 
 #[test]
@@ -40,16 +45,27 @@ fn heights_in_memory_are_those_of_a_map_and_of_exact_words() {
     let job = Job::with_heights(erosion(), Heights::metres(30, 20, 10.0, &data)).unwrap();
     let outcome = run(&job).unwrap();
     assert_ne!(outcome.map("height").unwrap().data, data);
-    let map = thalweg::Map { width: 30, height: 20, spacing_m: 10.0, data: data.clone(), range_m: None, georef: None };
+    let map = thalweg::Map {
+        width: 30,
+        height: 20,
+        spacing_m: 10.0,
+        data: data.clone(),
+        range_m: None,
+        georef: None,
+    };
     let from_map = run(&Job::with_heights(erosion(), &map).unwrap()).unwrap();
     assert_eq!(from_map.words("height").unwrap(), outcome.words("height").unwrap());
     let scale = job.scale();
     let words = scale.to_words(&data);
-    let from_words = run(&Job::with_heights(erosion(), Heights::words_of(30, 20, scale, &words)).unwrap()).unwrap();
+    let from_words =
+        run(&Job::with_heights(erosion(), Heights::words_of(30, 20, scale, &words)).unwrap())
+            .unwrap();
     assert_eq!(from_words.words("height").unwrap(), outcome.words("height").unwrap());
     // What a run leaves goes in again without losing a bit.
     let again = Heights::words_of(30, 20, scale, outcome.words("height").unwrap());
-    let nothing = Recipe::on_heights(vec![Step::new("droplets", &[("rain", Value::Integer(0))]).unwrap()]).unwrap();
+    let nothing =
+        Recipe::on_heights(vec![Step::new("droplets", &[("rain", Value::Integer(0))]).unwrap()])
+            .unwrap();
     let same = run(&Job::with_heights(nothing, again).unwrap()).unwrap();
     assert_eq!(same.words("height").unwrap(), outcome.words("height").unwrap());
 }
@@ -77,10 +93,13 @@ fn heights_that_cannot_be_are_refused_with_their_data() {
     let high = [0.0, 1e9];
     let error = Job::with_heights(erosion(), Heights::metres(2, 1, 1.0, &high)).unwrap_err();
     assert!(matches!(error, Error::Limit(_)), "{error}");
-    let error = Job::with_heights(erosion(), Heights::metres(40_000, 1, 1.0, &vec![0.0; 40_000])).unwrap_err();
+    let error = Job::with_heights(erosion(), Heights::metres(40_000, 1, 1.0, &vec![0.0; 40_000]))
+        .unwrap_err();
     assert!(matches!(error, Error::Limit(_)), "{error}");
     // Recipes and heights that do not go together.
-    assert!(Job::with_heights(recipe(&[HEAD, MAKE]), Heights::metres(2, 1, 1.0, &[0.0, 1.0])).is_err());
+    assert!(
+        Job::with_heights(recipe(&[HEAD, MAKE]), Heights::metres(2, 1, 1.0, &[0.0, 1.0])).is_err()
+    );
     assert!(Job::new(erosion()).is_err());
 }
 
@@ -90,24 +109,58 @@ fn errors_point_into_the_recipe() {
     let pointed = |text: &str, pointer: &str, field: &str, given: Option<&str>| {
         let error = Recipe::from_toml(text, Path::new(""), "test").unwrap_err();
         let invalid = error.invalid().unwrap_or_else(|| panic!("{error}"));
-        assert_eq!((invalid.pointer.as_deref(), invalid.field.as_deref()), (Some(pointer), Some(field)), "{error}");
+        assert_eq!(
+            (invalid.pointer.as_deref(), invalid.field.as_deref()),
+            (Some(pointer), Some(field)),
+            "{error}"
+        );
         assert_eq!(invalid.given.as_deref(), given, "{error}");
     };
     let with = |tail: &str| [HEAD, MAKE, WEAR, tail].concat();
     pointed(&with("rain = 600\n"), "/stage/1/rain", "rain", Some("600"));
     // Of settings that do not go together, the one to change.
-    pointed(&with("[[stage]]\nkind = \"thermal\"\ncliff_deg = 20\n"), "/stage/2/cliff_deg", "cliff_deg", Some("20"));
+    pointed(
+        &with("[[stage]]\nkind = \"thermal\"\ncliff_deg = 20\n"),
+        "/stage/2/cliff_deg",
+        "cliff_deg",
+        Some("20"),
+    );
     pointed(&with("rian = 6\n"), "/stage/1/rian", "rian", Some("rian"));
     pointed(&with("border = \"opne\"\n"), "/stage/1/border", "border", Some("\"opne\""));
     pointed(&with("[[stage]]\nkind = \"droplet\"\n"), "/stage/2/kind", "kind", Some("droplet"));
-    pointed(&with("[[stage.with]]\nkind = \"thermal\"\nevery = 0\n"), "/stage/1/with/0/every", "every", Some("0"));
-    pointed(&with("[[stage.with]]\nkind = \"thermal\"\nevery = 2\nrate = 2\n"), "/stage/1/with/0/rate", "rate", Some("2"));
-    pointed(&with("[output]\nmaps = [\"height\", \"flwo\"]\n"), "/output/maps/1", "maps", Some("flwo"));
+    pointed(
+        &with("[[stage.with]]\nkind = \"thermal\"\nevery = 0\n"),
+        "/stage/1/with/0/every",
+        "every",
+        Some("0"),
+    );
+    pointed(
+        &with("[[stage.with]]\nkind = \"thermal\"\nevery = 2\nrate = 2\n"),
+        "/stage/1/with/0/rate",
+        "rate",
+        Some("2"),
+    );
+    pointed(
+        &with("[output]\nmaps = [\"height\", \"flwo\"]\n"),
+        "/output/maps/1",
+        "maps",
+        Some("flwo"),
+    );
     pointed(&with("[output]\nformat = \"jpg\"\n"), "/output/format", "format", Some("jpg"));
-    pointed(&with("[output]\ncolour = \"biomes\"\n"), "/output/colour", "colour", Some("\"biomes\""));
+    pointed(
+        &with("[output]\ncolour = \"biomes\"\n"),
+        "/output/colour",
+        "colour",
+        Some("\"biomes\""),
+    );
     pointed(&[HEAD, "sede = 4\n", MAKE].concat(), "/sede", "sede", Some("sede"));
     pointed(&[HEAD, "margin = -1\n", MAKE].concat(), "/margin", "margin", Some("-1"));
-    pointed(&[HEAD, "seed = 1.5\n", MAKE].concat().replacen("seed = 4\n", "", 1), "/seed", "seed", Some("1.5"));
+    pointed(
+        &[HEAD, "seed = 1.5\n", MAKE].concat().replacen("seed = 4\n", "", 1),
+        "/seed",
+        "seed",
+        Some("1.5"),
+    );
 }
 
 /// So does one of a setting that is changed later.
@@ -121,11 +174,18 @@ fn changed_settings_point_into_the_recipe() {
         ("thermal.every=0", "/stage/1/with/0/every"),
     ] {
         let error = recipe.set(text).unwrap_err();
-        assert_eq!(error.invalid().and_then(|invalid| invalid.pointer.as_deref()), Some(pointer), "{error}");
+        assert_eq!(
+            error.invalid().and_then(|invalid| invalid.pointer.as_deref()),
+            Some(pointer),
+            "{error}"
+        );
     }
     recipe.set("thermal.every=8").unwrap();
     recipe.set("2.rain=0.5").unwrap();
-    assert_eq!((recipe.stages[1].with[0].every, recipe.stages[1].settings.get("rain")), (8, Some(&Value::Number(0.5))));
+    assert_eq!(
+        (recipe.stages[1].with[0].every, recipe.stages[1].settings.get("rain")),
+        (8, Some(&Value::Number(0.5)))
+    );
 }
 
 /// Fields of a recipe are public, so what parsing refuses is refused again.
@@ -136,7 +196,11 @@ fn recipes_changed_in_rust_are_checked() {
         let mut recipe = good.clone();
         change(&mut recipe);
         let error = Job::new(recipe).unwrap_err();
-        assert_eq!(error.invalid().and_then(|invalid| invalid.field.as_deref()), Some(field), "{error}");
+        assert_eq!(
+            error.invalid().and_then(|invalid| invalid.field.as_deref()),
+            Some(field),
+            "{error}"
+        );
     };
     refused(&|recipe| recipe.margin = u32::MAX, "margin");
     refused(&|recipe| recipe.spacing_m = Some(f64::NAN), "spacing_m");
@@ -151,13 +215,23 @@ fn recipes_changed_in_rust_are_checked() {
 #[test]
 fn unknown_names_are_errors() {
     let mut executor = cpu();
-    let outcome = Job::new(recipe(&[HEAD, MAKE])).unwrap().run_on(&mut executor, &mut |_| Ok(())).unwrap();
-    for error in [outcome.map("hieght").map(drop), outcome.words("flow").map(drop), outcome.digest("").map(drop)] {
+    let outcome =
+        Job::new(recipe(&[HEAD, MAKE])).unwrap().run_on(&mut executor, &mut |_| Ok(())).unwrap();
+    for error in [
+        outcome.map("hieght").map(drop),
+        outcome.words("flow").map(drop),
+        outcome.digest("").map(drop),
+    ] {
         let error = error.unwrap_err();
-        assert!(error.invalid().is_some_and(|invalid| invalid.allowed.as_deref() == Some("height")), "{error}");
+        assert!(
+            error.invalid().is_some_and(|invalid| invalid.allowed.as_deref() == Some("height")),
+            "{error}"
+        );
     }
     assert!(executor.read("nothing").is_err());
-    assert!(Preset::find("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none());
+    assert!(
+        Preset::find("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none()
+    );
     assert!(Step::new("droplets", &[("none", Value::Integer(1))]).is_err());
     let mut job = Job::new(recipe(&[HEAD, MAKE])).unwrap();
     let map = outcome.map("height").unwrap();
@@ -167,13 +241,26 @@ fn unknown_names_are_errors() {
 /// A stage that reads samples needs no file: they may come from memory.
 #[test]
 fn samples_in_memory_take_the_place_of_a_file() {
-    for (layer, from) in [("kind = \"layer\"\nfrom = \"file\"\n", "layer"), ("kind = \"biomes\"\nfrom = \"image\"\n", "biomes")] {
+    for (layer, from) in [
+        ("kind = \"layer\"\nfrom = \"file\"\n", "layer"),
+        ("kind = \"biomes\"\nfrom = \"image\"\n", "biomes"),
+    ] {
         let recipe = recipe(&[HEAD, MAKE, "[[stage]]\n", layer]);
         let mut job = Job::new(recipe).unwrap();
         let error = run(&job).unwrap_err();
-        assert!(error.to_string().contains("file = \"\"") && error.to_string().contains(from), "{error}");
+        assert!(
+            error.to_string().contains("file = \"\"") && error.to_string().contains(from),
+            "{error}"
+        );
         let data = (0..40 * 24).map(|i| (i % 2) as f32).collect();
-        let map = thalweg::Map { width: 40, height: 24, spacing_m: 1.0, data, range_m: None, georef: None };
+        let map = thalweg::Map {
+            width: 40,
+            height: 24,
+            spacing_m: 1.0,
+            data,
+            range_m: None,
+            georef: None,
+        };
         job.supply(1, &map).unwrap();
         run(&job).unwrap();
     }
@@ -205,14 +292,22 @@ fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
     assert_eq!(made.digests, Made::of(run(&job).unwrap()).digests);
 }
 
-/// After any stage a snapshot is taken, written, read, and the run goes on from it to the same words.
+/// After any stage a snapshot is taken, written, read, and the run goes on from it to the same
+/// words.
 #[test]
 fn runs_go_on_from_any_snapshot_with_the_same_words() {
-    let ground = "[output]\nmaps = [\"height\", \"change\", \"sediment\", \"slope\"]\ncolour = \"ground\"\n";
+    let ground =
+        "[output]\nmaps = [\"height\", \"change\", \"sediment\", \"slope\"]\ncolour = \"ground\"\n";
     let recipes = [
         recipe(&[HEAD, MAKE, WEAR, SLIDE]),
         recipe(&[HEAD, "margin = 5\n", MAKE, SAND, WEAR, SLIDE, WEAR, ground]),
-        recipe(&[HEAD, MAKE, BIOMES, WEAR, "[output]\nmaps = [\"biome\", \"biome_colour\", \"rain\", \"hardness\"]\n"]),
+        recipe(&[
+            HEAD,
+            MAKE,
+            BIOMES,
+            WEAR,
+            "[output]\nmaps = [\"biome\", \"biome_colour\", \"rain\", \"hardness\"]\n",
+        ]),
     ];
     for recipe in &recipes {
         let mut snapshots = vec![];
@@ -232,7 +327,11 @@ fn runs_go_on_from_any_snapshot_with_the_same_words() {
             assert_eq!(snapshot.stages(), done + 1);
             let resumed = run(&Job::resume(recipe.clone(), snapshot).unwrap()).unwrap();
             for name in whole.names() {
-                assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name} after {done}");
+                assert_eq!(
+                    resumed.words(name).unwrap(),
+                    whole.words(name).unwrap(),
+                    "{name} after {done}"
+                );
             }
             assert_eq!(resumed.textures, whole.textures);
             assert_eq!(resumed.biomes, whole.biomes);
@@ -241,8 +340,11 @@ fn runs_go_on_from_any_snapshot_with_the_same_words() {
     }
     // Heights from memory are in the snapshot, and the digest of what it began with.
     let data = metres(30, 20);
-    let two =
-        Recipe::on_heights(vec![Preset::find("fans").unwrap().step(false).unwrap(), Step::new("thermal", &[]).unwrap()]).unwrap();
+    let two = Recipe::on_heights(vec![
+        Preset::find("fans").unwrap().step(false).unwrap(),
+        Step::new("thermal", &[]).unwrap(),
+    ])
+    .unwrap();
     let job = Job::with_heights(two.clone(), Heights::metres(30, 20, 10.0, &data)).unwrap();
     let mut kept = None;
     let whole = job.run_on(&mut cpu(), &mut |event| {
@@ -270,8 +372,11 @@ fn snapshots_of_other_recipes_and_damaged_ones_are_refused() {
     });
     done.unwrap();
     let snapshot = || Snapshot::read(&mut bytes.as_slice()).unwrap();
-    let mut others =
-        vec![recipe(&[HEAD, MAKE]), recipe(&[HEAD, MAKE, SLIDE, WEAR]), recipe(&[HEAD, MAKE, WEAR, "rain = 2\n", SLIDE])];
+    let mut others = vec![
+        recipe(&[HEAD, MAKE]),
+        recipe(&[HEAD, MAKE, SLIDE, WEAR]),
+        recipe(&[HEAD, MAKE, WEAR, "rain = 2\n", SLIDE]),
+    ];
     others.push(recipe(&[HEAD, "margin = 1\n", MAKE, WEAR, SLIDE]));
     others.push(recipe(&[HEAD, MAKE, WEAR, SLIDE, "[output]\nmaps = [\"wear\"]\n"]));
     let mut seed = first.clone();
@@ -280,12 +385,14 @@ fn snapshots_of_other_recipes_and_damaged_ones_are_refused() {
     for other in others {
         let error = Job::resume(other, snapshot()).unwrap_err();
         assert!(
-            error.to_string().contains("another recipe") && error.to_string().contains("diamond_square, droplets"),
+            error.to_string().contains("another recipe")
+                && error.to_string().contains("diamond_square, droplets"),
             "{error}"
         );
     }
     // Later stages and other outputs are free.
-    let mut longer = recipe(&[HEAD, MAKE, WEAR, SLIDE, SLIDE, "[output]\nmaps = [\"height\", \"slope\"]\n"]);
+    let mut longer =
+        recipe(&[HEAD, MAKE, WEAR, SLIDE, SLIDE, "[output]\nmaps = [\"height\", \"slope\"]\n"]);
     longer.name = "another name".into();
     assert_eq!(run(&Job::resume(longer, snapshot()).unwrap()).unwrap().stages.len(), 4);
     // Cut off anywhere in its head, or flipped anywhere: an error that names the fault.
@@ -319,7 +426,9 @@ mod gpu {
         gpu("job::own", 64, None)?;
         use thalweg::wgpu;
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+        let adapter =
+            pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
+                .unwrap();
         let limits = thalweg::Gpu::required_limits(0);
         let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
         Some(pollster::block_on(adapter.request_device(&descriptor)).unwrap())
@@ -335,7 +444,10 @@ mod gpu {
         assert_eq!(gpu.read("height").unwrap(), run(&job).unwrap().words("height").unwrap());
         let buffer = gpu.take_buffer("height").unwrap();
         assert!(buffer.size() >= 40 * 24 * 4);
-        assert!(gpu.take_buffer("height").is_err() && gpu.read("height").is_err(), "it is the caller's now");
+        assert!(
+            gpu.take_buffer("height").is_err() && gpu.read("height").is_err(),
+            "it is the caller's now"
+        );
         // The executor goes on without it.
         let outcome = job.run_on(&mut gpu, &mut |_| Ok(())).unwrap();
         assert_eq!(outcome.words("height").unwrap(), run(&job).unwrap().words("height").unwrap());
@@ -362,12 +474,21 @@ mod gpu {
         }
         use thalweg::wgpu;
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
-        let low = wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..thalweg::Gpu::required_limits(0) };
+        let adapter =
+            pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
+                .unwrap();
+        let low = wgpu::Limits {
+            max_storage_buffers_per_shader_stage: 4,
+            ..thalweg::Gpu::required_limits(0)
+        };
         let descriptor = wgpu::DeviceDescriptor { required_limits: low, ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
         let error = thalweg::Gpu::from_device(device, queue).err().expect("refused").to_string();
-        assert!(error.contains("max_storage_buffers_per_shader_stage = 4") && error.contains("8 or more"), "{error}");
+        assert!(
+            error.contains("max_storage_buffers_per_shader_stage = 4")
+                && error.contains("8 or more"),
+            "{error}"
+        );
     }
 }
 
@@ -390,7 +511,11 @@ mod sinks {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = entry.file_name().unwrap().to_string_lossy().into_owned();
             if entry.is_dir() {
-                all.extend(files(&entry).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+                all.extend(
+                    files(&entry)
+                        .into_iter()
+                        .map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)),
+                );
             } else {
                 all.insert(name, std::fs::read(entry).unwrap());
             }
@@ -402,7 +527,8 @@ mod sinks {
     fn a_folder_a_zip_and_memory_hold_the_same_files() {
         let timelapse = TimelapseOptions::of(3, 64, FilmFormat::Apng);
         let root = std::env::temp_dir().join(format!("thalweg-sinks-{}", std::process::id()));
-        let run = |sink: &mut dyn Sink| job().run_into(sink, Some(&timelapse), &mut |_| Ok(())).unwrap();
+        let run =
+            |sink: &mut dyn Sink| job().run_into(sink, Some(&timelapse), &mut |_| Ok(())).unwrap();
         let mut memory = Memory::default();
         let bundle = run(&mut memory);
         let names: Vec<&str> = memory.files.keys().map(String::as_str).collect();
@@ -420,7 +546,10 @@ mod sinks {
         assert_eq!(bundle.files.len() + bundle.timelapse.len(), expected.len());
         for stored in bundle.files.iter().chain(&bundle.timelapse) {
             let bytes = &memory.files[&*stored.path.to_string_lossy()];
-            assert_eq!((stored.bytes, &stored.blake3), (bytes.len() as u64, &blake3::hash(bytes).to_hex().to_string()));
+            assert_eq!(
+                (stored.bytes, &stored.blake3),
+                (bytes.len() as u64, &blake3::hash(bytes).to_hex().to_string())
+            );
         }
         let mut folder = Folder::for_bundle(&root, false);
         run(&mut folder);
@@ -462,10 +591,17 @@ mod sinks {
         assert_eq!(resumed, whole);
     }
 
-    /// The range and the place of an input are in the snapshot: the files of a resumed run need them.
+    /// The range and the place of an input are in the snapshot: the files of a resumed run need
+    /// them.
     #[test]
     fn a_resumed_run_has_the_inputs_range_and_place() {
-        let georef = thalweg::Georef { epsg: Some(32633), west: 5e5, north: 5e6, cell: (10.0, 10.0), keys: None };
+        let georef = thalweg::Georef {
+            epsg: Some(32633),
+            west: 5e5,
+            north: 5e6,
+            cell: (10.0, 10.0),
+            keys: None,
+        };
         let map = thalweg::Map {
             width: 30,
             height: 20,
@@ -474,9 +610,11 @@ mod sinks {
             range_m: Some((-100.0, 900.0)),
             georef: Some(georef),
         };
-        let mut recipe =
-            Recipe::on_heights(vec![Preset::find("fans").unwrap().step(false).unwrap(), Step::new("thermal", &[]).unwrap()])
-                .unwrap();
+        let mut recipe = Recipe::on_heights(vec![
+            Preset::find("fans").unwrap().step(false).unwrap(),
+            Step::new("thermal", &[]).unwrap(),
+        ])
+        .unwrap();
         recipe.output.format = "png".into();
         let job = Job::with_heights(recipe.clone(), &map).unwrap().device(Device::Cpu);
         let (mut kept, mut whole, mut resumed) = (vec![], Memory::default(), Memory::default());
@@ -485,13 +623,16 @@ mod sinks {
             _ => Ok(()),
         });
         assert_eq!(bundle.unwrap().outcome.map("height").unwrap().georef, map.georef);
-        let job = Job::resume(recipe, Snapshot::read(&mut kept.as_slice()).unwrap()).unwrap().device(Device::Cpu);
+        let job = Job::resume(recipe, Snapshot::read(&mut kept.as_slice()).unwrap())
+            .unwrap()
+            .device(Device::Cpu);
         let bundle = job.run_into(&mut resumed, None, &mut |_| Ok(())).unwrap();
         assert_eq!(bundle.outcome.map("height").unwrap().georef, map.georef);
         assert_eq!(resumed, whole);
     }
 
-    /// A folder that may not replace files keeps what it has, and an archive of a failed run is empty.
+    /// A folder that may not replace files keeps what it has, and an archive of a failed run is
+    /// empty.
     #[test]
     fn files_that_exist_stay_and_failed_archives_are_empty() {
         let root = std::env::temp_dir().join(format!("thalweg-stay-{}", std::process::id()));
@@ -503,11 +644,14 @@ mod sinks {
         std::fs::remove_dir_all(&root).unwrap();
         let mut bytes = vec![];
         let mut archive = Zip::new(Cursor::new(&mut bytes));
-        let failed =
-            job().run_into(&mut archive, Some(&TimelapseOptions::of(3, 64, FilmFormat::Apng)), &mut |event| match event {
+        let failed = job().run_into(
+            &mut archive,
+            Some(&TimelapseOptions::of(3, 64, FilmFormat::Apng)),
+            &mut |event| match event {
                 Event::Stage(_) => Err(Error::Cancelled),
                 _ => Ok(()),
-            });
+            },
+        );
         assert!(matches!(failed, Err(Error::Cancelled)));
         drop(archive);
         assert!(bytes.is_empty());
@@ -530,13 +674,17 @@ mod sinks {
     }
 }
 
-/// What particles carry over open borders is in the report, and the land has lost just that. Nothing leaves a land with walls, or one among higher land.
+/// What particles carry over open borders is in the report, and the land has lost just that.
+/// Nothing leaves a land with walls, or one among higher land.
 #[test]
 fn the_report_says_what_left_the_land() {
-    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let words = |outcome: &Outcome| {
+        outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>()
+    };
     let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
     for (border, leaves) in [("open", true), ("wall", false), ("high", false)] {
-        let rain = format!("[[stage]]\nkind = \"droplets\"\nlifetime = 24\nborder = \"{border}\"\n");
+        let rain =
+            format!("[[stage]]\nkind = \"droplets\"\nlifetime = 24\nborder = \"{border}\"\n");
         let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
         let exported_m3 = after.stages[1].exported_m3.unwrap();
         assert_eq!(after.stages[0].exported_m3, None);
@@ -554,7 +702,9 @@ fn the_report_says_what_left_the_land() {
 /// leaves over a border; and the more, the higher the share.
 #[test]
 fn the_report_says_what_was_washed_out() {
-    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let words = |outcome: &Outcome| {
+        outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>()
+    };
     let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
     for kind in ["droplets\"\nlifetime = 24", "snowballs\"\nrain = 1\nloads = \"left\""] {
         let mut all = vec![];
@@ -565,7 +715,11 @@ fn the_report_says_what_was_washed_out() {
             let exported_m3 = report.exported_m3.unwrap();
             println!("{kind}, wash {wash}: {exported_m3} m3, lost {:?}", report.lost_m3);
             // A cell is 20 m wide, and 2¹⁸ units high.
-            assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{kind}, wash {wash}");
+            assert_eq!(
+                exported_m3 / 8000.0 * 262144.0,
+                (before - words(&after)) as f64,
+                "{kind}, wash {wash}"
+            );
             all.push(exported_m3 - report.lost_m3.unwrap_or(0.0));
         }
         assert!(all[0] == 0.0 && all[1] > 0.0 && all[2] > all[1], "{kind}: {all:?}");
@@ -577,47 +731,69 @@ fn the_report_says_what_was_washed_out() {
 /// Holds A30.
 #[test]
 fn the_report_says_what_vanished_with_snowballs() {
-    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
+    let words = |outcome: &Outcome| {
+        outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>()
+    };
     let before = words(&run(&Job::new(recipe(&[HEAD, MAKE])).unwrap()).unwrap());
     let mut lost = vec![];
-    for (border, loads) in [("wall", "lost"), ("open", "lost"), ("wall", "left"), ("open", "left")] {
-        let rain = format!("[[stage]]\nkind = \"snowballs\"\nborder = \"{border}\"\nloads = \"{loads}\"\n");
+    for (border, loads) in [("wall", "lost"), ("open", "lost"), ("wall", "left"), ("open", "left")]
+    {
+        let rain = format!(
+            "[[stage]]\nkind = \"snowballs\"\nborder = \"{border}\"\nloads = \"{loads}\"\n"
+        );
         let after = run(&Job::new(recipe(&[HEAD, MAKE, &rain])).unwrap()).unwrap();
-        let [exported_m3, lost_m3] = [after.stages[1].exported_m3, after.stages[1].lost_m3].map(|m3| m3.unwrap_or(0.0));
+        let [exported_m3, lost_m3] =
+            [after.stages[1].exported_m3, after.stages[1].lost_m3].map(|m3| m3.unwrap_or(0.0));
         println!("{border}, {loads}: {exported_m3} m3, of which {lost_m3} lost");
-        assert_eq!(exported_m3 / 8000.0 * 262144.0, (before - words(&after)) as f64, "{border}, {loads}");
+        assert_eq!(
+            exported_m3 / 8000.0 * 262144.0,
+            (before - words(&after)) as f64,
+            "{border}, {loads}"
+        );
         lost.push(lost_m3);
         assert_eq!(exported_m3 > lost_m3, border == "open", "{border}, {loads}");
     }
     // What is more than a sum can hold where many end together is lost in any case.
-    assert!(lost[0] > 0.0 && lost[1] > 0.0 && lost[2] < lost[0] / 20.0 && lost[3] < lost[1] / 20.0, "{lost:?}");
+    assert!(
+        lost[0] > 0.0 && lost[1] > 0.0 && lost[2] < lost[0] / 20.0 && lost[3] < lost[1] / 20.0,
+        "{lost:?}"
+    );
 }
 
-/// What finds no place on the ground when a stage ends is in the report, to the unit, and apart from what left over the border: the land has lost as much
-/// with walls and on a torus (P7, M6).
+/// What finds no place on the ground when a stage ends is in the report, to the unit, and apart
+/// from what left over the border: the land has lost as much with walls and on a torus (P7, M6).
 #[test]
 fn the_report_says_what_found_no_place() {
-    let words = |outcome: &Outcome| outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>();
-    let wide = "schema = 1\nseed = 1010\nwidth = 117\nheight = 59\nspacing_m = 1\n[[stage]]\nkind = \"noise\"\nrelief_m = 25\n\
-                feature = 8\noctaves = 3\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"constant\"\nthickness_m = 5\n";
-    let torus = "schema = 1\nseed = 88\nwidth = 69\nheight = 114\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\nrelief_m = 10\n\
+    let words = |outcome: &Outcome| {
+        outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>()
+    };
+    let wide = "schema = 1\nseed = 1010\nwidth = 117\nheight = 59\nspacing_m = 1\n[[stage]]\n\
+                kind = \"noise\"\nrelief_m = 25\n\
+                feature = 8\noctaves = 3\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n\
+                from = \"constant\"\nthickness_m = 5\n";
+    let torus = "schema = 1\nseed = 88\nwidth = 69\nheight = 114\nspacing_m = 10\n[[stage]]\n\
+                 kind = \"noise\"\nrelief_m = 10\n\
                  feature = 20\noctaves = 3\n";
     for (land, rain, loses) in [
         (
             wide,
-            "lifetime = 150\ninertia = 0.436751\ndischarge = 38.817029\nslope_min = 0.262837\nerosion = 0.770545\ndeposition = 0\n\
+            "lifetime = 150\ninertia = 0.436751\ndischarge = 38.817029\nslope_min = 0.262837\n\
+             erosion = 0.770545\ndeposition = 0\n\
              evaporation = 0.00718368\nradius = 6\nborder = \"wall\"\ndensity = 1\nrain = 1\n",
             1.0,
         ),
         (
             torus,
-            "rain = 10\nlifetime = 40\ncapacity = 0.00326929\ndischarge = 410200.29\nerosion = 0.464436\nevaporation = 0.00552550\n\
+            "rain = 10\nlifetime = 40\ncapacity = 0.00326929\ndischarge = 410200.29\n\
+             erosion = 0.464436\nevaporation = 0.00552550\n\
              radius = 28.186025\nborder = \"torus\"\ndensity = 1\n",
             -1.0,
         ),
     ] {
         let before = words(&run(&Job::new(recipe(&[land])).unwrap()).unwrap());
-        let after = run(&Job::new(recipe(&[land, "[[stage]]\nkind = \"droplets\"\n", rain])).unwrap()).unwrap();
+        let after =
+            run(&Job::new(recipe(&[land, "[[stage]]\nkind = \"droplets\"\n", rain])).unwrap())
+                .unwrap();
         let report = after.stages.last().unwrap();
         let cell = if land == wide { 1.0 } else { 1000.0 };
         println!("{:?} m3, of which {:?} lost", report.exported_m3, report.lost_m3);
@@ -627,14 +803,18 @@ fn the_report_says_what_found_no_place() {
     }
 }
 
-/// A game asks for the weights of a cell, of a biome and of a chunk (B-2). They agree with the textures, which have 8 bits.
+/// A game asks for the weights of a cell, of a biome and of a chunk (B-2). They agree with the
+/// textures, which have 8 bits.
 /// Holds E1, E18 in part.
 #[test]
 fn the_weights_of_every_biome_are_at_hand() {
     let recipe = recipe(&[
         HEAD,
         MAKE,
-        &BIOMES.replace("splat = true", "splat = true\nweights = \"npy\"\nfeature = 30\npadding = 3\nfrequency = 0.3"),
+        &BIOMES.replace(
+            "splat = true",
+            "splat = true\nweights = \"npy\"\nfeature = 30\npadding = 3\nfrequency = 0.3",
+        ),
     ]);
     let outcome = run(&Job::new(recipe).unwrap()).unwrap();
     let all = outcome.weights.as_ref().expect("weights");
@@ -645,7 +825,10 @@ fn the_weights_of_every_biome_are_at_hand() {
         assert_eq!(cell.iter().map(|(_, weight)| u32::from(*weight)).sum::<u32>(), 65535);
         for (biome, weight) in &cell {
             assert_eq!(all.of(*biome).map(|plane| plane[i]), Some(*weight));
-            assert!((f64::from(*weight) / 257.0 - f64::from(texel[*biome])).abs() < 1.01, "{cell:?} and {texel:?}");
+            assert!(
+                (f64::from(*weight) / 257.0 - f64::from(texel[*biome])).abs() < 1.01,
+                "{cell:?} and {texel:?}"
+            );
         }
         mixed += (cell.len() == 2) as usize;
     }
@@ -657,10 +840,14 @@ fn the_weights_of_every_biome_are_at_hand() {
         assert!(part.at(x, y).eq(all.at(8 + x, 16 + y)));
     }
     let refused = all.part([30, 0], [16, 8]).unwrap_err().to_string();
-    assert!(refused.contains("16 x 8 cells from column 30, row 0") && refused.contains("40 x 24"), "{refused}");
+    assert!(
+        refused.contains("16 x 8 cells from column 30, row 0") && refused.contains("40 x 24"),
+        "{refused}"
+    );
 }
 
-/// M5: a recipe may begin with biomes: it has the words of one with level ground before them. (It was refused.)
+/// M5: a recipe may begin with biomes: it has the words of one with level ground before them. (It
+/// was refused.)
 /// Holds E18.
 #[test]
 fn biomes_may_be_the_first_stage() {
@@ -677,7 +864,12 @@ fn biomes_may_be_the_first_stage() {
         assert_eq!(first.words(map).unwrap(), second.words(map).unwrap(), "{map}");
     }
     // What the manifest has is a recipe, and the same one.
-    let again = thalweg::recipe::Recipe::from_json(&first.recipe.describe().to_string(), "".as_ref(), "again").unwrap();
+    let again = thalweg::recipe::Recipe::from_json(
+        &first.recipe.describe().to_string(),
+        "".as_ref(),
+        "again",
+    )
+    .unwrap();
     assert_eq!(run(&Job::new(again).unwrap()).unwrap().words("height").unwrap(), heights);
 }
 
@@ -692,10 +884,17 @@ fn a_land_beyond_its_world_is_warned_of() {
     // 40 x 24 cells. The last vertices of a world of 256 cells are at 256.
     assert!(said("origin = [217, 233]\n", "").is_empty());
     assert!(said("origin = [-20, 0]\n", "edge = \"torus\"\n").is_empty());
-    for (origin, share) in [("[237, 0]", 50), ("[0, -6]", 25), ("[237, -6]", 63), ("[257, 0]", 100), ("[-40, 0]", 100)] {
+    for (origin, share) in
+        [("[237, 0]", 50), ("[0, -6]", 25), ("[237, -6]", 63), ("[257, 0]", 100), ("[-40, 0]", 100)]
+    {
         let warnings = said(&format!("origin = {origin}\n"), "");
         let [warning] = &warnings[..] else { panic!("{origin}: {warnings:?}") };
-        assert!(warning.starts_with(&format!("stage 1, diamond_square: world = 256 cells: {share} % of the land")), "{warning}");
+        assert!(
+            warning.starts_with(&format!(
+                "stage 1, diamond_square: world = 256 cells: {share} % of the land"
+            )),
+            "{warning}"
+        );
     }
     let endless = said("endless = true\nlevels = 2\n", WEAR);
     assert!(endless.len() == 1 && endless[0].contains("goes on beyond it"), "{endless:?}");

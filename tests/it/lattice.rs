@@ -5,7 +5,8 @@ use thalweg::lattice::{FARTHEST, Lattice, Point};
 
 /// All points in a rectangle, by trying every vertex that could have one there.
 fn all(lattice: &Lattice, frequency: f64, origin: [i64; 2], size: [u32; 2]) -> BTreeSet<Point> {
-    let corners = [0, 1, 2, 3].map(|c| [0, 1].map(|a| (origin[a] as f64 + ((c >> a & 1) * size[a]) as f64) * frequency));
+    let corners = [0, 1, 2, 3]
+        .map(|c| [0, 1].map(|a| (origin[a] as f64 + ((c >> a & 1) * size[a]) as f64) * frequency));
     // Skewed coordinates: the inverse of the lattice's two vectors.
     let skew = (3f64.sqrt() - 1.0) / 2.0;
     let skewed = corners.map(|[x, y]| [x + (x + y) * skew, y + (x + y) * skew]);
@@ -15,8 +16,11 @@ fn all(lattice: &Lattice, frequency: f64, origin: [i64; 2], size: [u32; 2]) -> B
         let high = skewed.map(of).into_iter().fold(f64::NEG_INFINITY, f64::max).ceil() as i64 + 3;
         low..=high
     };
-    let points = range(0).flat_map(|i| range(1).map(move |j| [i, j])).map(|vertex| lattice.point(vertex));
-    points.filter(|p| (0..2).all(|a| (0..size[a] as i64).contains(&(p.cell[a] - origin[a])))).collect()
+    let points =
+        range(0).flat_map(|i| range(1).map(move |j| [i, j])).map(|vertex| lattice.point(vertex));
+    points
+        .filter(|p| (0..2).all(|a| (0..size[a] as i64).contains(&(p.cell[a] - origin[a]))))
+        .collect()
 }
 
 /// The search by layers finds exactly the points that a test of every vertex finds.
@@ -40,24 +44,32 @@ fn layers_find_what_trying_every_vertex_finds() {
     }
 }
 
-/// Overlapping windows have the same points, in the middle of the world as at its ends, with the density of the triangular grid.
+/// Overlapping windows have the same points, in the middle of the world as at its ends, with the
+/// density of the triangular grid.
 /// Holds E7.
 #[test]
 fn points_belong_to_the_world() {
     let lattice = Lattice::new(0.06, 3).unwrap();
     for far in [0, -(1 << 40), (1 << 62) - 500] {
         let whole: BTreeSet<Point> = lattice.within([far, -far], [400, 300]).into_iter().collect();
-        let inside = |p: &&Point| (37..250).contains(&(p.cell[0] - far)) && (11..200).contains(&(p.cell[1] + far));
+        let inside = |p: &&Point| {
+            (37..250).contains(&(p.cell[0] - far)) && (11..200).contains(&(p.cell[1] + far))
+        };
         let expected: BTreeSet<Point> = whole.iter().filter(inside).copied().collect();
-        let part: BTreeSet<Point> = lattice.within([far + 37, 11 - far], [213, 189]).into_iter().collect();
+        let part: BTreeSet<Point> =
+            lattice.within([far + 37, 11 - far], [213, 189]).into_iter().collect();
         assert_eq!(part, expected);
         // f²·√3 points a cell, here 748.
-        assert!((whole.len() as f64 / (400.0 * 300.0 * 0.06 * 0.06 * 3f64.sqrt()) - 1.0).abs() < 0.05, "{}", whole.len());
+        assert!(
+            (whole.len() as f64 / (400.0 * 300.0 * 0.06 * 0.06 * 3f64.sqrt()) - 1.0).abs() < 0.05,
+            "{}",
+            whole.len()
+        );
     }
 }
 
-/// All points are moved by the same length, √½/f, in 24 directions, each of which occurs. So no place is farther from a point
-/// than stated.
+/// All points are moved by the same length, √½/f, in 24 directions, each of which occurs. So no
+/// place is farther from a point than stated.
 /// Holds E7, E8.
 /// Holds E21 in part.
 #[test]
@@ -83,7 +95,10 @@ fn no_place_is_far_from_a_point() {
             farthest = farthest.max(points.iter().map(near).fold(f64::INFINITY, f64::min));
         }
     }
-    assert!(farthest <= FARTHEST / frequency && farthest > 0.5 * FARTHEST / frequency, "{farthest}");
+    assert!(
+        farthest <= FARTHEST / frequency && farthest > 0.5 * FARTHEST / frequency,
+        "{farthest}"
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! The one test binary: what every stage gets for nothing, and what each part promises. Without a feature its modules are left out.
+//! The one test binary: what every stage gets for nothing, and what each part promises. Without a
+//! feature its modules are left out.
 //!
-//! A line "Holds A7." names what a test holds of the five articles that thalweg follows: the letter is the article (A snowballs, B
-//! coastal waves, C droplets, D diamond-square, E biomes, F and G dungeons, M the program as a whole), the number an item of it.
-//! `docs/articles.md` lists them all, and its last column is made from these lines. F and G count in the tests of dungeons alone:
+//! A line "Holds A7." names what a test holds of the five articles that thalweg follows: the letter
+//! is the article (A snowballs, B coastal waves, C droplets, D diamond-square, E biomes, F and G
+//! dungeons, M the program as a whole), the number an item of it. `docs/articles.md` lists them
+//! all, and its last column is made from these lines. F and G count in the tests of dungeons alone:
 //! elsewhere F is a promise about files.
 
 #[cfg(feature = "gpu")]

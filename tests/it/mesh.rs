@@ -7,28 +7,46 @@ use thalweg::map::Map;
 fn land(width: u32, height: u32) -> Map {
     let value = |i: u32| {
         let (x, y) = ((i % width) as f32, (i / width) as f32);
-        100.0 + 8.0 * (x * 0.21).sin() * (y * 0.17).cos() + 0.3 * ((x * 12.9 + y * 78.2).sin() * 43758.5).fract()
+        100.0
+            + 8.0 * (x * 0.21).sin() * (y * 0.17).cos()
+            + 0.3 * ((x * 12.9 + y * 78.2).sin() * 43758.5).fract()
     };
-    Map { width, height, spacing_m: 2.5, data: (0..width * height).map(value).collect(), range_m: None, georef: None }
+    Map {
+        width,
+        height,
+        spacing_m: 2.5,
+        data: (0..width * height).map(value).collect(),
+        range_m: None,
+        georef: None,
+    }
 }
 
 /// Vertices and triangles of an OBJ.
 fn parsed(bytes: &[u8]) -> (Vec<[f64; 3]>, Vec<[usize; 3]>) {
     let text = std::str::from_utf8(bytes).unwrap();
-    let rows = |head: &str| text.lines().filter_map(move |line| line.strip_prefix(head).map(String::from)).collect::<Vec<_>>();
-    let three = |line: &String| -> Vec<f64> { line.split(' ').map(|v| v.parse().unwrap()).collect() };
+    let rows = |head: &str| {
+        text.lines()
+            .filter_map(move |line| line.strip_prefix(head).map(String::from))
+            .collect::<Vec<_>>()
+    };
+    let three =
+        |line: &String| -> Vec<f64> { line.split(' ').map(|v| v.parse().unwrap()).collect() };
     let vertices = rows("v ").iter().map(|line| three(line).try_into().unwrap()).collect();
-    let faces = rows("f ").iter().map(|line| <[f64; 3]>::try_from(three(line)).unwrap().map(|i| i as usize - 1)).collect();
+    let faces = rows("f ")
+        .iter()
+        .map(|line| <[f64; 3]>::try_from(three(line)).unwrap().map(|i| i as usize - 1))
+        .collect();
     (vertices, faces)
 }
 
-/// Twice the area of a triangle seen from above, over 0 if it is counter-clockwise there; z grows to the south.
+/// Twice the area of a triangle seen from above, over 0 if it is counter-clockwise there; z grows
+/// to the south.
 fn area([a, b, c]: [[f64; 3]; 3]) -> f64 {
     (c[0] - a[0]) * (b[2] - a[2]) - (b[0] - a[0]) * (c[2] - a[2])
 }
 
-/// All triangles face up and cover the land once; every sample is as near to them as was asked for; fewer are needed for a larger error, and a plane
-/// needs two.
+/// All triangles face up and cover the land once; every sample is as near to them as was asked for;
+/// fewer are needed for a larger error, and a plane needs two.
 /// Holds file F11 in part.
 #[test]
 fn a_mesh_covers_the_land_within_its_error() {
@@ -57,7 +75,10 @@ fn a_mesh_covers_the_land_within_its_error() {
         assert!(mesh.counts()[1] < last, "{error:?}");
         last = mesh.counts()[1];
     }
-    let plane = Map { data: (0..61 * 43).map(|i| (i % 61) as f32 * 0.5 - (i / 61) as f32).collect(), ..map.clone() };
+    let plane = Map {
+        data: (0..61 * 43).map(|i| (i % 61) as f32 * 0.5 - (i / 61) as f32).collect(),
+        ..map.clone()
+    };
     assert_eq!(Mesh::of(&plane, Some(0.01)).unwrap().counts(), [4, 2]);
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(Mesh::of(&map, Some(wrong)).unwrap_err().code(), "param");
@@ -65,7 +86,8 @@ fn a_mesh_covers_the_land_within_its_error() {
     assert!(Mesh::of(&land(1, 9), None).unwrap_err().to_string().contains("1x9"));
 }
 
-/// A printer's body is closed: every edge belongs to two triangles, once in each direction, and its volume is that of the land above its base.
+/// A printer's body is closed: every edge belongs to two triangles, once in each direction, and its
+/// volume is that of the land above its base.
 /// Holds file F11 in part.
 #[test]
 fn an_stl_is_a_closed_body() {
@@ -85,7 +107,8 @@ fn an_stl_is_a_closed_body() {
                 *edges.entry([from, to].map(|p| p.map(f32::to_bits))).or_default() += 1;
             }
             let [a, b, c] = [a, b, c].map(|p| p.map(f64::from));
-            let cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]];
+            let cross =
+                [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]];
             volume += (a[0] * cross[0] + a[1] * cross[1] + a[2] * cross[2]) / 6.0;
         }
         for ([from, to], n) in &edges {
@@ -103,7 +126,8 @@ fn an_stl_is_a_closed_body() {
     }
 }
 
-/// A .glb is as the specification of glTF 2.0 has it: header, chunks of whole words, views within the buffer, bounds of the positions.
+/// A .glb is as the specification of glTF 2.0 has it: header, chunks of whole words, views within
+/// the buffer, bounds of the positions.
 /// Holds file F11 in part.
 #[test]
 fn a_glb_follows_the_specification() {
@@ -116,27 +140,49 @@ fn a_glb_follows_the_specification() {
     assert_eq!((&bytes[16..20], text % 4), (&b"JSON"[..], 0));
     let json: serde_json::Value = serde_json::from_slice(&bytes[20..20 + text]).unwrap();
     let binary = 20 + text + 8;
-    assert_eq!((word(20 + text), &bytes[24 + text..28 + text]), (bytes.len() - binary, &b"BIN\0"[..]));
+    assert_eq!(
+        (word(20 + text), &bytes[24 + text..28 + text]),
+        (bytes.len() - binary, &b"BIN\0"[..])
+    );
     assert_eq!(json["buffers"][0]["byteLength"], bytes.len() - binary);
     assert_eq!(json["nodes"][0]["name"], "a \"land\"");
     let [vertices, triangles] = mesh.counts();
     let view = |n: usize, each: usize, count: usize| {
         let view = &json["bufferViews"][n];
-        let (start, length) = (view["byteOffset"].as_u64().unwrap() as usize, view["byteLength"].as_u64().unwrap() as usize);
-        assert_eq!((start % 4, length, json["accessors"][n]["count"].as_u64()), (0, each * count, Some(count as u64)));
+        let (start, length) = (
+            view["byteOffset"].as_u64().unwrap() as usize,
+            view["byteLength"].as_u64().unwrap() as usize,
+        );
+        assert_eq!(
+            (start % 4, length, json["accessors"][n]["count"].as_u64()),
+            (0, each * count, Some(count as u64))
+        );
         bytes[binary + start..][..length].as_chunks::<4>().0
     };
-    let floats = |words: &[[u8; 4]]| words.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<_>>();
-    let (positions, normals, places) =
-        (floats(view(0, 12, vertices)), floats(view(1, 12, vertices)), floats(view(2, 8, vertices)));
-    let indices: Vec<u32> = view(3, 4, triangles * 3).iter().map(|w| u32::from_le_bytes(*w)).collect();
+    let floats =
+        |words: &[[u8; 4]]| words.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<_>>();
+    let (positions, normals, places) = (
+        floats(view(0, 12, vertices)),
+        floats(view(1, 12, vertices)),
+        floats(view(2, 8, vertices)),
+    );
+    let indices: Vec<u32> =
+        view(3, 4, triangles * 3).iter().map(|w| u32::from_le_bytes(*w)).collect();
     assert!(indices.iter().all(|i| (*i as usize) < vertices));
     for axis in 0..3 {
         let along = || positions.chunks(3).map(|p| f64::from(p[axis]));
-        let bounds = [along().fold(f64::INFINITY, f64::min), along().fold(f64::NEG_INFINITY, f64::max)];
+        let bounds =
+            [along().fold(f64::INFINITY, f64::min), along().fold(f64::NEG_INFINITY, f64::max)];
         let told = ["min", "max"].map(|key| json["accessors"][0][key][axis].as_f64().unwrap());
-        assert!((bounds[0] - told[0]).abs() < 1e-4 && (bounds[1] - told[1]).abs() < 1e-4, "{bounds:?} {told:?}");
+        assert!(
+            (bounds[0] - told[0]).abs() < 1e-4 && (bounds[1] - told[1]).abs() < 1e-4,
+            "{bounds:?} {told:?}"
+        );
     }
-    assert!(normals.chunks(3).all(|n| (n.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5 && n[1] > 0.0));
+    assert!(
+        normals
+            .chunks(3)
+            .all(|n| (n.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5 && n[1] > 0.0)
+    );
     assert!(places.iter().all(|v| (0.0..=1.0).contains(v)) && places.contains(&1.0));
 }

@@ -1,4 +1,5 @@
-//! Slope, aspect and curvature: what analysis says of planes, cones and paraboloids, and the same bytes everywhere.
+//! Slope, aspect and curvature: what analysis says of planes, cones and paraboloids, and the same
+//! bytes everywhere.
 
 use crate::common::{cpu, gpu, made};
 use std::path::Path;
@@ -19,8 +20,12 @@ fn surface(z: impl Fn(i32, i32) -> i32) -> Vec<i32> {
 type Of = fn(&HeightGrid) -> Vec<f32>;
 
 /// Every map that follows from the height.
-const ALL: [(&str, Of); 4] =
-    [("slope", |g| g.slope()), ("aspect", |g| g.aspect()), ("curvature", |g| g.curvature()), ("sky", |g| g.sky())];
+const ALL: [(&str, Of); 4] = [
+    ("slope", |g| g.slope()),
+    ("aspect", |g| g.aspect()),
+    ("curvature", |g| g.curvature()),
+    ("sky", |g| g.sky()),
+];
 
 fn grid(words: &[i32]) -> HeightGrid<'_> {
     HeightGrid::new(words, W, 30.0)
@@ -29,7 +34,8 @@ fn grid(words: &[i32]) -> HeightGrid<'_> {
 /// A plane has one slope and one aspect, up to its edges and corners.
 #[test]
 fn planes_have_the_slope_and_aspect_that_they_were_given() {
-    // The direction of the fall: clockwise from north, and rise per step to the east and to the south.
+    // The direction of the fall: clockwise from north, and rise per step to the east and to the
+    // south.
     let eighths = [(0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)];
     for (eighth, (east, south)) in eighths.into_iter().enumerate() {
         for steep in [1, 1000, CELL / 3, CELL, 50 * CELL] {
@@ -38,7 +44,10 @@ fn planes_have_the_slope_and_aspect_that_they_were_given() {
             assert!(aspects.iter().all(|&a| a == 45.0 * eighth as f32), "{eighth}: {aspects:?}");
             let rise = steep as f64 / CELL as f64 * f64::from(east * east + south * south).sqrt();
             let slopes = grid(&words).slope();
-            assert!(slopes.iter().all(|&s| s == rise.atan().to_degrees() as f32), "{eighth} {steep}: {slopes:?}");
+            assert!(
+                slopes.iter().all(|&s| s == rise.atan().to_degrees() as f32),
+                "{eighth} {steep}: {slopes:?}"
+            );
             assert!(grid(&words).curvature().iter().all(|&c| c.to_bits() == 0));
         }
     }
@@ -52,7 +61,8 @@ fn planes_have_the_slope_and_aspect_that_they_were_given() {
     assert!(turn.iter().all(|a| (0.0..360.0).contains(a)), "{turn:?}");
 }
 
-/// z = −k (x² + y²) has the Laplacian −4k; along an edge, across which it goes on straight, −2k; in a corner 0.
+/// z = −k (x² + y²) has the Laplacian −4k; along an edge, across which it goes on straight, −2k; in
+/// a corner 0.
 #[test]
 fn paraboloids_have_the_curvature_of_analysis() {
     for k in [CELL / 64, -CELL / 64, 3] {
@@ -89,14 +99,19 @@ fn rough_ground_agrees_with_the_published_formula() {
                 assert!(near(slopes[i], slope.atan().to_degrees()), "{surface:?} ({x}, {y})");
                 let aspect = (-dx as f64).atan2(dy as f64).to_degrees().rem_euclid(360.0);
                 let expected = if dx == 0 && dy == 0 { -1.0 } else { aspect };
-                assert!(near(aspects[i], expected), "{surface:?} ({x}, {y}): {} {expected}", aspects[i]);
+                assert!(
+                    near(aspects[i], expected),
+                    "{surface:?} ({x}, {y}): {} {expected}",
+                    aspects[i]
+                );
             }
         }
     }
 }
 
-/// Level ground sees all of the sky, and so do tops; a funnel of slope s hides the sine of its angle; a plane of slope s hides
-/// arctan(s)/π, the integral of the sine of the horizon's angle over all directions.
+/// Level ground sees all of the sky, and so do tops; a funnel of slope s hides the sine of its
+/// angle; a plane of slope s hides arctan(s)/π, the integral of the sine of the horizon's angle
+/// over all directions.
 #[test]
 fn the_sky_is_that_of_plains_funnels_and_planes() {
     let size = 81;
@@ -104,7 +119,9 @@ fn the_sky_is_that_of_plains_funnels_and_planes() {
         let at = |i: i32| (f64::from(i % size - 40), f64::from(i / size - 40));
         (0..size * size).map(at).map(|(x, y)| (z(x, y) * f64::from(CELL)) as i32).collect()
     };
-    let middle = |words: &[i32]| HeightGrid::new(words, size as usize, 25.0).sky()[(size * size / 2) as usize];
+    let middle = |words: &[i32]| {
+        HeightGrid::new(words, size as usize, 25.0).sky()[(size * size / 2) as usize]
+    };
     let all = HeightGrid::new(&words(&|_, _| 7.0), size as usize, 25.0).sky();
     assert!(all.iter().all(|&sky| sky == 1.0));
     assert_eq!(middle(&words(&|x, y| -x.hypot(y))), 1.0);
@@ -117,20 +134,30 @@ fn the_sky_is_that_of_plains_funnels_and_planes() {
         let expected = 1.0 - s.atan() / std::f64::consts::PI;
         assert!((f64::from(plane) - expected).abs() < 0.005, "plane {s}: {plane} {expected}");
     }
-    // A wall hides half of the sky at its foot, but for the directions along it; from there on less, within the reach; and
-    // nothing at its top, within the reach, and not from its top.
-    let wall = HeightGrid::new(&words(&|x, _| if x > 0.0 { 1000.0 } else { 0.0 }), size as usize, 25.0).sky();
+    // A wall hides half of the sky at its foot, but for the directions along it; from there on
+    // less, within the reach; and nothing at its top, within the reach, and not from its top.
+    let wall =
+        HeightGrid::new(&words(&|x, _| if x > 0.0 { 1000.0 } else { 0.0 }), size as usize, 25.0)
+            .sky();
     let row = &wall[40 * size as usize..41 * size as usize];
     assert!((f64::from(row[40]) - 0.5).abs() < 0.08, "{}", row[40]);
-    assert!(row[..8].iter().all(|&sky| sky == 1.0) && row[9] < 1.0 && row[41..].iter().all(|&sky| sky == 1.0));
+    assert!(
+        row[..8].iter().all(|&sky| sky == 1.0)
+            && row[9] < 1.0
+            && row[41..].iter().all(|&sky| sky == 1.0)
+    );
 }
 
 #[test]
 fn every_size_has_finite_maps_and_every_platform_the_same() {
     for (w, h) in [(1, 1), (1, 7), (7, 1), (2, 2), (3, 2)] {
-        let words: Vec<i32> = (0..w * h).map(|i| if i % 2 == 0 { i32::MAX } else { i32::MIN }).collect();
+        let words: Vec<i32> =
+            (0..w * h).map(|i| if i % 2 == 0 { i32::MAX } else { i32::MIN }).collect();
         for (name, of) in ALL {
-            assert!(of(&HeightGrid::new(&words, w as usize, 1e-3)).iter().all(|v| v.is_finite()), "{name} {w} x {h}");
+            assert!(
+                of(&HeightGrid::new(&words, w as usize, 1e-3)).iter().all(|v| v.is_finite()),
+                "{name} {w} x {h}"
+            );
         }
     }
     // Seen once; the same on every processor and system.
@@ -152,11 +179,15 @@ fn every_size_has_finite_maps_and_every_platform_the_same() {
 #[test]
 fn runs_leave_them() {
     let text = "schema = 1\nseed = 3\nwidth = 50\nheight = 30\nspacing_m = 20\nmargin = 8\n\
-                [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
+                [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n[[stage]]\n\
+                kind = \"droplets\"\nlifetime = 8\n\
                 [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"wear\", \"sky\"]\n";
     let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
     let a = made(&recipe, &mut cpu());
-    assert_eq!(a.maps.keys().copied().collect::<Vec<_>>(), ["aspect", "curvature", "height", "sky", "slope", "wear"]);
+    assert_eq!(
+        a.maps.keys().copied().collect::<Vec<_>>(),
+        ["aspect", "curvature", "height", "sky", "slope", "wear"]
+    );
     let grid = HeightGrid::new(a.outcome.words("height").unwrap(), 50, 20.0);
     for (name, of) in ALL {
         assert_eq!(a.maps[name].data, of(&grid), "{name}");

@@ -12,19 +12,39 @@ pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {
 
 /// Stage, case, text, replacement. Each is a mistake that could happen.
 const MUTANTS: &[(&str, &str, &str, &str)] = &[
-    ("droplets", "default", "mul_q16_near(g, 65536u - params.law.inertia)", "mul_q16(g, 65536u - params.law.inertia)"),
+    (
+        "droplets",
+        "default",
+        "mul_q16_near(g, 65536u - params.law.inertia)",
+        "mul_q16(g, 65536u - params.law.inertia)",
+    ),
     (
         "droplets",
         "default",
         "return lerp(lerp(h.x, h.y, fx), lerp(h.z, h.w, fx), fy);",
         "return lerp(lerp(h.x, h.z, fy), lerp(h.y, h.w, fy), fx);",
     ),
-    ("droplets", "default", "max(drop, params.law.slope_min)", "max(drop, params.law.slope_min + 1)"),
+    (
+        "droplets",
+        "default",
+        "max(drop, params.law.slope_min)",
+        "max(drop, params.law.slope_min + 1)",
+    ),
     ("droplets", "default", "(x + 0x8000) >> 16u", "x >> 16u"),
     ("droplets", "default", "params.step == 0u) && !dies", "params.step == 0u)"),
-    ("droplets", "default", "if dx == 0 || dy == 0 { return part >> 6u; }", "if dx == 0 { return part >> 6u; }"),
+    (
+        "droplets",
+        "default",
+        "if dx == 0 || dy == 0 { return part >> 6u; }",
+        "if dx == 0 { return part >> 6u; }",
+    ),
     ("droplets", "default", "if fills {", "if !fills {"),
-    ("droplets", "layers", "if dx == 0 || dy == 0 { return n >> 3u; }", "if dx == 0 { return n >> 3u; }"),
+    (
+        "droplets",
+        "layers",
+        "if dx == 0 || dy == 0 { return n >> 3u; }",
+        "if dx == 0 { return n >> 3u; }",
+    ),
     ("droplets", "default", "wish -= mul_q16(moved", "wish -= mul_q16_near(moved"),
     ("droplets", "default", "max(range.y, n)", "n"),
     ("droplets", "default", "own_want[record + 1] = 0;", ""),
@@ -40,8 +60,18 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "hard", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
     ("droplets", "some", "world.y * 0x91e10da5u", "world.y * 0x81e10da5u"),
     ("snowballs", "some", "home.born && home.lives && ", "home.born && "),
-    ("wind", "some", "if ((home.born && home.lives) || x != NOWHERE)", "if (home.born || x != NOWHERE)"),
-    ("droplets", "torus", "select(x0 + 1, 0, x0 + 1 >= params.width)", "min(x0 + 1, params.width - 1)"),
+    (
+        "wind",
+        "some",
+        "if ((home.born && home.lives) || x != NOWHERE)",
+        "if (home.born || x != NOWHERE)",
+    ),
+    (
+        "droplets",
+        "torus",
+        "select(x0 + 1, 0, x0 + 1 >= params.width)",
+        "min(x0 + 1, params.width - 1)",
+    ),
     ("droplets", "wall", "heading = vec2<i32>(0, 0);\n            } else", "} else"),
     ("droplets", "flat", "params.step * 0x85ebca6bu + 1u", "params.step * 0x85ebca6bu"),
     ("droplets", "default", "max(room.y, least) - due", "room.y - due"),
@@ -73,10 +103,20 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("shore", "default", "(far == best && other < row)) {", "(far == best && other > row)) {"),
     ("shore", "near", "(far == best && other < row) {", "(far == best && other > row) {"),
     ("shore", "near", "west + params.within + 1", "west + params.within + 2"),
-    ("shore", "near", "square > params.within * params.within", "square >= params.within * params.within"),
+    (
+        "shore",
+        "near",
+        "square > params.within * params.within",
+        "square >= params.within * params.within",
+    ),
     ("coastal", "default", "value_noise(params.key, x, y, ", "value_noise(params.key, y, x, "),
     ("coastal", "default", "if above >= threshold { return; }", ""),
-    ("coastal", "window", "params.lattice.y + v / params.scale", "params.lattice.y + u / params.scale"),
+    (
+        "coastal",
+        "window",
+        "params.lattice.y + v / params.scale",
+        "params.lattice.y + u / params.scale",
+    ),
     ("incision", "default", "here) * 5u) >> vec4<u32>(3u)", "here) * 9u) >> vec4<u32>(4u)"),
     ("incision", "default", "q.diagonals.x, 5", "q.diagonals.x, 4"),
     ("incision", "default", "weight > found.x", "weight >= found.x"),
@@ -106,8 +146,18 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "layers", "mul_q16(held, params.roots)", "mul_q16_near(held, params.roots)"),
     ("droplets", "layers", "max(range.x, params.floor)", "range.x"),
     ("droplets", "layers", "if thick >= asked { return loose; }", ""),
-    ("droplets", "hard", "height_within(add_within(before[i], delta[i]))", "height_within(add_within(own_height[i], delta[i]))"),
-    ("droplets", "estuary", "max(u32(water[2u * age + 1u]), select(0u, SEA_LAY, wet))", "u32(water[2u * age + 1u])"),
+    (
+        "droplets",
+        "hard",
+        "height_within(add_within(before[i], delta[i]))",
+        "height_within(add_within(own_height[i], delta[i]))",
+    ),
+    (
+        "droplets",
+        "estuary",
+        "max(u32(water[2u * age + 1u]), select(0u, SEA_LAY, wet))",
+        "u32(water[2u * age + 1u])",
+    ),
     ("droplets", "estuary", "let crumb = select(0, 3, wet && over > 0);", "let crumb = 0;"),
     ("droplets", "sea", "if wet && load == 0 { x = NOWHERE; }", ""),
     ("droplets", "sea", "select(fast, fast >> 1u, wet)", "fast"),
@@ -115,12 +165,27 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("droplets", "sea", "max(range.x, params.floor)", "max(range.x, params.sea - 9000000)"),
     ("droplets", "estuary", "let sea = params.sea >> 2u;", "let sea = params.sea >> 3u;"),
     ("droplets", "estuary", "if wet { want = ", "if wet && d < 0 { want = "),
-    ("droplets", "washed", "mul_q16(max(taken, 0), params.wash)", "mul_q16_near(taken, params.wash)"),
+    (
+        "droplets",
+        "washed",
+        "mul_q16(max(taken, 0), params.wash)",
+        "mul_q16_near(taken, params.wash)",
+    ),
     ("droplets", "washed", "return taken - washed;", "return taken;"),
     ("droplets", "washed", "(u32(rest) << 12u)", "(u32(rest) << 11u)"),
     ("droplets", "washed", "own_exported[tile * 4u] = 0;", ""),
-    ("snowballs", "left", "if spent && (home.born || last) && load > 0 {", "if spent && last && load > 0 {"),
-    ("snowballs", "left", "add_moved[vertex * MOVED_WORDS], -amount", "add_moved[vertex * MOVED_WORDS + 1], amount"),
+    (
+        "snowballs",
+        "left",
+        "if spent && (home.born || last) && load > 0 {",
+        "if spent && last && load > 0 {",
+    ),
+    (
+        "snowballs",
+        "left",
+        "add_moved[vertex * MOVED_WORDS], -amount",
+        "add_moved[vertex * MOVED_WORDS + 1], amount",
+    ),
     ("snowballs", "left", "min(granted(vertex, want), load)", "granted(vertex, want)"),
     ("snowballs", "heaps", "min(load, params.law.left)", "load"),
     ("snowballs", "shore", "give = max(give, (load + 15) >> 4u);", "give = max(give, load >> 4u);"),
@@ -136,22 +201,57 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("snowballs", "default", "vertex = vertex_of(back.x, back.y);", "vertex = vertex_of(x, y);"),
     ("snowballs", "fast", "-params.law.fastest, params.law.fastest", "-params.law.fastest, 1000"),
     ("snowballs", "torus", "((x % span) + span) % span", "x % span"),
-    ("wind", "default", "settle_granted(vertex, want, load)", "settle_granted(vertex, want, load + 3)"),
+    (
+        "wind",
+        "default",
+        "settle_granted(vertex, want, load)",
+        "settle_granted(vertex, want, load + 3)",
+    ),
     ("wind", "default", "if want < 0 && load == 0 { x = NOWHERE; }", ""),
     ("wind", "default", "if ((home.born && home.lives) || x != NOWHERE) && !spent", "if !spent"),
-    ("wind", "crowd", "add_moved[vertex * MOVED_WORDS], -left", "add_moved[vertex * MOVED_WORDS], left"),
-    ("wind", "default", "ledger[record + 1u] + (height[i] - ledger[record])", "ledger[record + 1u]"),
-    ("wind", "crowd", "flux(n + x, row + x, fall(n + west, n + east)", "flux(n + x, row + x, fall(row + west, n + east)"),
-    ("wind", "torus", "fold(x + lee[look], params.width, torus)", "fold(x + lee[look], params.width, false)"),
+    (
+        "wind",
+        "crowd",
+        "add_moved[vertex * MOVED_WORDS], -left",
+        "add_moved[vertex * MOVED_WORDS], left",
+    ),
+    (
+        "wind",
+        "default",
+        "ledger[record + 1u] + (height[i] - ledger[record])",
+        "ledger[record + 1u]",
+    ),
+    (
+        "wind",
+        "crowd",
+        "flux(n + x, row + x, fall(n + west, n + east)",
+        "flux(n + x, row + x, fall(row + west, n + east)",
+    ),
+    (
+        "wind",
+        "torus",
+        "fold(x + lee[look], params.width, torus)",
+        "fold(x + lee[look], params.width, false)",
+    ),
     ("layer", "noise", "3u * square - 2u", "3u * square - 1u"),
-    ("layer", "slope", "height_at(x, y + 1) - height_at(x, y - 1)", "height_at(x, y + 1) - height_at(x, y)"),
+    (
+        "layer",
+        "slope",
+        "height_at(x, y + 1) - height_at(x, y - 1)",
+        "height_at(x, y + 1) - height_at(x, y)",
+    ),
     ("layer", "sediment", "own_ledger[at] = height[i];\n    if", "if"),
     ("layer", "file", "value = mask[i];", "value = mask[i] + 1;"),
     ("layer", "weather", "y - params.across_y)", "y + params.across_y)"),
     ("layer", "weather", "select(product, -product, part < 0)", "product"),
     ("layer", "weather", ", params.sea) >> 1u", ", -2147221504) >> 1u"),
     ("layer", "gale", "x >= params.width || y >= params.height", "y >= params.height"),
-    ("diamond_square", "default", "return displace((coarse_at(k, m)", "return displace(1 + (coarse_at(k, m)"),
+    (
+        "diamond_square",
+        "default",
+        "return displace((coarse_at(k, m)",
+        "return displace(1 + (coarse_at(k, m)",
+    ),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),
@@ -167,9 +267,19 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("restrict", "torus", "vec3<i32>(fold(i - 1, n, torus)", "vec3<i32>(fold(i - 1, n, false)"),
     ("restrict", "odd", "if i > 0 && i + 1 < n {", "if i > 0 {"),
     ("restrict", "layer", "(a & b & 1)", "((a | b) & 1)"),
-    ("refine", "default", "if odd { return mean(here, after); }", "if odd { return mean(before, here); }"),
+    (
+        "refine",
+        "default",
+        "if odd { return mean(here, after); }",
+        "if odd { return mean(before, here); }",
+    ),
     ("refine", "default", "min(u32(max(change, -change >> 2u))", "min(u32(max(change, -change))"),
-    ("refine", "torus", "fold(i, n, torus), fold(i + 1, n, torus)", "fold(i, n, torus), fold(i + 1, n, false)"),
+    (
+        "refine",
+        "torus",
+        "fold(i, n, torus), fold(i + 1, n, torus)",
+        "fold(i, n, torus), fold(i + 1, n, false)",
+    ),
     (
         "refine",
         "loose",
@@ -197,7 +307,12 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("combine", "blend", "mul_q16_near(old, 65536u - share)", "mul_q16(old, 65536u - share)"),
     ("biomes", "default", "if heavier < left { (*record)", "if heavier <= left { (*record)"),
     ("biomes", "default", "a.y + b.y + select(0u, 1u, sum < a.x)", "a.y + b.y"),
-    ("biomes", "many", "weigh(&record, before);\n            own", "weigh(&record, 0u);\n            own"),
+    (
+        "biomes",
+        "many",
+        "weigh(&record, before);\n            own",
+        "weigh(&record, 0u);\n            own",
+    ),
     ("biomes", "many", "+ next / total + low / total", "+ next / total"),
     ("biomes", "many", "select(best, 255u - (best & 255u), ends())", "255u - (best & 255u)"),
     ("biomes", "lerped", "before -= nodes[at + n] * share;", ""),
@@ -222,7 +337,10 @@ fn broken_shaders_are_found() {
         let mut plan = plan(stage, case);
         plan.shader = mutant(plan.shader, from, to);
         // In a plan that keeps the ledger, passes name their own shader.
-        plan.passes.iter_mut().filter(|p| p.shader == Some(stage.shader)).for_each(|p| p.shader = Some(plan.shader));
+        plan.passes
+            .iter_mut()
+            .filter(|p| p.shader == Some(stage.shader))
+            .for_each(|p| p.shader = Some(plan.shader));
         prepare(stage, case, &mut cpu);
         prepare(stage, case, &mut gpu);
         outcome(&plan, [&mut cpu, &mut gpu]).difference.is_some()
@@ -232,8 +350,14 @@ fn broken_shaders_are_found() {
         let stage = stages().find(|stage| stage.name == *name).expect("the stage");
         let cases = (stage.cases)();
         if !notices(stage, cases.iter().find(|c| c.name == *case).expect("the case"), from, to) {
-            let by: Vec<&str> = cases.iter().filter(|case| notices(stage, case, from, to)).map(|case| case.name).collect();
-            survivors.push(format!("{name}, {case}: {from:?} became {to:?}, which the cases {by:?} notice"));
+            let by: Vec<&str> = cases
+                .iter()
+                .filter(|case| notices(stage, case, from, to))
+                .map(|case| case.name)
+                .collect();
+            survivors.push(format!(
+                "{name}, {case}: {from:?} became {to:?}, which the cases {by:?} notice"
+            ));
         }
     }
     assert!(survivors.is_empty(), "{survivors:#?}");

@@ -1,4 +1,5 @@
-//! Noise: its formulas in doubles, the nearest points by brute force, the same land in every window and on every level.
+//! Noise: its formulas in doubles, the nearest points by brute force, the same land in every window
+//! and on every level.
 
 use crate::common::{generated, same_everywhere};
 use thalweg::params::{Settings, Value};
@@ -33,7 +34,10 @@ fn noise(pattern: &str, key: [u32; 2], x: f64, y: f64) -> f64 {
             let place = |r: u32| f64::from(r & 0xffff) / 65536.0;
             (dx as f64 + place(word(dx, dy)) - fx).hypot(dy as f64 + place(word(dx, dy) >> 16) - fy)
         };
-        let mut all: Vec<f64> = (-3..=3).flat_map(|dy| (-3..=3).map(move |dx| (dx, dy))).map(|(dx, dy)| point(dx, dy)).collect();
+        let mut all: Vec<f64> = (-3..=3)
+            .flat_map(|dy| (-3..=3).map(move |dx| (dx, dy)))
+            .map(|(dx, dy)| point(dx, dy))
+            .collect();
         all.sort_by(f64::total_cmp);
         [all[0], all[1]]
     };
@@ -53,7 +57,8 @@ fn noise(pattern: &str, key: [u32; 2], x: f64, y: f64) -> f64 {
 
 /// The whole rule in doubles.
 fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
-    let given: Vec<(String, Value)> = given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+    let given: Vec<(String, Value)> =
+        given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let s = Settings::new(STAGE.params, &given).unwrap();
     let octave = |purpose: u32, n: u32, spacing: f64, x: f64, y: f64, pattern: &str| {
         let key = key(SEED, (purpose << 8) + n);
@@ -62,10 +67,15 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
     };
     let warp = s.number("warp");
     let shift = |purpose: u32| -> f64 {
-        let feature = if s.number("warp_feature") > 0.0 { s.number("warp_feature") } else { s.number("feature") / 2.0 };
+        let feature = if s.number("warp_feature") > 0.0 {
+            s.number("warp_feature")
+        } else {
+            s.number("feature") / 2.0
+        };
         (0..3)
             .map(|i| {
-                (octave(purpose, i, feature / 2f64.powi(i as i32), x, y, "gradient") * 2.0 - 1.0) * [4.0, 2.0, 1.0][i as usize]
+                (octave(purpose, i, feature / 2f64.powi(i as i32), x, y, "gradient") * 2.0 - 1.0)
+                    * [4.0, 2.0, 1.0][i as usize]
                     / 7.0
             })
             .sum()
@@ -77,7 +87,14 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
     let mut strength = 1.0;
     let mut total = 0.0;
     for (i, weight) in weights.iter().enumerate() {
-        let v = octave(0, i as u32, s.number("feature") / s.number("lacunarity").powi(i as i32), px, py, s.word("pattern"));
+        let v = octave(
+            0,
+            i as u32,
+            s.number("feature") / s.number("lacunarity").powi(i as i32),
+            px,
+            py,
+            s.word("pattern"),
+        );
         let fold = (2.0 * v - 1.0).abs();
         total += weight / sum
             * match s.word("form") {
@@ -93,24 +110,39 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
     (s.number("base_m") + s.number("relief_m") * total.clamp(0.0, 1.0)) / 10.0
 }
 
-/// The sum of octaves, ridges, heaps, cells, borders and the warp are those of the formulas, in doubles.
+/// The sum of octaves, ridges, heaps, cells, borders and the warp are those of the formulas, in
+/// doubles.
 #[test]
 fn heights_are_those_of_the_formulas() {
     let site = Site::bare(WINDOW, 10.0, SEED);
     let sets: [(&[(&str, Value)], f64); 6] = [
         (&[n("feature", 40.0)], 1e-4),
-        (&[w("pattern", "value"), w("form", "billow"), n("feature", 33.3), n("lacunarity", 1.7)], 3e-2),
+        (
+            &[w("pattern", "value"), w("form", "billow"), n("feature", 33.3), n("lacunarity", 1.7)],
+            3e-2,
+        ),
         (&[w("form", "ridged"), n("feature", 50.0), n("base_m", -300.0)], 1e-3),
         (&[n("feature", 64.0), n("warp", 25.0)], 2e-3),
         // Points within a square have 14 bits.
         (&[w("pattern", "cellular"), n("feature", 17.0), ("octaves", Value::Integer(2))], 2e-2),
-        (&[w("pattern", "borders"), n("feature", 19.0), ("octaves", Value::Integer(1)), n("warp", 6.0)], 2e-2),
+        (
+            &[
+                w("pattern", "borders"),
+                n("feature", 19.0),
+                ("octaves", Value::Integer(1)),
+                n("warp", 6.0),
+            ],
+            2e-2,
+        ),
     ];
     for (given, bound) in sets {
         let words = generated(&STAGE, given, &site);
         let mut worst = 0f64;
         for (i, word) in words.iter().enumerate() {
-            let (x, y) = (WINDOW.origin[0] as f64 + (i % 75) as f64, WINDOW.origin[1] as f64 + (i / 75) as f64);
+            let (x, y) = (
+                WINDOW.origin[0] as f64 + (i % 75) as f64,
+                WINDOW.origin[1] as f64 + (i / 75) as f64,
+            );
             worst = worst.max((f64::from(*word) / f64::from(CELL) - formula(given, x, y)).abs());
         }
         assert!(worst < bound, "{given:?}: off by {worst} cells of 100");
@@ -131,7 +163,8 @@ fn the_land_is_the_same_everywhere() {
     }
 }
 
-/// Noise has its mean at ½ and stays within its relief; more gain is rougher, more octaves have the same large forms.
+/// Noise has its mean at ½ and stays within its relief; more gain is rougher, more octaves have the
+/// same large forms.
 #[test]
 fn noise_is_spread_round_its_middle() {
     let window = Window { origin: [0, 0], width: 600, height: 500 };
@@ -143,9 +176,16 @@ fn noise_is_spread_round_its_middle() {
         (mean, value(*words.iter().min().unwrap()), value(*words.iter().max().unwrap()))
     };
     for pattern in ["gradient", "value"] {
-        let (mean, low, high) = mean_and_ends(&[w("pattern", pattern), n("feature", 24.0), ("octaves", Value::Integer(4))]);
+        let (mean, low, high) = mean_and_ends(&[
+            w("pattern", pattern),
+            n("feature", 24.0),
+            ("octaves", Value::Integer(4)),
+        ]);
         assert!((mean - 0.5).abs() < 0.02, "{pattern}: {mean}");
-        assert!((0.0..0.3).contains(&low) && high > 0.7 && high <= 1.0, "{pattern}: {low} to {high}");
+        assert!(
+            (0.0..0.3).contains(&low) && high > 0.7 && high <= 1.0,
+            "{pattern}: {low} to {high}"
+        );
     }
     let rough = |gain: f64| {
         let words = generated(&STAGE, &[n("feature", 64.0), n("gain", gain)], &site);
@@ -154,21 +194,33 @@ fn noise_is_spread_round_its_middle() {
     assert!(rough(0.7) > 2.0 * rough(0.3));
 }
 
-/// Cells do not show the lattice of their points: columns of one place within its squares are as high, on average, as those of any other.
+/// Cells do not show the lattice of their points: columns of one place within its squares are as
+/// high, on average, as those of any other.
 #[test]
 fn cells_have_no_grid() {
     let site = Site::bare(Window { origin: [5, 9], width: 2048, height: 512 }, 10.0, 11);
     for pattern in ["cellular", "borders"] {
-        let words = generated(&STAGE, &[w("pattern", pattern), n("feature", 16.0), ("octaves", Value::Integer(1))], &site);
+        let words = generated(
+            &STAGE,
+            &[w("pattern", pattern), n("feature", 16.0), ("octaves", Value::Integer(1))],
+            &site,
+        );
         let value = |word: i32| f64::from(word) / f64::from(CELL);
         let mean = words.iter().map(|word| value(*word)).sum::<f64>() / words.len() as f64;
-        let deviation = (words.iter().map(|word| (value(*word) - mean).powi(2)).sum::<f64>() / words.len() as f64).sqrt();
+        let deviation = (words.iter().map(|word| (value(*word) - mean).powi(2)).sum::<f64>()
+            / words.len() as f64)
+            .sqrt();
         let of_place = |place: usize| {
-            let some = words.iter().enumerate().filter(|(i, _)| i % 2048 % 16 == place).map(|(_, word)| value(*word));
+            let some = words
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| i % 2048 % 16 == place)
+                .map(|(_, word)| value(*word));
             some.sum::<f64>() / (words.len() / 16) as f64
         };
         let means: Vec<f64> = (0..16).map(of_place).collect();
-        let spread = means.iter().fold(f64::MIN, |a, b| a.max(*b)) - means.iter().fold(f64::MAX, |a, b| a.min(*b));
+        let spread = means.iter().fold(f64::MIN, |a, b| a.max(*b))
+            - means.iter().fold(f64::MAX, |a, b| a.min(*b));
         println!("{pattern}: {:.3} of the deviation", spread / deviation);
         assert!(spread < 0.4 * deviation, "{pattern}: {spread} of {deviation}");
     }
@@ -177,11 +229,18 @@ fn cells_have_no_grid() {
 #[test]
 fn what_cannot_be_is_refused_in_words() {
     let refused = |given: &[(&str, Value)]| {
-        let given: Vec<(String, Value)> = given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        let given: Vec<(String, Value)> =
+            given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         let s = Settings::new(STAGE.params, &given).unwrap();
         (STAGE.check)(&s, &Site::bare(WINDOW, 10.0, 0)).unwrap_err().to_string()
     };
-    assert!(refused(&[n("feature", 20.0)]).starts_with("octaves = 6 of lacunarity = 2 under feature = 20 cells"));
-    assert!(refused(&[n("warp_feature", 2.0)]).starts_with("warp_feature = 2 cells: allowed 0, for half of feature"));
+    assert!(
+        refused(&[n("feature", 20.0)])
+            .starts_with("octaves = 6 of lacunarity = 2 under feature = 20 cells")
+    );
+    assert!(
+        refused(&[n("warp_feature", 2.0)])
+            .starts_with("warp_feature = 2 cells: allowed 0, for half of feature")
+    );
     assert!(refused(&[n("relief_m", 1e6)]).contains("allowed up to 8000 cells, 80000 m"));
 }

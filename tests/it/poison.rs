@@ -1,8 +1,9 @@
-//! No pass races: the result of an invocation does not depend on the words that other invocations write.
+//! No pass races: the result of an invocation does not depend on the words that other invocations
+//! write.
 //!
-//! On the CPU the types ensure that, because a kernel gets only its own words and frozen ones. On the GPU nothing does. There each pass
-//! runs in two halves, each after the words that the other half owns were flipped. A kernel that reads the word of a neighbour
-//! then gives another result.
+//! On the CPU the types ensure that, because a kernel gets only its own words and frozen ones. On
+//! the GPU nothing does. There each pass runs in two halves, each after the words that the other
+//! half owns were flipped. A kernel that reads the word of a neighbour then gives another result.
 
 use crate::common::{cases, gpu, plan, prepare, run};
 use std::ops::Range;
@@ -18,7 +19,8 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
     let mut found = vec![];
     for (i, pass) in plan.passes.iter().enumerate().take(count) {
         let owned: Vec<(&'static str, usize)> = pass.kernel.owns.to_vec();
-        let touched: Vec<&'static str> = owned.iter().map(|(n, _)| *n).chain(pass.kernel.adds.iter().copied()).collect();
+        let touched: Vec<&'static str> =
+            owned.iter().map(|(n, _)| *n).chain(pass.kernel.adds.iter().copied()).collect();
         let before: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
         gpu.run_part(plan, i, pass.range.clone()).unwrap();
         let after: Vec<Vec<i32>> = touched.iter().map(|n| gpu.read(n).unwrap()).collect();
@@ -47,7 +49,10 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
                 let words = gpu.read(name).unwrap();
                 let mine = part.start as usize * each..part.end as usize * each;
                 if words[mine.clone()] != after[k][mine] {
-                    found.push(format!("{} {} pass {i} {}: {name}", stage.name, case.name, pass.kernel.entry));
+                    found.push(format!(
+                        "{} {} pass {i} {}: {name}",
+                        stage.name, case.name, pass.kernel.entry
+                    ));
                 }
             }
         }
@@ -62,7 +67,9 @@ fn races(stage: &Stage, case: &Case, plan: &Plan, gpu: &mut Gpu, count: usize) -
 
 #[test]
 fn no_invocation_reads_what_another_writes() {
-    let Some(mut gpu) = gpu("poison::no_invocation_reads_what_another_writes", 64, None) else { return };
+    let Some(mut gpu) = gpu("poison::no_invocation_reads_what_another_writes", 64, None) else {
+        return;
+    };
     for (stage, case) in cases() {
         let plan = plan(stage, &case);
         assert_eq!(races(stage, &case, &plan, &mut gpu, 12), Vec::<String>::new());
@@ -76,7 +83,10 @@ fn a_race_is_found() {
     let stage = &droplets::STAGE;
     let case = (stage.cases)().remove(0);
     let mut plan = plan(stage, &case);
-    plan.shader =
-        crate::mutants::mutant(plan.shader, "own_next[i] = h + change;", "own_next[i] = h + change + own_next[max(i, 1u) - 1u];");
+    plan.shader = crate::mutants::mutant(
+        plan.shader,
+        "own_next[i] = h + change;",
+        "own_next[i] = h + change + own_next[max(i, 1u) - 1u];",
+    );
     assert!(!races(stage, &case, &plan, &mut gpu, 6).is_empty());
 }

@@ -1,5 +1,5 @@
-//! Statistics of terrain: planes, cones, waves, noise and small drainage nets, whose figures are known, and real land, whose figures
-//! an independent program has printed.
+//! Statistics of terrain: planes, cones, waves, noise and small drainage nets, whose figures are
+//! known, and real land, whose figures an independent program has printed.
 
 use serde_json::Value;
 use std::f64::consts::{SQRT_2, TAU};
@@ -7,8 +7,8 @@ use std::path::Path;
 use thalweg::io::{ReadOptions, read};
 use thalweg::map::Map;
 use thalweg::quality::{
-    DIRECTIONS, Drainage, FIGURES, Forms, Grid, Statistics, change, channel_cells, drainage, forms, in_cells, network, spectrum,
-    statistics,
+    DIRECTIONS, Drainage, FIGURES, Forms, Grid, Statistics, change, channel_cells, drainage, forms,
+    in_cells, network, spectrum, statistics,
 };
 use thalweg::recipe::Levels;
 use thalweg::spec::hash;
@@ -42,12 +42,23 @@ fn a_plane_is_smooth_drained_and_without_direction() {
     near(s.hypsometric_integral, 0.5, 1e-12);
     near(s.relief, 0.3 * 59.0 + 0.4 * 47.0, 1e-9);
     near(s.speckle, 0.0, 1e-12);
-    assert_eq!((s.pits, s.closed, s.plains, s.hummocks, s.plain_speckle), (0.0, 0.0, 0.0, None, None));
-    // All slopes are one, and nothing is curved. The height differs by distance times slope, so H is 1.
+    assert_eq!(
+        (s.pits, s.closed, s.plains, s.hummocks, s.plain_speckle),
+        (0.0, 0.0, 0.0, None, None)
+    );
+    // All slopes are one, and nothing is curved. The height differs by distance times slope, so H
+    // is 1.
     near(s.slope_variation.unwrap(), 0.0, 1e-9);
     near(s.hurst.unwrap(), 1.0, 1e-9);
-    assert_eq!((s.laplacian_skew, s.forms.unwrap().slope, s.ridges_and_valleys), (None, 1.0, Some(0.0)));
-    assert!(s.spectrum.directions.iter().all(|d| (d - 1.0).abs() < 1e-9), "{:?}", s.spectrum.directions);
+    assert_eq!(
+        (s.laplacian_skew, s.forms.unwrap().slope, s.ridges_and_valleys),
+        (None, 1.0, Some(0.0))
+    );
+    assert!(
+        s.spectrum.directions.iter().all(|d| (d - 1.0).abs() < 1e-9),
+        "{:?}",
+        s.spectrum.directions
+    );
     // A gentle slope counts as a plain, and has no hummocks.
     let s = figures(&map(60, 48, |x, _| 0.04 * x), 60);
     assert_eq!(s.plains, 1.0);
@@ -60,8 +71,9 @@ fn a_cone_and_a_funnel() {
     let cone = figures(&map(101, 101, |x, y| 100.0 - 0.7 * r(x, y)), 101);
     near(cone.slope_p50, 0.7, 1e-3);
     assert_eq!((cone.pits, cone.closed), (0.0, 0.0));
-    // Height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side 2 is (√2 + ln(1 + √2)) / 3. The
-    // cells cover a square of side 101, and the corner cells are 50 √2 from the centre.
+    // Height over the corners is 0.7 (r of a corner - r), and the mean of r over a square of side 2
+    // is (√2 + ln(1 + √2)) / 3. The cells cover a square of side 101, and the corner cells are 50
+    // √2 from the centre.
     let integral = 1.0 - (SQRT_2 + (1.0 + SQRT_2).ln()) / 3.0 * 50.5 / (50.0 * SQRT_2);
     near(cone.hypsometric_integral, integral, 1e-4);
     let funnel = figures(&map(101, 101, |x, y| 0.7 * r(x, y)), 101);
@@ -69,15 +81,16 @@ fn a_cone_and_a_funnel() {
     // Water stands up to the midpoints of the sides: a disc of radius 50, except its rim.
     near(funnel.closed * 99.0 * 99.0, TAU / 2.0 * 2500.0, 80.0);
     near(funnel.hypsometric_integral, 1.0 - integral, 1e-4);
-    // It is a cone of water 35 cells deep, and more than half a cell deep but for a rim of 0.5 / 0.7 cells. It runs over at the midpoints of
-    // the four sides.
+    // It is a cone of water 35 cells deep, and more than half a cell deep but for a rim of 0.5 /
+    // 0.7 cells. It runs over at the midpoints of the four sides.
     near(funnel.fill * 101.0 * 101.0, TAU / 2.0 * 2500.0 * 35.0 / 3.0, 200.0);
     near(funnel.depressions * 99.0 * 99.0, TAU / 2.0 * (50.0f64 - 0.5 / 0.7).powi(2), 80.0);
     assert_eq!((cone.depressions, cone.fill), (0.0, 0.0));
     near(funnel.catchment, 0.25, 0.01);
 }
 
-/// A valley with straight sides drains at one cell, and a roof at as many as it has cells along its eaves.
+/// A valley with straight sides drains at one cell, and a roof at as many as it has cells along its
+/// eaves.
 #[test]
 fn a_valley_is_one_catchment() {
     let valley = figures(&map(101, 64, |x, y| 2.0 * (x - 50.0).abs() + 0.01 * y), 101);
@@ -126,7 +139,8 @@ fn five_by_five_cells_drain_as_by_hand() {
 fn all_cells_drain_over_the_border_once() {
     let height = noise(70, 50);
     let d = drainage(Grid::new(&height, 70, 50).unwrap());
-    let out: u32 = (0..height.len()).filter(|&i| d.receiver[i] as usize == i).map(|i| d.area[i]).sum();
+    let out: u32 =
+        (0..height.len()).filter(|&i| d.receiver[i] as usize == i).map(|i| d.area[i]).sum();
     assert_eq!(out as usize, height.len());
     for i in 0..height.len() {
         let (x, y, to) = (i % 70, i / 70, d.receiver[i] as usize);
@@ -136,11 +150,16 @@ fn all_cells_drain_over_the_border_once() {
     assert!(d.upstream.windows(2).all(|p| d.filled[p[0] as usize] <= d.filled[p[1] as usize]));
 }
 
-/// A drainage net drawn by hand from paths of (x, y). The first path leads off the map; the others end on an earlier one.
+/// A drainage net drawn by hand from paths of (x, y). The first path leads off the map; the others
+/// end on an earlier one.
 fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
     let cells = width * depth;
-    let mut d =
-        Drainage { filled: vec![0.0; cells], receiver: (0..cells as u32).collect(), area: vec![0; cells], upstream: vec![] };
+    let mut d = Drainage {
+        filled: vec![0.0; cells],
+        receiver: (0..cells as u32).collect(),
+        area: vec![0; cells],
+        upstream: vec![],
+    };
     for path in paths {
         for (k, pair) in path.windows(2).rev().enumerate() {
             let [from, to] = [pair[0], pair[1]].map(|(x, y)| y * width + x);
@@ -158,8 +177,8 @@ fn net(width: usize, depth: usize, paths: &[&[(usize, usize)]]) -> Drainage {
 
 #[test]
 fn orders_and_ratios_are_those_of_strahler() {
-    // Two pairs of streams of length 2 join into two of length 4, and these into one of length 8. Another stream of the first
-    // order, of length 1, joins the last.
+    // Two pairs of streams of length 2 join into two of length 4, and these into one of length 8.
+    // Another stream of the first order, of length 1, joins the last.
     let d = net(
         12,
         16,
@@ -177,14 +196,19 @@ fn orders_and_ratios_are_those_of_strahler() {
     let n = network(&d, 12, 1);
     let orders: Vec<(u32, f64)> = n.orders.iter().map(|o| (o.streams, o.mean_length)).collect();
     assert_eq!(orders, [(5, 9.0 / 5.0), (2, 4.0), (1, 8.0)]);
-    // The line through three logarithms that lie evenly apart has half of the difference between the outer ones.
+    // The line through three logarithms that lie evenly apart has half of the difference between
+    // the outer ones.
     near(n.bifurcation_ratio.unwrap(), 5f64.sqrt(), 1e-12);
     near(n.length_ratio.unwrap(), (8.0f64 / (9.0 / 5.0)).sqrt(), 1e-12);
     near(n.area_ratio.unwrap(), 1.0, 1e-12);
-    // A diagonal is longer. A single order has no ratio. Where too little water flows there are no streams.
+    // A diagonal is longer. A single order has no ratio. Where too little water flows there are no
+    // streams.
     let n = network(&net(4, 4, &[&[(0, 0), (1, 1), (2, 2)]]), 4, 1);
     near(n.orders[0].mean_length, 2.0 * SQRT_2, 1e-12);
-    assert_eq!((n.orders.len(), n.bifurcation_ratio, n.length_ratio, n.concavity), (1, None, None, None));
+    assert_eq!(
+        (n.orders.len(), n.bifurcation_ratio, n.length_ratio, n.concavity),
+        (1, None, None, None)
+    );
     assert_eq!(network(&net(4, 4, &[&[(0, 0), (1, 1)]]), 4, 2).orders, []);
 }
 
@@ -226,8 +250,12 @@ fn hacks_exponent_is_the_exponent() {
 #[test]
 fn rivers_meet_at_angles() {
     let south: Vec<(usize, usize)> = (20..40).map(|y| (20, y)).collect();
-    let arm = |step: fn(usize) -> (usize, usize), length: usize| (0..=length).rev().map(step).collect::<Vec<_>>();
-    let both = |left: fn(usize) -> (usize, usize), right: fn(usize) -> (usize, usize), length: usize| {
+    let arm = |step: fn(usize) -> (usize, usize), length: usize| {
+        (0..=length).rev().map(step).collect::<Vec<_>>()
+    };
+    let both = |left: fn(usize) -> (usize, usize),
+                right: fn(usize) -> (usize, usize),
+                length: usize| {
         let n = network(&net(41, 41, &[&south, &arm(left, length), &arm(right, length)]), 41, 1);
         (n.junctions, n.junction_angle)
     };
@@ -247,13 +275,15 @@ fn rivers_meet_at_angles() {
 /// Each form on a land that consists of little else.
 #[test]
 fn forms_are_what_they_look_like() {
-    let of = |f: &dyn Fn(f64, f64) -> f64| forms(Grid::new(&map(101, 61, f), 101, 61).unwrap()).unwrap();
+    let of =
+        |f: &dyn Fn(f64, f64) -> f64| forms(Grid::new(&map(101, 61, f), 101, 61).unwrap()).unwrap();
     assert_eq!(of(&|_, _| 3.0), Forms { flat: 1.0, ..Forms::default() });
     // 1° is level, and a little more is not.
     let tangent = 1f64.to_radians().tan() / 2.0;
     assert_eq!(of(&|x, _| 0.99 * tangent * x).flat, 1.0);
     assert_eq!(of(&|x, _| 1.5 * tangent * x).slope, 1.0);
-    // One column of 61 is the crest of a roof, or the bottom of a trough; what lies beside them faces one way.
+    // One column of 61 is the crest of a roof, or the bottom of a trough; what lies beside them
+    // faces one way.
     let roof = of(&|x, _| -(x - 50.0).abs());
     near(roof.ridge, 1.0 / 61.0, 1e-12);
     near(of(&|x, _| (x - 50.0).abs()).valley, 1.0 / 61.0, 1e-12);
@@ -262,7 +292,8 @@ fn forms_are_what_they_look_like() {
     near(cone(-1.0).peak, 1.0 / (61.0 * 21.0), 1e-12);
     near(cone(1.0).pit, 1.0 / (61.0 * 21.0), 1e-12);
     assert!(cone(-1.0).spur > 0.1 && cone(1.0).hollow > 0.1, "{:?}", cone(1.0));
-    // The brink of a table, and the foot of a wall: level on one side, and falling or rising on the other.
+    // The brink of a table, and the foot of a wall: level on one side, and falling or rising on the
+    // other.
     assert!(of(&|x, _| -(x - 50.0).max(0.0)).shoulder > 0.0);
     assert!(of(&|x, _| (x - 50.0).max(0.0)).footslope > 0.0);
     assert_eq!(forms(Grid::new(&map(40, 61, |x, _| x), 40, 61).unwrap()), None);
@@ -275,27 +306,44 @@ fn roughness_and_skewness_are_known() {
     near(s.hurst.unwrap(), 0.0, 0.005);
     // Within three standard errors, which follow from the number of waves in each ring.
     near(s.spectrum.beta.unwrap(), 0.0, 0.3);
-    // One column of m bends up by 2, the others not at all: a skewness of (1 − 2p) / √(p (1 − p)) with p = 1 / m.
+    // One column of m bends up by 2, the others not at all: a skewness of (1 − 2p) / √(p (1 − p))
+    // with p = 1 / m.
     let s = figures(&map(66, 66, |x, _| (x - 30.0).abs()), 66);
     let p: f64 = 1.0 / 64.0;
     near(s.laplacian_skew.unwrap(), (1.0 - 2.0 * p) / (p * (1.0 - p)).sqrt(), 1e-9);
-    near(figures(&map(66, 66, |x, _| -(x - 30.0).abs()), 66).laplacian_skew.unwrap(), -s.laplacian_skew.unwrap(), 1e-12);
+    near(
+        figures(&map(66, 66, |x, _| -(x - 30.0).abs()), 66).laplacian_skew.unwrap(),
+        -s.laplacian_skew.unwrap(),
+        1e-12,
+    );
     // Half of the cells stand at 45°, the others at 0: the deviation of angles is their mean.
     let s = figures(&map(65, 65, |x, _| if x < 32.0 { 0.0 } else { x - 32.0 }), 65);
-    let angles: Vec<f64> = (1..64).map(|x| if x < 32 { 0.0 } else { if x == 32 { 0.5f64 } else { 1.0 }.atan() }).collect();
+    let angles: Vec<f64> = (1..64)
+        .map(|x| if x < 32 { 0.0 } else { if x == 32 { 0.5f64 } else { 1.0 }.atan() })
+        .collect();
     let mean = angles.iter().sum::<f64>() / 63.0;
     let deviation = (angles.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / 63.0).sqrt();
     near(s.slope_variation.unwrap(), deviation / mean, 1e-12);
 }
 
-/// Missing cells are outside of the land: a frame of them changes no figure, whatever lies in it, and water leaves beside them.
+/// Missing cells are outside of the land: a frame of them changes no figure, whatever lies in it,
+/// and water leaves beside them.
 #[test]
 fn missing_cells_are_outside_the_land() {
-    let land = |x: f64, y: f64| 9.0 * (x / 9.0).sin() * (y / 7.0).cos() + hash([5, 6], x as u32, y as u32) as f64 / 4294967296.0;
+    let land = |x: f64, y: f64| {
+        9.0 * (x / 9.0).sin() * (y / 7.0).cos()
+            + hash([5, 6], x as u32, y as u32) as f64 / 4294967296.0
+    };
     let bare = map(90, 70, land);
-    let framed =
-        map(102, 83, |x, y| if (4.0..94.0).contains(&x) && (6.0..76.0).contains(&y) { land(x - 4.0, y - 6.0) } else { f64::NAN });
-    let [mut a, mut b] = [serde_json::json!(figures(&bare, 90)), serde_json::json!(figures(&framed, 102))];
+    let framed = map(102, 83, |x, y| {
+        if (4.0..94.0).contains(&x) && (6.0..76.0).contains(&y) {
+            land(x - 4.0, y - 6.0)
+        } else {
+            f64::NAN
+        }
+    });
+    let [mut a, mut b] =
+        [serde_json::json!(figures(&bare, 90)), serde_json::json!(figures(&framed, 102))];
     for of in [&mut a, &mut b] {
         // These leave out cells near the border of the map, wherever the land ends.
         for name in ["plains", "hummocks", "plain_speckle"] {
@@ -314,18 +362,25 @@ fn missing_cells_are_outside_the_land() {
     assert!(e.to_string().contains("40 x 40") && e.to_string().contains("more land"), "{e}");
 }
 
-/// Real land, held against what another program printed: `python3 tests/terrain_stats.py tests/data/jacksboro.tif 84`, and so on. It
-/// prints six decimals.
+/// Real land, held against what another program printed: `python3 tests/terrain_stats.py
+/// tests/data/jacksboro.tif 84`, and so on. It prints six decimals.
 #[test]
 fn real_land_has_the_figures_of_another_program() {
-    for (file, spacing_m, printed) in
-        [("jacksboro.tif", 84.0, JACKSBORO), ("big-tujunga.tif", 30.0, BIG_TUJUNGA), ("meghalaya.tif", 50.0, MEGHALAYA)]
-    {
+    for (file, spacing_m, printed) in [
+        ("jacksboro.tif", 84.0, JACKSBORO),
+        ("big-tujunga.tif", 30.0, BIG_TUJUNGA),
+        ("meghalaya.tif", 50.0, MEGHALAYA),
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
-        let options = ReadOptions { spacing_m: Some(spacing_m), keep_missing: true, ..ReadOptions::default() };
+        let options = ReadOptions {
+            spacing_m: Some(spacing_m),
+            keep_missing: true,
+            ..ReadOptions::default()
+        };
         let reading = read(&path, &options).unwrap();
         let cells = in_cells(&reading.map, &reading.missing);
-        let grid = Grid::new(&cells, reading.map.width as usize, reading.map.height as usize).unwrap();
+        let grid =
+            Grid::new(&cells, reading.map.width as usize, reading.map.height as usize).unwrap();
         let figures = serde_json::json!(statistics(grid).unwrap());
         let printed: Value = serde_json::from_str(printed).unwrap();
         for (name, value) in printed.as_object().unwrap() {
@@ -336,9 +391,17 @@ fn real_land_has_the_figures_of_another_program() {
             match name.as_str() {
                 "streams" => {
                     let orders = figures["orders"].as_array().unwrap();
-                    assert_eq!(&orders.iter().map(|o| o["streams"].clone()).collect::<Value>(), value, "{file}: {name}");
+                    assert_eq!(
+                        &orders.iter().map(|o| o["streams"].clone()).collect::<Value>(),
+                        value,
+                        "{file}: {name}"
+                    );
                 }
-                "forms" => value.as_object().unwrap().iter().for_each(|(form, share)| same(&figures["forms"][form], share)),
+                "forms" => value
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .for_each(|(form, share)| same(&figures["forms"][form], share)),
                 _ => same(&figures[name], value),
             }
         }
@@ -346,14 +409,21 @@ fn real_land_has_the_figures_of_another_program() {
     }
 }
 
-/// What `erode` makes of real land is that land: its rivers meet as they met, their profiles are what they were, no basin is new and
-/// nothing is filled, and yet every slope has lost something. θ of Meghalaya, a plateau with a steep edge surveyed in whole metres, changes
-/// with any change of its flats, so χ alone is asked there.
+/// What `erode` makes of real land is that land: its rivers meet as they met, their profiles are
+/// what they were, no basin is new and nothing is filled, and yet every slope has lost something. θ
+/// of Meghalaya, a plateau with a steep edge surveyed in whole metres, changes with any change of
+/// its flats, so χ alone is asked there.
 #[test]
 fn presets_of_erode_do_real_land_no_harm() {
-    for (file, spacing_m) in [("jacksboro.tif", 84.0), ("big-tujunga.tif", 30.0), ("meghalaya.tif", 50.0)] {
+    for (file, spacing_m) in
+        [("jacksboro.tif", 84.0), ("big-tujunga.tif", 30.0), ("meghalaya.tif", 50.0)]
+    {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
-        let options = ReadOptions { spacing_m: Some(spacing_m), keep_missing: true, ..ReadOptions::default() };
+        let options = ReadOptions {
+            spacing_m: Some(spacing_m),
+            keep_missing: true,
+            ..ReadOptions::default()
+        };
         let reading = read(&path, &options).unwrap();
         let of = |map: &Map| {
             let cells = in_cells(map, &reading.missing);
@@ -370,7 +440,10 @@ fn presets_of_erode_do_real_land_no_harm() {
             let like = |name: &str, before: Option<f64>, after: Option<f64>| {
                 let (before, after) = (before.unwrap(), after.unwrap());
                 println!("{file}, {preset}: {name} {before:.3} -> {after:.3}");
-                assert!((after / before - 1.0).abs() <= 0.1, "{file}, {preset}: {name} {before} -> {after}");
+                assert!(
+                    (after / before - 1.0).abs() <= 0.1,
+                    "{file}, {preset}: {name} {before} -> {after}"
+                );
             };
             like("junction_angle", before.network.junction_angle, after.network.junction_angle);
             like("hack", before.network.hack, after.network.hack);
@@ -378,7 +451,11 @@ fn presets_of_erode_do_real_land_no_harm() {
             if file != "meghalaya.tif" {
                 like("concavity", before.network.concavity, after.network.concavity);
             }
-            assert!(after.depressions <= before.depressions, "{file}, {preset}: {} basins", after.depressions);
+            assert!(
+                after.depressions <= before.depressions,
+                "{file}, {preset}: {} basins",
+                after.depressions
+            );
             let land = (0..made.data.len()).filter(|at| reading.missing.binary_search(at).is_err());
             let changes: Vec<f32> = land.map(|at| made.data[at] - reading.map.data[at]).collect();
             // Heights are words of 2⁻¹⁸ cells, so a height may be off by one.
@@ -386,7 +463,10 @@ fn presets_of_erode_do_real_land_no_harm() {
             assert_eq!(raised, 0, "{file}, {preset}");
             let mean = changes.iter().map(|m| f64::from(*m)).sum::<f64>() / changes.len() as f64;
             println!("{file}, {preset}: {mean:.2} m");
-            assert!(mean < if preset == "default" { -1.0 } else { -0.5 }, "{file}, {preset}: {mean} m");
+            assert!(
+                mean < if preset == "default" { -1.0 } else { -0.5 },
+                "{file}, {preset}: {mean} m"
+            );
         }
     }
 }
@@ -396,9 +476,13 @@ fn presets_of_erode_do_real_land_no_harm() {
 fn real_land_is_like_real_land() {
     for (file, spacing_m) in [("jacksboro.tif", 84.0), ("big-tujunga.tif", 30.0)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
-        let map = read(&path, &ReadOptions { spacing_m: Some(spacing_m), ..ReadOptions::default() }).unwrap().map;
+        let map =
+            read(&path, &ReadOptions { spacing_m: Some(spacing_m), ..ReadOptions::default() })
+                .unwrap()
+                .map;
         let cells = in_cells(&map, &[]);
-        let of = statistics(Grid::new(&cells, map.width as usize, map.height as usize).unwrap()).unwrap();
+        let of = statistics(Grid::new(&cells, map.width as usize, map.height as usize).unwrap())
+            .unwrap();
         let outside = FIGURES.iter().filter(|figure| figure.is_outside(&of));
         let outside: Vec<&str> = outside.map(|figure| figure.name).collect();
         assert!(outside.len() <= FIGURES.len() / 3, "{file}: {outside:?}");
@@ -406,23 +490,42 @@ fn real_land_is_like_real_land() {
         let noise: Vec<f64> = noise(256, 256).iter().map(|h| h * 20.0).collect();
         let of = figures(&noise, 256);
         for name in ["hack", "depressions", "hurst", "beta", "slope_variation"] {
-            assert!(FIGURES.iter().any(|figure| figure.name == name && figure.is_outside(&of)), "{name} of noise");
+            assert!(
+                FIGURES.iter().any(|figure| figure.name == name && figure.is_outside(&of)),
+                "{name} of noise"
+            );
         }
     }
     for figure in FIGURES {
         assert!(figure.real.0 < figure.real.1, "{}", figure.name);
         // Its name is that of its value.
         let of = figures(&noise(256, 256), 256);
-        assert_eq!(serde_json::json!(of).get(figure.name), Some(&serde_json::json!((figure.of)(&of))), "{}", figure.name);
+        assert_eq!(
+            serde_json::json!(of).get(figure.name),
+            Some(&serde_json::json!((figure.of)(&of))),
+            "{}",
+            figure.name
+        );
     }
 }
 
 #[test]
 fn a_wave_has_its_direction_and_its_size() {
-    // Wave vectors along x, y, the diagonal, and (2, 1). The last is at 26.6°, so it belongs to the third direction, 22.5°.
-    for (kx, ky, direction, octave) in [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (16.0, 16.0, 4, 1), (40.0, 20.0, 2, 0)] {
-        let s = spectrum(Grid::new(&map(128, 128, |x, y| 3.0 * (TAU * (kx * x + ky * y) / 128.0).sin()), 128, 128).unwrap());
-        let most = (0..DIRECTIONS).max_by(|&a, &b| s.directions[a].total_cmp(&s.directions[b])).unwrap();
+    // Wave vectors along x, y, the diagonal, and (2, 1). The last is at 26.6°, so it belongs to the
+    // third direction, 22.5°.
+    for (kx, ky, direction, octave) in
+        [(24.0, 0.0, 0, 1), (0.0, 12.0, 8, 2), (16.0, 16.0, 4, 1), (40.0, 20.0, 2, 0)]
+    {
+        let s = spectrum(
+            Grid::new(
+                &map(128, 128, |x, y| 3.0 * (TAU * (kx * x + ky * y) / 128.0).sin()),
+                128,
+                128,
+            )
+            .unwrap(),
+        );
+        let most =
+            (0..DIRECTIONS).max_by(|&a, &b| s.directions[a].total_cmp(&s.directions[b])).unwrap();
         assert_eq!(most, direction, "{kx}, {ky}: {:?}", s.directions);
         let sizes = [s.roughness_2_4, s.roughness_4_8, s.roughness_8_16];
         near(sizes[octave], 3.0 / SQRT_2, 0.02);
@@ -430,8 +533,9 @@ fn a_wave_has_its_direction_and_its_size() {
         assert_eq!(s.axis_share > 1.2, direction % 8 == 0, "{s:?}");
         assert_eq!(s.diagonal_share > 1.2, direction % 8 == 4, "{s:?}");
     }
-    // A ripple of two cells along an axis counts, except for 2/9 of its power, which the window spreads beyond the end of the
-    // octave: 2/3 of the power stays in the column of the wave vector, and 1/3 of that leaves the row.
+    // A ripple of two cells along an axis counts, except for 2/9 of its power, which the window
+    // spreads beyond the end of the octave: 2/3 of the power stays in the column of the wave
+    // vector, and 1/3 of that leaves the row.
     let ripple = map(64, 64, |x, _| if x % 2.0 == 0.0 { 1.0 } else { -1.0 });
     let s = spectrum(Grid::new(&ripple, 64, 64).unwrap());
     near(s.roughness_2_4, (7.0f64 / 9.0).sqrt(), 1e-6);
@@ -444,7 +548,8 @@ fn noise_has_no_direction_and_a_known_power() {
     // Within three standard errors of 1, which follow from the number of waves in each direction.
     near(s.axis_share, 1.0, 0.12);
     near(s.diagonal_share, 1.0, 0.12);
-    // The octave covers π (1/4 - 1/16) of the plane of wave vectors, so it has that share of the variance 1/12.
+    // The octave covers π (1/4 - 1/16) of the plane of wave vectors, so it has that share of the
+    // variance 1/12.
     near(s.roughness_2_4, (TAU / 2.0 * 3.0 / 16.0 / 12.0).sqrt(), 0.005);
     near(s.roughness_4_8, (TAU / 2.0 * 3.0 / 64.0 / 12.0).sqrt(), 0.005);
     // A street grid shows along the axes.
@@ -470,7 +575,9 @@ fn valley_floors_and_plains_are_told_apart_from_slopes() {
     let valley = |bed: f64| {
         map(128, 128, |x, y| {
             let off = (x - 64.0).abs();
-            2.0 * off + 0.02 * y + if off < 4.0 { bed } else { 0.5 } * rough[y as usize * 128 + x as usize]
+            2.0 * off
+                + 0.02 * y
+                + if off < 4.0 { bed } else { 0.5 } * rough[y as usize * 128 + x as usize]
         })
     };
     let (smooth, coarse) = (figures(&valley(0.0), 128), figures(&valley(0.5), 128));
@@ -480,7 +587,9 @@ fn valley_floors_and_plains_are_told_apart_from_slopes() {
     near(smooth.valley_speckle.unwrap(), 4.0, 1e-9);
     // Bumps of 12 cells on a plain, through means of 3 × 3 and of 17 × 17 cells.
     let bumps = map(96, 96, |x, y| 0.3 * (TAU * x / 12.0).sin() * (TAU * y / 12.0).sin());
-    let mean = |n: f64| (1..=(n as i32 / 2)).map(|k| 2.0 * (TAU * k as f64 / 12.0).cos()).sum::<f64>() / n + 1.0 / n;
+    let mean = |n: f64| {
+        (1..=(n as i32 / 2)).map(|k| 2.0 * (TAU * k as f64 / 12.0).cos()).sum::<f64>() / n + 1.0 / n
+    };
     let s = figures(&bumps, 96);
     assert_eq!(s.plains, 1.0);
     let mut bump: Vec<f64> = bumps[..96 * 12].iter().map(|b| b.abs()).collect();
@@ -500,8 +609,10 @@ fn what_moved_is_counted() {
     // A plane. One half of it gets a cell of sediment with ripples of half a cell.
     let before = map(40, 40, |x, y| 0.1 * x + 0.2 * y);
     let ripple = |x: f64, y: f64| if (x + y) % 2.0 == 0.0 { 0.5 } else { -0.5 };
-    let after = map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
-    let c = change(Grid::new(&before, 40, 40).unwrap(), Grid::new(&after, 40, 40).unwrap()).unwrap();
+    let after =
+        map(40, 40, |x, y| 0.1 * x + 0.2 * y + if x < 20.0 { 1.0 + ripple(x, y) } else { 0.0 });
+    let c =
+        change(Grid::new(&before, 40, 40).unwrap(), Grid::new(&after, 40, 40).unwrap()).unwrap();
     near(c.sediment, 0.5, 1e-12);
     near(c.sediment_speckle.unwrap(), 4.0, 1e-9);
 }
@@ -517,8 +628,13 @@ fn bad_maps_are_refused() {
     let flat = figures(&[5.0; 32 * 32], 32);
     assert_eq!((flat.relief, flat.hypsometric_integral, flat.closed), (0.0, 0.0, 0.0));
     let json = serde_json::json!(flat);
-    let without: Vec<&str> =
-        json.as_object().unwrap().iter().filter(|(_, value)| value.is_null()).map(|(name, _)| &name[..]).collect();
+    let without: Vec<&str> = json
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .map(|(name, _)| &name[..])
+        .collect();
     // Nothing rises, falls, meets or bends there.
     let expected = [
         "slope_variation",
@@ -539,7 +655,10 @@ fn bad_maps_are_refused() {
         "axis_share_long",
         "diagonal_share_long",
     ];
-    assert_eq!(std::collections::BTreeSet::from_iter(without), std::collections::BTreeSet::from(expected));
+    assert_eq!(
+        std::collections::BTreeSet::from_iter(without),
+        std::collections::BTreeSet::from(expected)
+    );
     drainage(Grid::new(&[1.0], 1, 1).unwrap());
 }
 

@@ -1,4 +1,5 @@
-//! Ranges: every node drains, slopes follow the area by the power asked for, sides and steepness, the same land everywhere.
+//! Ranges: every node drains, slopes follow the area by the power asked for, sides and steepness,
+//! the same land everywhere.
 
 use crate::common::{generated, same_everywhere};
 use std::sync::Arc;
@@ -21,13 +22,20 @@ fn w(name: &'static str, v: &str) -> (&'static str, Value) {
 }
 
 fn settings(given: &[(&str, Value)]) -> Settings {
-    Settings::new(STAGE.params, &given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect::<Vec<_>>()).unwrap()
+    Settings::new(
+        STAGE.params,
+        &given.iter().map(|(n, v)| (n.to_string(), v.clone())).collect::<Vec<_>>(),
+    )
+    .unwrap()
 }
 
 /// The heights of nodes, 0 to 1.
 fn nodes(given: &[(&str, Value)], seed: u64) -> Vec<f64> {
     let site = Site::bare(Window::sized(2, 2), 10.0, seed);
-    worked_out(&settings(given), &site).iter().map(|v| f64::from(*v) / (1u32 << 28) as f64).collect()
+    worked_out(&settings(given), &site)
+        .iter()
+        .map(|v| f64::from(*v) / (1u32 << 28) as f64)
+        .collect()
 }
 
 const SIDE: usize = 129;
@@ -70,7 +78,11 @@ fn areas(z: &[f64]) -> Vec<f64> {
 /// Water finds its way from every node to a side: rivers have no hollows.
 #[test]
 fn every_node_drains() {
-    for (seed, more) in [(1, vec![]), (2, vec![w("uplift", "constant")]), (3, vec![n("plain", 0.01), n("concavity", 0.6)])] {
+    for (seed, more) in [
+        (1, vec![]),
+        (2, vec![w("uplift", "constant")]),
+        (3, vec![n("plain", 0.01), n("concavity", 0.6)]),
+    ] {
         let z = nodes(&bare(&more), seed);
         let hollows = (0..z.len()).filter(|k| inner(*k) && receiver(&z, *k).is_none()).count();
         assert_eq!(hollows, 0, "seed {seed}");
@@ -79,8 +91,8 @@ fn every_node_drains() {
     }
 }
 
-/// At rest U = K Aᵐ S, so that log S falls with log A by m: the concavity that was asked for. Areas and slopes are found anew here, with the
-/// plain distances of the lattice.
+/// At rest U = K Aᵐ S, so that log S falls with log A by m: the concavity that was asked for. Areas
+/// and slopes are found anew here, with the plain distances of the lattice.
 #[test]
 fn slopes_follow_areas_by_the_concavity() {
     for concavity in [0.375, 0.5, 0.625] {
@@ -102,7 +114,8 @@ fn slopes_follow_areas_by_the_concavity() {
     }
 }
 
-/// Rivers gather: the largest basins drain a good part of the land, and half of all nodes drain next to nothing.
+/// Rivers gather: the largest basins drain a good part of the land, and half of all nodes drain
+/// next to nothing.
 #[test]
 fn valleys_are_trees() {
     for seed in 0..3 {
@@ -115,15 +128,18 @@ fn valleys_are_trees() {
     }
 }
 
-/// No mountainside is steeper than asked for, but by what nodes off their places and diagonal steps make.
+/// No mountainside is steeper than asked for, but by what nodes off their places and diagonal steps
+/// make.
 #[test]
 fn mountainsides_are_cut() {
-    let given = [i("extent_x", 512), i("extent_y", 512), n("slope_max", 0.5), n("relief_m", 3000.0)];
+    let given =
+        [i("extent_x", 512), i("extent_y", 512), n("slope_max", 0.5), n("relief_m", 3000.0)];
     let z = nodes(&given, 5);
     // 4 cells of 10 m from node to node.
     let slope = |k: usize| receiver(&z, k).map_or(0.0, |(_, slope)| slope * 3000.0 / 40.0);
     let steepest = (0..z.len()).filter(|k| inner(*k)).map(slope).fold(0.0, f64::max);
-    // Nodes are at most 0.4 off their places along each axis, so neighbours that seem to be 1 apart are at most √(1.8² + 0.8²) apart.
+    // Nodes are at most 0.4 off their places along each axis, so neighbours that seem to be 1 apart
+    // are at most √(1.8² + 0.8²) apart.
     assert!((0.45..0.5 * 1.97).contains(&steepest), "{steepest}");
 }
 
@@ -132,12 +148,25 @@ fn mountainsides_are_cut() {
 #[test]
 fn a_picture_says_where_rock_rises() {
     let data: Vec<f32> = (0..16).map(|k| if k % 4 >= 2 { 1.0 } else { 0.0 }).collect();
-    let picture = Picture::of(&Map { width: 4, height: 4, spacing_m: 1.0, data, range_m: None, georef: None }).unwrap();
-    let mut s = settings(&bare(&[w("uplift", "picture"), w("file", "bright.png"), n("plain", 0.02)]));
+    let picture = Picture::of(&Map {
+        width: 4,
+        height: 4,
+        spacing_m: 1.0,
+        data,
+        range_m: None,
+        georef: None,
+    })
+    .unwrap();
+    let mut s =
+        settings(&bare(&[w("uplift", "picture"), w("file", "bright.png"), n("plain", 0.02)]));
     s.show("bright.png", Arc::new(picture));
     let z = worked_out(&s, &Site::bare(Window::sized(2, 2), 10.0, 1));
     let mean = |from: usize, to: usize| {
-        let half = z.iter().enumerate().filter(|(k, _)| (from..to).contains(&(k % SIDE))).map(|(_, v)| f64::from(*v));
+        let half = z
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| (from..to).contains(&(k % SIDE)))
+            .map(|(_, v)| f64::from(*v));
         half.sum::<f64>()
     };
     assert!(mean(SIDE / 2, SIDE) > 4.0 * mean(0, SIDE / 2));
@@ -146,7 +175,14 @@ fn a_picture_says_where_rock_rises() {
 #[test]
 fn the_land_is_the_same_everywhere() {
     let small = |x: i64, y: i64| {
-        [i("centre_x", x), i("centre_y", y), i("extent_x", 90), i("extent_y", 80), i("spacing", 3), n("feature", 50.0)]
+        [
+            i("centre_x", x),
+            i("centre_y", y),
+            i("extent_x", 90),
+            i("extent_y", 80),
+            i("spacing", 3),
+            n("feature", 50.0),
+        ]
     };
     let window = Window { origin: [-5, -4], width: 100, height: 90 };
     same_everywhere(&STAGE, &small(45, 40), window, true, 4);
@@ -162,14 +198,25 @@ fn the_land_is_the_same_everywhere() {
 #[test]
 fn what_cannot_be_is_refused_in_words() {
     let refused = |given: &[(&str, Value)]| {
-        (STAGE.check)(&settings(given), &Site::bare(Window::sized(9, 9), 10.0, 0)).unwrap_err().to_string()
+        (STAGE.check)(&settings(given), &Site::bare(Window::sized(9, 9), 10.0, 0))
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(
         refused(&[i("spacing", 400)]),
-        "extent_x = 1024 at spacing = 400: 3 nodes: allowed are 4 to 1025: change spacing or extent_x"
+        "extent_x = 1024 at spacing = 400: 3 nodes: allowed are 4 to 1025: change spacing or \
+         extent_x"
     );
-    assert!(refused(&[i("extent_y", 1 << 24)]).starts_with("extent_y = 16777216 at spacing = 4: 4194305 nodes"));
-    assert_eq!(refused(&[w("uplift", "picture")]), "uplift = \"picture\", file = \"\": name the picture");
-    assert!(refused(&[w("file", "a.png")]).contains("a file is read only with uplift = \"picture\""));
+    assert!(
+        refused(&[i("extent_y", 1 << 24)])
+            .starts_with("extent_y = 16777216 at spacing = 4: 4194305 nodes")
+    );
+    assert_eq!(
+        refused(&[w("uplift", "picture")]),
+        "uplift = \"picture\", file = \"\": name the picture"
+    );
+    assert!(
+        refused(&[w("file", "a.png")]).contains("a file is read only with uplift = \"picture\"")
+    );
     assert!(refused(&[n("relief_m", 1e6)]).contains("allowed up to 8000 cells"));
 }

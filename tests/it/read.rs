@@ -1,4 +1,5 @@
-//! Reading back: parts of buffers and sums are the same on both executors, and a run reads no more than it needs.
+//! Reading back: parts of buffers and sums are the same on both executors, and a run reads no more
+//! than it needs.
 
 use crate::common::{cpu, gpu};
 use thalweg::exec::{Executor, Part};
@@ -12,8 +13,13 @@ fn words(count: usize) -> Vec<i32> {
 
 /// The words of a part, one by one.
 fn picked(words: &[i32], part: &Part) -> Vec<i32> {
-    let cells = part.rows.clone().flat_map(|y| part.columns.clone().map(move |x| y * part.width + x));
-    cells.flat_map(|cell| part.of.clone().map(move |word| words[part.first + cell * part.each + word])).collect()
+    let cells =
+        part.rows.clone().flat_map(|y| part.columns.clone().map(move |x| y * part.width + x));
+    cells
+        .flat_map(|cell| {
+            part.of.clone().map(move |word| words[part.first + cell * part.each + word])
+        })
+        .collect()
 }
 
 #[test]
@@ -28,16 +34,28 @@ fn parts_are_what_they_are_of_all() {
         for first in [0, 41 * 30 * 4] {
             for each in 1..=4 {
                 for of in (0..each).flat_map(|from| (from + 1..=each).map(move |to| from..to)) {
-                    for (columns, rows) in
-                        [(0..41, 0..30), (0..41, 7..19), (3..40, 0..30), (1..2, 5..6), (11..37, 9..10), (40..41, 0..30)]
-                    {
+                    for (columns, rows) in [
+                        (0..41, 0..30),
+                        (0..41, 7..19),
+                        (3..40, 0..30),
+                        (1..2, 5..6),
+                        (11..37, 9..10),
+                        (40..41, 0..30),
+                    ] {
                         let part = Part { first, width: 41, each, columns, rows, of: of.clone() };
-                        assert_eq!(executor.read_part("height", &part).unwrap(), picked(&all, &part), "{part:?}");
+                        assert_eq!(
+                            executor.read_part("height", &part).unwrap(),
+                            picked(&all, &part),
+                            "{part:?}"
+                        );
                     }
                 }
             }
         }
-        assert!(executor.read_part("no such", &Part::all(1)).is_err() && executor.sum("no such", true).is_err());
+        assert!(
+            executor.read_part("no such", &Part::all(1)).is_err()
+                && executor.sum("no such", true).is_err()
+        );
     }
 }
 
@@ -78,8 +96,10 @@ fn sums_are_exact() {
 #[test]
 fn a_run_reads_no_more_than_its_maps() {
     let Some(mut gpu) = gpu("read::a_run_reads_no_more_than_its_maps", 64, None) else { return };
-    let text = "schema = 1\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin = 40\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 400\n\
-                [[stage]]\nkind = \"droplets\"\nrain = 1\nlifetime = 8\n[output]\nmaps = [\"height\", \"flow\", \"wear\", \"change\", \"slope\"]";
+    let text = "schema = 1\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin = 40\n[[stage]]\n\
+                kind = \"diamond_square\"\nrelief_m = 400\n\
+                [[stage]]\nkind = \"droplets\"\nrain = 1\nlifetime = 8\n[output]\n\
+                maps = [\"height\", \"flow\", \"wear\", \"change\", \"slope\"]";
     let recipe = Recipe::from_toml(text, std::path::Path::new(""), "read").unwrap();
     Job::new(recipe).unwrap().run_on(&mut gpu, &mut |_| Ok(())).unwrap();
     // Of `change` two words a cell. Sums of particles over the border are read, too.

@@ -41,7 +41,8 @@ fn examples_are_recipes() {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap() {
         let path = entry.unwrap().path();
         let dungeons = path.file_stem().is_some_and(|stem| stem == "dungeons");
-        if path.extension().is_some_and(|e| e == "toml") && (cfg!(feature = "dungeon") || !dungeons) {
+        if path.extension().is_some_and(|e| e == "toml") && (cfg!(feature = "dungeon") || !dungeons)
+        {
             Recipe::read(&path).unwrap();
             count += 1;
         }
@@ -66,8 +67,12 @@ fn examples_are_recipes() {
 /// The recipes of `examples/`.
 fn examples() -> Vec<Recipe> {
     let entries = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "toml"));
-    let there = |path: &std::path::PathBuf| cfg!(feature = "dungeon") || path.file_stem().is_some_and(|s| s != "dungeons");
+    let paths = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"));
+    let there = |path: &std::path::PathBuf| {
+        cfg!(feature = "dungeon") || path.file_stem().is_some_and(|s| s != "dungeons")
+    };
     paths.filter(there).map(|path| Recipe::read(&path).unwrap()).collect()
 }
 
@@ -93,8 +98,11 @@ fn all_of(recipe: &Recipe) -> String {
     let lists: Vec<String> = rest.stages.iter().map(lists).collect();
     let usual = |step: &mut Step| {
         let keys: Vec<String> = step.by_level.iter().map(|(key, _)| key.clone()).collect();
-        let params = step.stage.params.iter().filter(|param| keys.iter().any(|key| key == param.name));
-        params.for_each(|param| step.settings.set(step.stage.params, param.name, &param.default()).unwrap());
+        let params =
+            step.stage.params.iter().filter(|param| keys.iter().any(|key| key == param.name));
+        params.for_each(|param| {
+            step.settings.set(step.stage.params, param.name, &param.default()).unwrap()
+        });
     };
     for step in &mut rest.stages {
         // The order of keys says nothing.
@@ -102,8 +110,14 @@ fn all_of(recipe: &Recipe) -> String {
         // What differs by level has no other value.
         usual(step);
         step.with.iter_mut().for_each(|nested| usual(&mut nested.step));
-        let tables = step.stage.params.iter().filter(|p| matches!(p.kind, ParamKind::List(_)) && p.name != "table");
-        tables.for_each(|p| step.settings.set(step.stage.params, p.name, &params::Value::List(vec![])).unwrap());
+        let tables = step
+            .stage
+            .params
+            .iter()
+            .filter(|p| matches!(p.kind, ParamKind::List(_)) && p.name != "table");
+        tables.for_each(|p| {
+            step.settings.set(step.stage.params, p.name, &params::Value::List(vec![])).unwrap()
+        });
     }
     format!("{rest:#?}{lists:#?}")
 }
@@ -112,8 +126,12 @@ fn all_of(recipe: &Recipe) -> String {
 fn floats(value: &Value) -> Value {
     match value {
         Value::Array(list) => list.iter().map(floats).collect(),
-        Value::Object(table) => table.iter().map(|(key, value)| (key.clone(), floats(value))).collect(),
-        Value::Number(n) if n.as_i64().is_some_and(|n| n.unsigned_abs() < 1 << 53) => n.as_f64().into(),
+        Value::Object(table) => {
+            table.iter().map(|(key, value)| (key.clone(), floats(value))).collect()
+        }
+        Value::Number(n) if n.as_i64().is_some_and(|n| n.unsigned_abs() < 1 << 53) => {
+            n.as_f64().into()
+        }
         other => other.clone(),
     }
 }
@@ -126,7 +144,8 @@ fn a_described_recipe_is_the_recipe() {
     assert!(recipes.len() > 15);
     for preset in PRESETS {
         let levels = Some(thalweg::recipe::Levels::default());
-        recipes.push(Recipe::on_heights_by_level(vec![preset.step(true).unwrap()], levels).unwrap());
+        recipes
+            .push(Recipe::on_heights_by_level(vec![preset.step(true).unwrap()], levels).unwrap());
         recipes.push(Recipe::on_heights(vec![preset.step(false).unwrap()]).unwrap());
     }
     for recipe in &recipes {
@@ -139,11 +158,15 @@ fn a_described_recipe_is_the_recipe() {
     }
     // A ramp of whole numbers is written in whole numbers.
     let step = Preset::find("fans").unwrap().step(true).unwrap();
-    let fans = Recipe::on_heights_by_level(vec![step], Some(thalweg::recipe::Levels::default())).unwrap().describe();
+    let fans = Recipe::on_heights_by_level(vec![step], Some(thalweg::recipe::Levels::default()))
+        .unwrap()
+        .describe();
     assert_eq!(fans["stage"][0]["lifetime"].to_string(), "{\"from\":192,\"to\":80}");
     let step = Step::new("droplets", &[("lifetime", params::Value::Number(60.0))]).unwrap();
     assert_eq!(step.settings.get("lifetime"), Some(&params::Value::Integer(60)));
-    let half = Step::new("droplets", &[("lifetime", params::Value::Number(60.5))]).unwrap_err().to_string();
+    let half = Step::new("droplets", &[("lifetime", params::Value::Number(60.5))])
+        .unwrap_err()
+        .to_string();
     assert!(half.contains("lifetime = 60.5: allowed a whole number"), "{half}");
 }
 
@@ -168,30 +191,57 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("rain = 1", "border = inf", vec!["border = inf: allowed open"]),
         ("seed = 9", "name = inf", vec!["name = inf: allowed text"]),
         ("seed = 9", "origin = [inf, 0]", vec!["origin = [inf,0]: expected"]),
-        ("rain = 1", "rain = 0\n[[stage.with]]\nkind = \"thermal\"\nevery = 1", vec!["stage 2, with 1, thermal", "rain = 0"]),
-        ("rain = 1", "[[stage.with]]\nkind = \"thermal\"\nevery = 1\ncliff_deg = 20", vec!["with 1, thermal: cliff_deg = 20"]),
-        ("world = 64", "relief_m = 1e6", vec!["1000000 m at spacing_m = 25: allowed up to 8000 cells, 200000 m"]),
+        (
+            "rain = 1",
+            "rain = 0\n[[stage.with]]\nkind = \"thermal\"\nevery = 1",
+            vec!["stage 2, with 1, thermal", "rain = 0"],
+        ),
+        (
+            "rain = 1",
+            "[[stage.with]]\nkind = \"thermal\"\nevery = 1\ncliff_deg = 20",
+            vec!["with 1, thermal: cliff_deg = 20"],
+        ),
+        (
+            "world = 64",
+            "relief_m = 1e6",
+            vec!["1000000 m at spacing_m = 25: allowed up to 8000 cells, 200000 m"],
+        ),
         ("spacing_m = 25.0", "spacing_m = 0", vec!["spacing_m = 0", "0.001 to 1000000"]),
         ("spacing_m = 25.0", "spacing_m = 1e999", vec!["spacing_m"]),
-        ("rain = 1", "rain = 1000", vec!["stage 2, droplets", "rain = 1000", "0 to 511", "particles a cell"]),
+        (
+            "rain = 1",
+            "rain = 1000",
+            vec!["stage 2, droplets", "rain = 1000", "0 to 511", "particles a cell"],
+        ),
         ("rain = 1", "rain = nan", vec!["rain", "0 to 511"]),
         ("rain = 1", "rain = \"much\"", vec!["rain = \"much\"", "0 to 511"]),
         ("rain = 1", "rian = 1", vec!["\"rian\"", "did you mean \"rain\""]),
         ("rain = 1", "rain = 500\ndensity = 0.004", vec!["lives of each particle", "0 to 511"]),
-        ("rain = 1", "rain = 511\ndensity = 1\nlifetime = 4096", vec!["511 · 4096 steps", "262144"]),
+        (
+            "rain = 1",
+            "rain = 511\ndensity = 1\nlifetime = 4096",
+            vec!["511 · 4096 steps", "262144"],
+        ),
         ("rain = 1", "lifetime = 2.5", vec!["lifetime = 2.5", "whole number", "steps"]),
         ("rain = 1", "border = \"opne\"", vec!["border = \"opne\"", "open, torus, wall"]),
         ("world = 64", "world = 65", vec!["world = 65", "powers of two", "128"]),
         ("world = 64", "world = 64\nfeature = 128", vec!["feature = 128", "64"]),
         ("world = 64", "relief_m = 500000", vec!["relief_m", "8000 cells"]),
         ("kind = \"droplets\"", "kind = \"droplet\"", vec!["did you mean \"droplets\""]),
-        ("rain = 1", "[[stage]]\nkind = \"diamond_square\"", vec!["stage 3", "diamond_square", "must be the first"]),
+        (
+            "rain = 1",
+            "[[stage]]\nkind = \"diamond_square\"",
+            vec!["stage 3", "diamond_square", "must be the first"],
+        ),
         ("seed = 9", "[output]\nmaps = [\"flwo\"]", vec!["did you mean \"flow\""]),
         ("seed = 9", "seed = 9\nseed = 10", vec!["seed"]),
         ("[[stage]]\nkind = \"diamond_square\"\nworld = 64", "", vec!["droplets", "no"]),
     ] {
-        let text =
-            if to.starts_with("[output]") { toml(&format!("{GOOD}\n{to}")).expect_err("an error") } else { change(from, to) };
+        let text = if to.starts_with("[output]") {
+            toml(&format!("{GOOD}\n{to}")).expect_err("an error")
+        } else {
+            change(from, to)
+        };
         for word in words {
             assert!(text.contains(word), "{to:?} says {text:?}, not {word:?}");
         }
@@ -202,7 +252,12 @@ fn errors_say_what_where_and_what_is_allowed() {
 #[test]
 fn assignments_have_types() {
     assert!(assignment("rain").unwrap_err().to_string().contains("KEY=VALUE"));
-    for (text, shown) in [("rain=4", "4"), ("rain = 0.5", "0.5"), ("border=wall", "\"wall\""), ("normalise=true", "true")] {
+    for (text, shown) in [
+        ("rain=4", "4"),
+        ("rain = 0.5", "0.5"),
+        ("border=wall", "\"wall\""),
+        ("normalise=true", "true"),
+    ] {
         assert_eq!(assignment(text).unwrap().1.to_string(), shown);
     }
 }
@@ -211,7 +266,12 @@ fn assignments_have_types() {
 fn numbers_for_people_are_short() {
     use thalweg::params::rounded;
     let spacing_m = 25.400000000000002;
-    for (v, text) in [(spacing_m, "25.4"), (0.1f32 as f64, "0.1"), (8000.0 * spacing_m, "203200"), (1e-9, "0.000000001")] {
+    for (v, text) in [
+        (spacing_m, "25.4"),
+        (0.1f32 as f64, "0.1"),
+        (8000.0 * spacing_m, "203200"),
+        (1e-9, "0.000000001"),
+    ] {
         assert_eq!(rounded(v).to_string(), text);
     }
     let said = Scale::fitting(spacing_m, 0.0, 0.1f32 as f64 + 1e6).unwrap_err().to_string();

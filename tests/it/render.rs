@@ -2,13 +2,14 @@
 
 use thalweg::map::Map;
 use thalweg::render::{
-    Coast, Ground, MOVED, Plain, Style, WATER, WaveView, Waves, beside, difference, draw_waves, grey, ground, plain, reduced,
-    shaded, skyline,
+    Coast, Ground, MOVED, Plain, Style, WATER, WaveView, Waves, beside, difference, draw_waves,
+    grey, ground, plain, reduced, shaded, skyline,
 };
 use thalweg::render::{PERIOD_S, split, steepness, swell, wave};
 
 fn map(width: u32, height: u32, f: impl Fn(u32, u32) -> f32) -> Map {
-    let data = (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| f(r, c)).collect();
+    let data =
+        (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| f(r, c)).collect();
     Map { width, height, spacing_m: 10.0, data, range_m: None, georef: None }
 }
 
@@ -28,7 +29,8 @@ fn flat_is_one_colour_in_every_picture() {
 
 #[test]
 fn light_comes_from_the_north_west() {
-    // A roof whose ridge runs from south-west to north-east: the colour ramp is the same on both sides.
+    // A roof whose ridge runs from south-west to north-east: the colour ramp is the same on both
+    // sides.
     let roof = map(64, 64, |r, c| 300.0 - 5.0 * (r as f32 + c as f32 - 63.0).abs());
     let picture = shaded(&roof, &Style::default());
     let at = |r: usize, c: usize| luma(&picture.as_raw()[(r * 64 + c) * 3..][..3]);
@@ -39,7 +41,8 @@ fn light_comes_from_the_north_west() {
     assert!(at(16, 16) + 100 < at(47, 47));
 }
 
-/// Plain light is the cosine of the angle at which it falls: on level ground, on slopes that face it, and on those that turn away.
+/// Plain light is the cosine of the angle at which it falls: on level ground, on slopes that face
+/// it, and on those that turn away.
 #[test]
 fn plain_light_is_a_cosine() {
     let lit = |rise: [f32; 2], style: Plain| {
@@ -60,7 +63,10 @@ fn plain_light_is_a_cosine() {
     assert_eq!(lit([-0.5, 0.0], Plain { z_factor: 2.0, ..east }), 255);
     // From several sides: a slope to the north-west at 45° has the light from there in full.
     let (along, across) = (high * high, high * high * (1.0 + high));
-    assert_eq!(lit([0.5f32.sqrt(), -(0.5f32.sqrt())], Plain::default()), grey(0.4 + 0.4 * across + 0.2 * along));
+    assert_eq!(
+        lit([0.5f32.sqrt(), -(0.5f32.sqrt())], Plain::default()),
+        grey(0.4 + 0.4 * across + 0.2 * along)
+    );
     // The whole sky is seen from level ground, and half of it or less from the foot of a wall.
     let sky = Plain { sky: 1.0, ..Plain::default() };
     assert_eq!(lit([0.0, 0.0], sky), 255);
@@ -69,22 +75,35 @@ fn plain_light_is_a_cosine() {
     assert!((100..170).contains(&foot), "{foot}");
     // The sea is level, whatever lies under it.
     let bed = map(16, 16, |r, c| ((r * 7 + c * 5) % 11) as f32 - 20.0);
-    assert!(plain(&bed, &Plain { sea_level_m: Some(0.0), ..Plain::default() }).iter().all(|g| *g == grey(high)));
+    assert!(
+        plain(&bed, &Plain { sea_level_m: Some(0.0), ..Plain::default() })
+            .iter()
+            .all(|g| *g == grey(high))
+    );
     for (w, h) in [(1, 1), (1, 7), (7, 1), (2, 2)] {
         assert_eq!(plain(&map(w, h, |r, c| (r * 3 + c) as f32), &sky).dimensions(), (w, h));
     }
-    plain(&map(5, 5, |r, c| if (r + c) % 2 == 0 { f32::MAX } else { f32::MIN }), &Plain { z_factor: 1e9, ..sky });
+    plain(
+        &map(5, 5, |r, c| if (r + c) % 2 == 0 { f32::MAX } else { f32::MIN }),
+        &Plain { z_factor: 1e9, ..sky },
+    );
 }
 
-/// Snow lies above a height over the sea, not on the highest ground of any map; where it is steep there is rock.
+/// Snow lies above a height over the sea, not on the highest ground of any map; where it is steep
+/// there is rock.
 #[test]
 fn snow_and_rock_are_those_of_height_and_slope() {
     // Nearly level land of so many metres, and a wall in the middle columns.
-    let land =
-        |low: f32| map(48, 8, move |_, c| low + if (20..28).contains(&c) { 20.0 * (c as f32 - 20.0) } else { 0.1 * c as f32 });
+    let land = |low: f32| {
+        map(48, 8, move |_, c| {
+            low + if (20..28).contains(&c) { 20.0 * (c as f32 - 20.0) } else { 0.1 * c as f32 }
+        })
+    };
     let flat = Style { relief: 0.0, ..Style::default() };
     let at = |map: &Map, style: &Style, c: usize| {
-        let colour = |picture: thalweg::image::RgbImage| [0, 1, 2].map(|k| picture.as_raw()[(4 * 48 + c) * 3 + k]);
+        let colour = |picture: thalweg::image::RgbImage| {
+            [0, 1, 2].map(|k| picture.as_raw()[(4 * 48 + c) * 3 + k])
+        };
         [colour(shaded(map, style)), colour(ground(map, &Ground::default(), style).unwrap())]
     };
     let is_snow = |colour: &[u8; 3]| colour.iter().all(|v| *v > 240);
@@ -92,9 +111,18 @@ fn snow_and_rock_are_those_of_height_and_slope() {
         assert!(!at(&land(0.0), &flat, c).iter().any(is_snow), "no hill of 160 m has snow: {c}");
         assert!(at(&land(4000.0), &flat, c).iter().all(is_snow), "a mountain of 4000 m has: {c}");
         let high_sea = Style { sea_level_m: Some(3500.0), ..flat.clone() };
-        assert!(!at(&land(4000.0), &high_sea, c).iter().any(is_snow), "it is the height over the sea: {c}");
-        assert!(at(&land(0.0), &Style { snow_line_m: -100.0, ..flat.clone() }, c).iter().all(is_snow));
-        assert!(!at(&land(4000.0), &Style { snow_line_m: f64::INFINITY, ..flat.clone() }, c).iter().any(is_snow));
+        assert!(
+            !at(&land(4000.0), &high_sea, c).iter().any(is_snow),
+            "it is the height over the sea: {c}"
+        );
+        assert!(
+            at(&land(0.0), &Style { snow_line_m: -100.0, ..flat.clone() }, c).iter().all(is_snow)
+        );
+        assert!(
+            !at(&land(4000.0), &Style { snow_line_m: f64::INFINITY, ..flat.clone() }, c)
+                .iter()
+                .any(is_snow)
+        );
     }
     // The wall rises at 63°: rock, at any height.
     for low in [0.0, 4000.0] {
@@ -174,12 +202,17 @@ fn equal_maps_differ_in_white_and_the_smallest_difference_shows() {
 fn skyline_is_dark_up_to_the_profile() {
     let m = map(90, 1, |_, c| if c < 45 { 0.0 } else { 100.0 });
     let p = skyline(&m);
-    let filled = |c: usize| (0..p.height() as usize).filter(|r| luma(&p.as_raw()[(r * 90 + c) * 3..][..3]) < 300).count();
+    let filled = |c: usize| {
+        (0..p.height() as usize)
+            .filter(|r| luma(&p.as_raw()[(r * 90 + c) * 3..][..3]) < 300)
+            .count()
+    };
     assert_eq!(p.height(), 48);
     assert_eq!((filled(10), filled(80)), (8, 40));
 }
 
-/// Sand, rock and water are drawn where deposit, wear and flow pass their thresholds, and nowhere else.
+/// Sand, rock and water are drawn where deposit, wear and flow pass their thresholds, and nowhere
+/// else.
 /// Holds A19.
 /// Holds A18, C1, C29 in part.
 #[test]
@@ -195,43 +228,80 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     let deposit = map(40, 12, |_, c| if (4..8).contains(&c) { much + 3.0 } else { 3.0 });
     let wear = map(40, 12, |_, c| if (14..18).contains(&c) { much + 3.0 } else { 3.0 });
     let flow = map(40, 12, |_, c| if (24..27).contains(&c) { 2000.0 } else { 10.0 });
-    let whole = Ground { flow: Some(&flow), wear: Some(&wear), deposit: Some(&deposit), ..Ground::default() };
+    let whole = Ground {
+        flow: Some(&flow),
+        wear: Some(&wear),
+        deposit: Some(&deposit),
+        ..Ground::default()
+    };
     let draw = |what: &Ground| {
         let data = ground(&land, what, &style).unwrap().into_raw();
-        move |c: usize| [data[(6 * 40 + c) * 3], data[(6 * 40 + c) * 3 + 1], data[(6 * 40 + c) * 3 + 2]].map(i32::from)
+        move |c: usize| {
+            [data[(6 * 40 + c) * 3], data[(6 * 40 + c) * 3 + 1], data[(6 * 40 + c) * 3 + 2]]
+                .map(i32::from)
+        }
     };
     let at = draw(&whole);
-    let ([sand, rock, water, grass, sea], bare) = ([6, 16, 25, 32, 39].map(&at), draw(&Ground::default()));
+    let ([sand, rock, water, grass, sea], bare) =
+        ([6, 16, 25, 32, 39].map(&at), draw(&Ground::default()));
     assert!(sand[0] > 180 && sand[0] > sand[2] + 40, "{sand:?}");
-    assert!(rock[0] > rock[1] && rock[1] > rock[2] && rock[0] - rock[2] < 40 && rock[0] < 150, "{rock:?}");
+    assert!(
+        rock[0] > rock[1] && rock[1] > rock[2] && rock[0] - rock[2] < 40 && rock[0] < 150,
+        "{rock:?}"
+    );
     assert!(water[2] > water[0] + 40 && sea[2] > sea[0] + 40, "{water:?} {sea:?}");
     assert!(grass[1] > grass[0] && grass[1] > grass[2] + 30, "{grass:?}");
     // Where nothing has been moved or has passed there is grass, with and without maps.
-    for c in (2..38).filter(|c| !(3..9).contains(c) && !(13..19).contains(c) && !(22..29).contains(c)) {
+    for c in
+        (2..38).filter(|c| !(3..9).contains(c) && !(13..19).contains(c) && !(22..29).contains(c))
+    {
         assert_eq!((at(c), bare(c)), (grass, grass), "{c}");
     }
     assert_eq!(bare(39), sea);
     // Little is nothing, and so is flow that is the same everywhere, however much.
     let little = map(40, 12, |_, _| (100.0 * MOVED.0) as f32 * 0.9);
     let even = map(40, 12, |_, _| 1e6);
-    assert_eq!(draw(&Ground { flow: Some(&even), wear: Some(&little), ..Ground::default() })(6), grass);
+    assert_eq!(
+        draw(&Ground { flow: Some(&even), wear: Some(&little), ..Ground::default() })(6),
+        grass
+    );
     assert!(WATER.0 > 1.0);
     // Steep land is bare whatever lies there.
     let steep = map(20, 20, |r, _| r as f32 * 30.0);
     let heaps = map(20, 20, |_, _| 1e5);
-    let cliff = |what: &Ground| ground(&steep, what, &Style { range_m: Some((0.0, 1e4)), ..Style::default() }).unwrap();
-    assert_eq!(cliff(&Ground { deposit: Some(&heaps), ..Ground::default() }), cliff(&Ground::default()));
+    let cliff = |what: &Ground| {
+        ground(&steep, what, &Style { range_m: Some((0.0, 1e4)), ..Style::default() }).unwrap()
+    };
+    assert_eq!(
+        cliff(&Ground { deposit: Some(&heaps), ..Ground::default() }),
+        cliff(&Ground::default())
+    );
     // But for loose sand.
     let dunes = cliff(&Ground { sediment: Some(&heaps), ..Ground::default() });
     let [r, _, b] = [0, 1, 2].map(|k| i32::from(dunes.as_raw()[(10 * 20 + 10) * 3 + k]));
-    let [plain_r, _, plain_b] = [0, 1, 2].map(|k| i32::from(cliff(&Ground::default()).as_raw()[(10 * 20 + 10) * 3 + k]));
+    let [plain_r, _, plain_b] =
+        [0, 1, 2].map(|k| i32::from(cliff(&Ground::default()).as_raw()[(10 * 20 + 10) * 3 + k]));
     assert!(r - b > 2 * (plain_r - plain_b).abs(), "{r} {b}, bare {plain_r} {plain_b}");
     let small = map(3, 3, |_, _| 0.0);
-    assert!(ground(&land, &Ground { wear: Some(&small), ..whole }, &style).unwrap_err().to_string().contains("one size"));
+    assert!(
+        ground(&land, &Ground { wear: Some(&small), ..whole }, &style)
+            .unwrap_err()
+            .to_string()
+            .contains("one size")
+    );
     for (w, h) in [(1, 1), (1, 7), (7, 1)] {
         let m = map(w, h, |r, c| (r + c) as f32);
-        let all = Ground { flow: Some(&m), wear: Some(&m), deposit: Some(&m), sediment: Some(&m), beach: Some(&m) };
-        assert_eq!(ground(&m, &all, &Style::default()).unwrap().as_raw().len(), (w * h * 3) as usize);
+        let all = Ground {
+            flow: Some(&m),
+            wear: Some(&m),
+            deposit: Some(&m),
+            sediment: Some(&m),
+            beach: Some(&m),
+        };
+        assert_eq!(
+            ground(&m, &all, &Style::default()).unwrap().as_raw().len(),
+            (w * h * 3) as usize
+        );
     }
 }
 
@@ -247,7 +317,10 @@ fn smaller_maps_have_the_same_mean_and_extent() {
     }
     // A third: each sample is the mean of nine.
     let small = reduced(&m, 30);
-    let nine: f32 = (3..6).flat_map(|r| (6..9).map(move |c| (r, c))).map(|(r, c): (usize, usize)| m.data[r * 90 + c]).sum();
+    let nine: f32 = (3..6)
+        .flat_map(|r| (6..9).map(move |c| (r, c)))
+        .map(|(r, c): (usize, usize)| m.data[r * 90 + c])
+        .sum();
     assert!((small.data[30 + 2] - nine / 9.0).abs() < 1e-5);
     assert_eq!(reduced(&m, 90), m);
     assert_eq!(reduced(&m, 1000), m);
@@ -257,15 +330,26 @@ fn smaller_maps_have_the_same_mean_and_extent() {
 /// Holds C1 in part.
 #[test]
 fn before_and_after_stand_side_by_side() {
-    let (a, b) = (grey(&map(200, 5, |_, c| c as f32), None, false), grey(&map(200, 5, |r, _| r as f32), None, false));
+    let (a, b) = (
+        grey(&map(200, 5, |_, c| c as f32), None, false),
+        grey(&map(200, 5, |r, _| r as f32), None, false),
+    );
     let both = beside(&a, &b).unwrap();
     assert_eq!(both.dimensions(), (403, 5));
     for row in 0..5 {
         let line = &both.as_raw()[row * 403..][..403];
-        assert_eq!((&line[..200], &line[203..]), (&a.as_raw()[row * 200..][..200], &b.as_raw()[row * 200..][..200]));
+        assert_eq!(
+            (&line[..200], &line[203..]),
+            (&a.as_raw()[row * 200..][..200], &b.as_raw()[row * 200..][..200])
+        );
         assert_eq!(line[200..203], [255; 3]);
     }
-    assert!(beside(&a, &grey(&map(5, 200, |_, _| 0.0), None, false)).unwrap_err().to_string().contains("200x5"));
+    assert!(
+        beside(&a, &grey(&map(5, 200, |_, _| 0.0), None, false))
+            .unwrap_err()
+            .to_string()
+            .contains("200x5")
+    );
 }
 
 /// A smaller map of numbers has only numbers of the larger one, from the middle of the areas.
@@ -281,7 +365,10 @@ fn numbers_are_thinned_and_not_averaged() {
     };
     let thin = thalweg::render::thinned(&map, 30);
     let same = thalweg::render::reduced(&map, 30);
-    assert_eq!((thin.width, thin.height, thin.spacing_m), (same.width, same.height, same.spacing_m));
+    assert_eq!(
+        (thin.width, thin.height, thin.spacing_m),
+        (same.width, same.height, same.spacing_m)
+    );
     for (i, value) in thin.data.iter().enumerate() {
         let (x, y) = (i % 30 * 3 + 1, i / 30 * 3 + 1);
         assert_eq!(*value, map.data[y * 90 + x]);
@@ -289,20 +376,31 @@ fn numbers_are_thinned_and_not_averaged() {
     assert_eq!(thalweg::render::thinned(&map, 90), map);
 }
 
-/// The published formulas at places where they are known, crests that move to the shore, and a period without a jump.
+/// The published formulas at places where they are known, crests that move to the shore, and a
+/// period without a jump.
 /// Holds B3, B5, B9.
 #[test]
 fn waves_are_those_of_the_formulas() {
-    assert_eq!(f64::from(PERIOD_S[0]) / f64::from(PERIOD_S[1]) * 0.08, 0.25, "a quarter of a turn at 0.08 a second");
+    assert_eq!(
+        f64::from(PERIOD_S[0]) / f64::from(PERIOD_S[1]) * 0.08,
+        0.25,
+        "a quarter of a turn at 0.08 a second"
+    );
     assert_eq!(wave(0.0, 0.0), 1.0);
     assert!(wave(0.0, 0.5).abs() < 1e-12);
-    // The first crest behind the shore lies where 4 · d^0.65 = 1, and a quarter of a period later where it is 3/4.
+    // The first crest behind the shore lies where 4 · d^0.65 = 1, and a quarter of a period later
+    // where it is 3/4.
     let crest = |turns: f64| (turns / 4.0).powf(1.0 / 0.65);
-    assert!((wave(crest(1.0), 0.0) - 1.0).abs() < 1e-12 && (wave(crest(0.75), 0.25) - 1.0).abs() < 1e-12);
+    assert!(
+        (wave(crest(1.0), 0.0) - 1.0).abs() < 1e-12
+            && (wave(crest(0.75), 0.25) - 1.0).abs() < 1e-12
+    );
     assert_eq!([split(0.0, 0.0), split(0.0, 56.0 / 96.0 * std::f64::consts::PI)], [0.5, 1.0]);
     for d in [0.0, 0.1, 0.4, 0.77, 1.0] {
         assert!((wave(d, 0.0) - wave(d, 1.0)).abs() < 1e-9);
-        assert!((swell(d, 0.3, 0.25) - 0.1 * wave(d, 0.3).powi(2) * (1.0 - d) * 0.75).abs() < 1e-12);
+        assert!(
+            (swell(d, 0.3, 0.25) - 0.1 * wave(d, 0.3).powi(2) * (1.0 - d) * 0.75).abs() < 1e-12
+        );
         // The slope is that of the height, in units a unit: three units are the shore's length.
         let far = |by: f64| swell(d + by, 0.3, 0.25);
         let slope = (far(1e-6) - far(-1e-6)) / 2e-6 / 3.0;
@@ -310,7 +408,8 @@ fn waves_are_those_of_the_formulas() {
     }
 }
 
-/// A straight coast: the padding, the pixels, distances and directions, data in the texture, normals, and the land as it was.
+/// A straight coast: the padding, the pixels, distances and directions, data in the texture,
+/// normals, and the land as it was.
 /// Holds B2, B4, B6, B7, B8.
 #[test]
 fn a_straight_coast_has_its_waves() {
@@ -318,7 +417,11 @@ fn a_straight_coast_has_its_waves() {
     let land = map(41, 9, |_, c| c as f32 - 20.0);
     let waves = Waves { shore_length_m: Some(60.0), pixels: None };
     let coast = Coast::of(&land, 0.0, &waves).unwrap();
-    assert_eq!((coast.map().width, coast.map().height), (72 + 40 * 12 + 1, 8 * 12 + 1), "72 pixels are the shore's length");
+    assert_eq!(
+        (coast.map().width, coast.map().height),
+        (72 + 40 * 12 + 1, 8 * 12 + 1),
+        "72 pixels are the shore's length"
+    );
     assert_eq!(coast.map().spacing_m, 10.0 / 12.0);
     let shore = 72 + 20 * 12;
     assert_eq!(coast.at(shore, 5), None, "land");
@@ -333,26 +436,46 @@ fn a_straight_coast_has_its_waves() {
     };
     assert_eq!(drawn(WaveView::Texture, 0.0).get_pixel(shore - 36, 5).0, [128, 255, 128]);
     assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 36, 5).0, [128, 64, 0]);
-    assert_eq!(drawn(WaveView::Direction, 0.0).get_pixel(shore - 100, 5).0, [0; 3], "black is farthest");
-    assert_eq!(drawn(WaveView::Texture, 0.0).get_pixel(shore + 9, 5).0, [0, 128, 128], "land is at no distance");
-    assert_eq!(drawn(WaveView::Normals, 0.0).get_pixel(shore + 9, 5).0, [128, 128, 255], "and level");
+    assert_eq!(
+        drawn(WaveView::Direction, 0.0).get_pixel(shore - 100, 5).0,
+        [0; 3],
+        "black is farthest"
+    );
+    assert_eq!(
+        drawn(WaveView::Texture, 0.0).get_pixel(shore + 9, 5).0,
+        [0, 128, 128],
+        "land is at no distance"
+    );
+    assert_eq!(
+        drawn(WaveView::Normals, 0.0).get_pixel(shore + 9, 5).0,
+        [128, 128, 255],
+        "and level"
+    );
     let normals = drawn(WaveView::Normals, 0.25);
-    // Away from the coast, to the west, is up by the steepness: the normal leans to the east where the sea rises to the west.
+    // Away from the coast, to the west, is up by the steepness: the normal leans to the east where
+    // the sea rises to the west.
     let (u, v) = (f64::from(shore - 36) / 24.0, 5.0 / 24.0);
     let rise = steepness(0.5, 0.25, split(u, v));
     let lean = f64::from(normals.get_pixel(shore - 36, 5).0[0]) / 127.5 - 1.0;
     assert!((lean - rise / (1.0 + rise * rise).sqrt()).abs() < 0.01, "{lean} {rise}");
-    let (first, later, last) = (drawn(WaveView::Waves, 0.0), drawn(WaveView::Waves, 0.5), drawn(WaveView::Waves, 1.0));
+    let (first, later, last) =
+        (drawn(WaveView::Waves, 0.0), drawn(WaveView::Waves, 0.5), drawn(WaveView::Waves, 1.0));
     assert_eq!(first, last);
     assert_ne!(first, later);
     let same = |x: u32| (0..97).all(|y| first.get_pixel(x, y) == before.get_pixel(x, y));
     assert!(same(shore) && same(shore + 50) && same(shore - 100) && !same(shore - 1));
 }
 
-/// Rivers are lines in the larger picture of a coast, too: straight between samples, as wide as these say, and nowhere else.
+/// Rivers are lines in the larger picture of a coast, too: straight between samples, as wide as
+/// these say, and nowhere else.
 #[test]
 fn lines_stay_lines_in_a_larger_picture() {
-    let coast = Coast::of(&map(41, 9, |_, c| c as f32 - 20.0), 0.0, &Waves { shore_length_m: Some(60.0), pixels: None }).unwrap();
+    let coast = Coast::of(
+        &map(41, 9, |_, c| c as f32 - 20.0),
+        0.0,
+        &Waves { shore_length_m: Some(60.0), pixels: None },
+    )
+    .unwrap();
     let widths = map(41, 9, |row, column| match (column, row) {
         (22, 3) => 10.0,
         (23, 4) => 22.0,
@@ -361,7 +484,10 @@ fn lines_stay_lines_in_a_larger_picture() {
         _ => 0.0,
     });
     let lines = coast.enlarged_lines(&widths);
-    assert_eq!((lines.width, lines.height, lines.spacing_m), (coast.map().width, coast.map().height, coast.map().spacing_m));
+    assert_eq!(
+        (lines.width, lines.height, lines.spacing_m),
+        (coast.map().width, coast.map().height, coast.map().spacing_m)
+    );
     let (left, top) = (72 + 22 * 12, 3 * 12);
     let mut expected = vec![0.0; lines.data.len()];
     for n in 0..12u32 {
@@ -373,10 +499,12 @@ fn lines_stay_lines_in_a_larger_picture() {
     assert_eq!(lines.data, expected);
 }
 
-/// In a larger picture the coast lies where the ground leads, and not on the last samples of land, where that is level with the sea.
+/// In a larger picture the coast lies where the ground leads, and not on the last samples of land,
+/// where that is level with the sea.
 #[test]
 fn coasts_between_samples_have_no_stairs() {
-    // A straight coast of some slope, whose land is flat, steep, or goes on as the ground of the sea does.
+    // A straight coast of some slope, whose land is flat, steep, or goes on as the ground of the
+    // sea does.
     let far = |row: f64, column: f64| column - 20.0 + (row - 12.0) * 0.37 + 0.21;
     for land in [0.0, 0.3, 1.0, 30.0] {
         let height = |row: u32, column: u32| {
@@ -384,18 +512,24 @@ fn coasts_between_samples_have_no_stairs() {
             (far * if far > 0.0 { land } else { 2.0 }) as f32
         };
         let flat = map(41, 25, height);
-        let coast = Coast::of(&flat, 0.0, &Waves { shore_length_m: Some(60.0), pixels: Some(8) }).unwrap();
+        let coast =
+            Coast::of(&flat, 0.0, &Waves { shore_length_m: Some(60.0), pixels: Some(8) }).unwrap();
         let left = coast.map().width - (40 * 8 + 1);
         let mut worst = 0.0f64;
         for y in 8..24 * 8 - 8 {
-            let first = (0..coast.map().width).find(|x| coast.map().data[(y * coast.map().width + x) as usize] >= 0.0).unwrap();
-            worst = worst.max(far(f64::from(y) / 8.0, (f64::from(first) - f64::from(left)) / 8.0).abs());
+            let first = (0..coast.map().width)
+                .find(|x| coast.map().data[(y * coast.map().width + x) as usize] >= 0.0)
+                .unwrap();
+            worst = worst
+                .max(far(f64::from(y) / 8.0, (f64::from(first) - f64::from(left)) / 8.0).abs());
         }
         assert!(worst < if land < 30.0 { 0.2 } else { 0.6 }, "{land}: {worst} cells");
         // Waves begin there, and what lies on land alone reaches that far.
         let ones = map(41, 25, |row, column| if height(row, column) >= 0.0 { 1.0 } else { 0.0 });
-        let (ground, depth) =
-            (coast.enlarged_ground(&ones), coast.enlarged_ground(&map(41, 25, |r, c| (-height(r, c)).max(0.0))));
+        let (ground, depth) = (
+            coast.enlarged_ground(&ones),
+            coast.enlarged_ground(&map(41, 25, |r, c| (-height(r, c)).max(0.0))),
+        );
         for (at, z) in coast.map().data.iter().enumerate() {
             let (x, y) = (at as u32 % coast.map().width, at as u32 / coast.map().width);
             assert!(*z < 0.0 || coast.at(x, y).is_none());
@@ -406,14 +540,19 @@ fn coasts_between_samples_have_no_stairs() {
     }
     // Samples are land or sea as they were.
     let rough = map(41, 25, |row, column| ((row * 7 + column * 13) % 11) as f32 - 5.0);
-    let coast = Coast::of(&rough, 0.5, &Waves { shore_length_m: Some(60.0), pixels: Some(4) }).unwrap();
+    let coast =
+        Coast::of(&rough, 0.5, &Waves { shore_length_m: Some(60.0), pixels: Some(4) }).unwrap();
     assert_eq!((coast.map().width, coast.map().height), (161, 97));
     for (at, z) in rough.data.iter().enumerate() {
         assert_eq!(coast.map().data[at / 41 * 4 * 161 + at % 41 * 4], *z);
     }
     // A level of the sea that the map's type cannot hold.
-    let coast =
-        Coast::of(&map(5, 5, |_, c| c as f32 - 2.0), 0.3, &Waves { shore_length_m: Some(20.0), pixels: Some(4) }).unwrap();
+    let coast = Coast::of(
+        &map(5, 5, |_, c| c as f32 - 2.0),
+        0.3,
+        &Waves { shore_length_m: Some(20.0), pixels: Some(4) },
+    )
+    .unwrap();
     let is_land = |z: &f32| f64::from(*z) >= 0.3;
     assert!(coast.map().data.iter().any(is_land) && !coast.map().data.iter().all(is_land));
 }
@@ -422,8 +561,12 @@ fn coasts_between_samples_have_no_stairs() {
 #[test]
 fn lands_without_a_coast_have_no_waves() {
     for (width, height, z) in [(9, 7, 5.0), (9, 7, -5.0), (1, 1, 5.0), (1, 1, -5.0)] {
-        let coast =
-            Coast::of(&map(width, height, |_, _| z), 0.0, &Waves { shore_length_m: Some(20.0), pixels: Some(2) }).unwrap();
+        let coast = Coast::of(
+            &map(width, height, |_, _| z),
+            0.0,
+            &Waves { shore_length_m: Some(20.0), pixels: Some(2) },
+        )
+        .unwrap();
         let before = shaded(coast.map(), &Style::default());
         let mut after = before.clone();
         draw_waves(&mut after, &coast, 0.3, WaveView::Waves, &Style::default()).unwrap();
@@ -431,8 +574,9 @@ fn lands_without_a_coast_have_no_waves() {
         let mut other = shaded(&map(3, 2, |_, _| z), &Style::default());
         assert!(draw_waves(&mut other, &coast, 0.0, WaveView::Waves, &Style::default()).is_err());
     }
-    let refused =
-        |shore_length_m, pixels| Coast::of(&map(9, 7, |_, _| -1.0), 0.0, &Waves { shore_length_m, pixels }).unwrap_err();
+    let refused = |shore_length_m, pixels| {
+        Coast::of(&map(9, 7, |_, _| -1.0), 0.0, &Waves { shore_length_m, pixels }).unwrap_err()
+    };
     assert!(refused(Some(0.0), None).to_string().contains("over 0"));
     assert!(refused(None, Some(17)).to_string().contains("1 to 16"));
     assert!(refused(Some(1e6), Some(1)).to_string().contains("fewer pixels"));

@@ -9,9 +9,17 @@ use thalweg::site::Window;
 
 fn map(window: &Window, value: impl Fn(i64, i64) -> f32) -> Map {
     let [x, y] = window.origin;
-    let rows = (0..window.height as i64).flat_map(|j| (0..window.width as i64).map(move |i| (x + i, y + j)));
+    let rows = (0..window.height as i64)
+        .flat_map(|j| (0..window.width as i64).map(move |i| (x + i, y + j)));
     let data = rows.map(|(x, y)| value(x, y)).collect();
-    Map { width: window.width, height: window.height, spacing_m: 2.0, data, range_m: None, georef: None }
+    Map {
+        width: window.width,
+        height: window.height,
+        spacing_m: 2.0,
+        data,
+        range_m: None,
+        georef: None,
+    }
 }
 
 fn scattered(method: Method, window: &Window, densities: &[f64]) -> Vec<Place> {
@@ -25,7 +33,10 @@ const WINDOW: Window = Window { origin: [-30, 700], width: 300, height: 200 };
 
 fn nearest(all: &[Place]) -> f64 {
     let apart = |n: usize, m: usize| (all[n].x - all[m].x).hypot(all[n].y - all[m].y);
-    (0..all.len()).flat_map(|n| (0..n).map(move |m| (n, m))).map(|(n, m)| apart(n, m)).fold(f64::INFINITY, f64::min)
+    (0..all.len())
+        .flat_map(|n| (0..n).map(move |m| (n, m)))
+        .map(|(n, m)| apart(n, m))
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// Places are at least the given distance apart and fill the ground.
@@ -38,9 +49,15 @@ fn places_keep_their_distance() {
         for (all, least) in [(&lattice, 0.2f64), (&poisson, 0.45)] {
             assert!(nearest(all) >= distance, "{}", nearest(all));
             // Circles of half the distance cover this share of the ground at least.
-            let share = all.len() as f64 * std::f64::consts::PI * distance * distance / 4.0 / (300.0 * 200.0);
+            let share = all.len() as f64 * std::f64::consts::PI * distance * distance
+                / 4.0
+                / (300.0 * 200.0);
             let thick = 0.2 * 0.2 * 3f64.sqrt() * distance * distance;
-            assert!(share > least.min(thick * 0.3), "distance {distance}: {} places, {share}", all.len());
+            assert!(
+                share > least.min(thick * 0.3),
+                "distance {distance}: {} places, {share}",
+                all.len()
+            );
         }
     }
 }
@@ -54,13 +71,15 @@ fn lattice_places_belong_to_the_world() {
         let part = Window { origin: [10, 731], width: 120, height: 90 };
         let inside = |p: &&Place| (9.5..129.5).contains(&p.x) && (730.5..820.5).contains(&p.y);
         let bits = |p: &Place| [p.x.to_bits(), p.y.to_bits()];
-        let whole: BTreeSet<_> = scattered(method, &WINDOW, &[]).iter().filter(inside).map(bits).collect();
+        let whole: BTreeSet<_> =
+            scattered(method, &WINDOW, &[]).iter().filter(inside).map(bits).collect();
         assert_eq!(whole, scattered(method, &part, &[]).iter().map(bits).collect());
         assert!(whole.len() > 30);
     }
 }
 
-/// The density of a biome thins out its places, and each place has the height and the biome of the ground there.
+/// The density of a biome thins out its places, and each place has the height and the biome of the
+/// ground there.
 /// Holds E19.
 #[test]
 fn densities_and_what_lies_under() {
@@ -71,7 +90,10 @@ fn densities_and_what_lies_under() {
     assert_eq!(count(&thin, 0), 0);
     let kept = count(&thin, 1) as f64 / count(&all, 1) as f64;
     assert!((kept - 0.25).abs() < 0.03, "{kept}");
-    assert!(all.windows(2).all(|p| p[0].y < p[1].y || p[0].y == p[1].y && p[0].x < p[1].x), "north to south");
+    assert!(
+        all.windows(2).all(|p| p[0].y < p[1].y || p[0].y == p[1].y && p[0].x < p[1].x),
+        "north to south"
+    );
     for p in &all {
         // Beyond the outermost samples lies the border's height.
         let (x, y) = (p.x.clamp(-30.0, 269.0), p.y.clamp(700.0, 899.0));
@@ -80,7 +102,8 @@ fn densities_and_what_lies_under() {
     }
 }
 
-/// Places reach half a cell beyond the outermost samples, on all sides alike: to the edges of the map's file.
+/// Places reach half a cell beyond the outermost samples, on all sides alike: to the edges of the
+/// map's file.
 /// Holds F13: they went half a cell beyond two edges, and left half a cell at the others empty.
 #[test]
 fn places_fill_the_cells_of_the_map() {
@@ -94,7 +117,10 @@ fn places_fill_the_cells_of_the_map() {
             let at = |p: &Place| if axis == 0 { p.x } else { p.y };
             assert!(all.iter().all(|p| (first..last).contains(&at(p))), "{method:?}");
             for edge in [first, last - 0.5] {
-                assert!(all.iter().any(|p| (edge..edge + 0.5).contains(&at(p))), "{method:?}: nothing from {edge}");
+                assert!(
+                    all.iter().any(|p| (edge..edge + 0.5).contains(&at(p))),
+                    "{method:?}: nothing from {edge}"
+                );
             }
         }
     }
@@ -103,13 +129,24 @@ fn places_fill_the_cells_of_the_map() {
 #[test]
 fn bad_places_are_named() {
     let height = map(&WINDOW, |_, _| 0.0);
-    let refused = |method, densities: &[f64]| places(method, 0, &WINDOW, &height, None, densities, &GO).unwrap_err().to_string();
-    assert!(refused(Method::Lattice { frequency: 0.0, distance: 0.0 }, &[]).contains("frequency = 0"));
-    assert!(refused(Method::Lattice { frequency: 0.1, distance: -1.0 }, &[]).contains("distance = -1"));
+    let refused = |method, densities: &[f64]| {
+        places(method, 0, &WINDOW, &height, None, densities, &GO).unwrap_err().to_string()
+    };
+    assert!(
+        refused(Method::Lattice { frequency: 0.0, distance: 0.0 }, &[]).contains("frequency = 0")
+    );
+    assert!(
+        refused(Method::Lattice { frequency: 0.1, distance: -1.0 }, &[]).contains("distance = -1")
+    );
     assert!(refused(Method::Poisson { distance: 0.0 }, &[]).contains("0.5 to 4096"));
     assert!(refused(Method::Poisson { distance: f64::NAN }, &[]).contains("distance"));
     assert!(refused(Method::Poisson { distance: 5.0 }, &[2.0]).contains("density 2"));
-    assert!(PointFormat::from_path("a.txt".as_ref()).unwrap_err().to_string().contains(".csv or .geojson"));
+    assert!(
+        PointFormat::from_path("a.txt".as_ref())
+            .unwrap_err()
+            .to_string()
+            .contains(".csv or .geojson")
+    );
 }
 
 #[test]
@@ -120,14 +157,20 @@ fn files_hold_what_was_found() {
     ];
     let height = map(&WINDOW, |_, _| 0.0);
     let names = ["oak", "birch, \"white\""];
-    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &names, PointFormat::Csv)).unwrap();
+    let csv =
+        String::from_utf8(encode(&all, &height, WINDOW.origin, &names, PointFormat::Csv)).unwrap();
     assert_eq!(
         csv,
-        "x,y,east,north,height_m,biome,biome_name\r\n-29.5,700.25,-59,-1400.5,12.5,1,\"birch, \"\"white\"\"\"\r\n3,701,6,-1402,-1,,\r\n"
+        "x,y,east,north,height_m,biome,biome_name\r\n\
+         -29.5,700.25,-59,-1400.5,12.5,1,\"birch, \"\"white\"\"\"\r\n3,701,6,-1402,-1,,\r\n"
     );
     let json: serde_json::Value =
-        serde_json::from_slice(&encode(&all, &height, WINDOW.origin, &names, PointFormat::GeoJson)).unwrap();
-    assert_eq!(json["features"][0]["geometry"], serde_json::json!({ "type": "Point", "coordinates": [-59.0, -1400.5] }));
+        serde_json::from_slice(&encode(&all, &height, WINDOW.origin, &names, PointFormat::GeoJson))
+            .unwrap();
+    assert_eq!(
+        json["features"][0]["geometry"],
+        serde_json::json!({ "type": "Point", "coordinates": [-59.0, -1400.5] })
+    );
     assert_eq!(json["features"][0]["properties"]["biome_name"], names[1]);
     assert_eq!(json["features"][1]["properties"]["biome"], serde_json::Value::Null);
 }
@@ -136,10 +179,16 @@ fn files_hold_what_was_found() {
 #[test]
 fn the_end_of_the_world_has_places() {
     let far = Window { origin: [-(1 << 62), 1 << 62], width: 40, height: 30 };
-    for method in [Method::Lattice { frequency: 0.3, distance: 2.0 }, Method::Poisson { distance: 4.0 }] {
+    for method in
+        [Method::Lattice { frequency: 0.3, distance: 2.0 }, Method::Poisson { distance: 4.0 }]
+    {
         let height = map(&far, |_, _| 7.0);
         let all = places(method, 9, &far, &height, None, &[], &GO).unwrap();
-        assert!(all.len() > 20 && all.iter().all(|p| p.height_m == 7.0), "{method:?}: {}", all.len());
+        assert!(
+            all.len() > 20 && all.iter().all(|p| p.height_m == 7.0),
+            "{method:?}: {}",
+            all.len()
+        );
     }
 }
 
@@ -149,7 +198,11 @@ fn a_search_can_be_stopped() {
     let window = Window { origin: [0, 0], width: 3000, height: 3000 };
     let height = map(&window, |_, _| 0.0);
     let dense = Method::Lattice { frequency: 0.9, distance: 0.0 };
-    for method in [dense, Method::Lattice { frequency: 0.9, distance: 2.0 }, Method::Poisson { distance: 1.0 }] {
+    for method in [
+        dense,
+        Method::Lattice { frequency: 0.9, distance: 2.0 },
+        Method::Poisson { distance: 1.0 },
+    ] {
         let stop = AtomicBool::new(false);
         let ended = std::thread::scope(|scope| {
             let search = scope.spawn(|| places(method, 0, &window, &height, None, &[], &stop));
@@ -165,12 +218,14 @@ fn a_search_can_be_stopped() {
 #[test]
 fn long_files_come_in_pieces() {
     let height = map(&WINDOW, |_, _| 0.0);
-    let all: Vec<Place> = (0..10_000).map(|n| Place { x: n as f64, y: 0.5, height_m: 1.0, biome: Some(0) }).collect();
+    let all: Vec<Place> =
+        (0..10_000).map(|n| Place { x: n as f64, y: 0.5, height_m: 1.0, biome: Some(0) }).collect();
     let bytes = encode(&all, &height, WINDOW.origin, &["a"], PointFormat::GeoJson);
     let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     let features = json["features"].as_array().unwrap();
     assert_eq!(features.len(), all.len());
     assert!(features.iter().enumerate().all(|(n, f)| f["properties"]["x"] == n as f64));
-    let csv = String::from_utf8(encode(&all, &height, WINDOW.origin, &["a"], PointFormat::Csv)).unwrap();
+    let csv =
+        String::from_utf8(encode(&all, &height, WINDOW.origin, &["a"], PointFormat::Csv)).unwrap();
     assert_eq!(csv.lines().count(), 10_001);
 }

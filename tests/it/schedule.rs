@@ -1,4 +1,5 @@
-//! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same words.
+//! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same
+//! words.
 
 use crate::common::{cases, config, cpu, everything, gpu, plan};
 use proptest::prelude::*;
@@ -29,29 +30,46 @@ fn any_order_on_the_cpu() {
         for (threads, order) in orders {
             let mut other = Cpu::new(threads, order).unwrap();
             for ((name, a), (_, b)) in reference.iter().zip(everything(stage, &case, &mut other)) {
-                assert!(*a == b, "{} {} {name}: {threads} threads, {order:?}", stage.name, case.name);
+                assert!(
+                    *a == b,
+                    "{} {} {name}: {threads} threads, {order:?}",
+                    stage.name,
+                    case.name
+                );
             }
         }
     }
 }
 
-/// The size of workgroups and the splitting of dispatches do not change a word of any buffer. What they decide is which invocations
-/// a kernel runs together, so each pipeline is met once by each size; a case that has no other is left to `agree`.
+/// The size of workgroups and the splitting of dispatches do not change a word of any buffer. What
+/// they decide is which invocations a kernel runs together, so each pipeline is met once by each
+/// size; a case that has no other is left to `agree`.
 /// Holds C26.
 #[test]
 fn any_workgroup_and_split_on_the_gpu() {
     for (workgroup, split) in [(256, None), (32, Some(3000))] {
-        let Some(mut gpu) = gpu("schedule::any_workgroup_and_split_on_the_gpu", workgroup, split) else { return };
+        let Some(mut gpu) = gpu("schedule::any_workgroup_and_split_on_the_gpu", workgroup, split)
+        else {
+            return;
+        };
         let mut met = BTreeSet::new();
         for ((stage, case), reference) in cases().zip(&*REFERENCES) {
             let plan = plan(stage, &case);
-            let pipelines = plan.passes.iter().map(|pass| (pass.shader.unwrap_or(plan.shader), pass.kernel.entry, pass.constant));
+            let pipelines = plan
+                .passes
+                .iter()
+                .map(|pass| (pass.shader.unwrap_or(plan.shader), pass.kernel.entry, pass.constant));
             // All of them are counted.
             if pipelines.filter(|pipeline| met.insert(*pipeline)).count() == 0 {
                 continue;
             }
             for ((name, a), (_, b)) in reference.iter().zip(everything(stage, &case, &mut gpu)) {
-                assert!(*a == b, "{} {} {name}: workgroup {workgroup}, split {split:?}", stage.name, case.name);
+                assert!(
+                    *a == b,
+                    "{} {} {name}: workgroup {workgroup}, split {split:?}",
+                    stage.name,
+                    case.name
+                );
             }
         }
     }
@@ -60,8 +78,8 @@ fn any_workgroup_and_split_on_the_gpu() {
 proptest! {
     #![proptest_config(config(256))]
 
-    /// Kernels get every record that has a word in a touched part: once, in order, and no others. If nothing is known, they get
-    /// all records.
+    /// Kernels get every record that has a word in a touched part: once, in order, and no others.
+    /// If nothing is known, they get all records.
     #[test]
     fn kernels_get_all_touched_records(
         marks in proptest::collection::vec(any::<bool>(), 1..40),

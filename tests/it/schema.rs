@@ -64,7 +64,9 @@ fn drawn(draw: &mut Draw, schema: &Value, root: &Value) -> Value {
         Some("string") => {
             let least = schema["minLength"].as_u64().unwrap_or(0);
             match schema["pattern"].as_str() {
-                Some(pattern) if pattern.starts_with("^#") => format!("#{:06x}", draw.word() >> 8).into(),
+                Some(pattern) if pattern.starts_with("^#") => {
+                    format!("#{:06x}", draw.word() >> 8).into()
+                }
                 Some(pattern) if pattern.contains("0*") => draw.word().to_string().into(),
                 _ if least == 0 && draw.happens(50) => "".into(),
                 _ => (*draw.one(&["forest", "plains", "picture.png", "x"])).into(),
@@ -80,7 +82,8 @@ fn drawn(draw: &mut Draw, schema: &Value, root: &Value) -> Value {
                 0 if bound("exclusiveMinimum").is_none() => low,
                 1 => high,
                 // Near the lower end, or near 0.
-                _ => (low.max(-10.0) + draw.unit() * 10f64.powf(draw.unit() * 4.0 - 1.0)).clamp(low, high),
+                _ => (low.max(-10.0) + draw.unit() * 10f64.powf(draw.unit() * 4.0 - 1.0))
+                    .clamp(low, high),
             };
             match kind {
                 "integer" if draw.happens(20) => value.round().into(),
@@ -106,7 +109,12 @@ fn drawn(draw: &mut Draw, schema: &Value, root: &Value) -> Value {
         }
         Some("object") => {
             let mut object = Map::new();
-            let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let required: Vec<&str> = schema["required"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             for (key, value) in schema["properties"].as_object().into_iter().flatten() {
                 if required.contains(&key.as_str()) || draw.happens(20) {
                     object.insert(key.clone(), drawn(draw, value, root));
@@ -114,7 +122,10 @@ fn drawn(draw: &mut Draw, schema: &Value, root: &Value) -> Value {
             }
             if schema["additionalProperties"].is_object() && draw.happens(30) {
                 let name = drawn(draw, &schema["propertyNames"], root);
-                object.insert(name.as_str().unwrap().into(), drawn(draw, &schema["additionalProperties"], root));
+                object.insert(
+                    name.as_str().unwrap().into(),
+                    drawn(draw, &schema["additionalProperties"], root),
+                );
             }
             object.into()
         }
@@ -128,16 +139,23 @@ fn recipe(draw: &mut Draw, schema: &Value, input: &str) -> Value {
     let top = recipe.as_object_mut().unwrap();
     let kinds = schema["$defs"]["stage"]["oneOf"].as_array().unwrap();
     let makes = |kind: &&Value| !kind["properties"]["combine"].is_null();
-    let makers: Vec<&Value> = kinds.iter().filter(|kind| makes(kind) && kind["properties"]["mask"].is_object()).collect();
+    let makers: Vec<&Value> =
+        kinds.iter().filter(|kind| makes(kind) && kind["properties"]["mask"].is_object()).collect();
     let mut stages = vec![];
     if draw.happens(80) {
-        for (key, value) in [("width", json!(200 + draw.below(200))), ("height", json!(200)), ("spacing_m", json!(20))] {
+        for (key, value) in [
+            ("width", json!(200 + draw.below(200))),
+            ("height", json!(200)),
+            ("spacing_m", json!(20)),
+        ] {
             top.insert(key.into(), value);
         }
         ["input", "range_m", "nodata_m", "band"].iter().for_each(|key| drop(top.remove(*key)));
         let maker = *draw.one(&makers);
         stages.push(drawn(draw, maker, schema));
-        ["combine", "mask"].iter().for_each(|key| drop(stages[0].as_object_mut().unwrap().remove(*key)));
+        ["combine", "mask"]
+            .iter()
+            .for_each(|key| drop(stages[0].as_object_mut().unwrap().remove(*key)));
     } else if draw.happens(50) {
         ["width", "height"].iter().for_each(|key| drop(top.remove(*key)));
     }
@@ -205,7 +223,15 @@ const WORDS: &[(&str, &[&str])] = &[
             "either way",
         ],
     ),
-    ("names", &["no such biome", "there are two called", "must have as many as row 1", "without a stage of kind"]),
+    (
+        "names",
+        &[
+            "no such biome",
+            "there are two called",
+            "must have as many as row 1",
+            "without a stage of kind",
+        ],
+    ),
     (
         "order",
         &[
@@ -239,7 +265,10 @@ const WORDS: &[(&str, &[&str])] = &[
 
 fn relation(error: &Error) -> Option<&'static str> {
     let text = error.to_string();
-    let named = WORDS.iter().find(|(_, words)| words.iter().any(|word| text.contains(word))).map(|(name, _)| *name);
+    let named = WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| text.contains(word)))
+        .map(|(name, _)| *name);
     named.or_else(|| matches!(error, Error::Limit(_)).then_some("work"))
 }
 
@@ -247,8 +276,12 @@ fn relation(error: &Error) -> Option<&'static str> {
 fn places(value: &Value, at: String, found: &mut Vec<String>) {
     found.push(at.clone());
     match value {
-        Value::Array(list) => list.iter().enumerate().for_each(|(i, value)| places(value, format!("{at}/{i}"), found)),
-        Value::Object(table) => table.iter().for_each(|(key, value)| places(value, format!("{at}/{key}"), found)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, value)| places(value, format!("{at}/{i}"), found))
+        }
+        Value::Object(table) => {
+            table.iter().for_each(|(key, value)| places(value, format!("{at}/{key}"), found))
+        }
         _ => {}
     }
 }
@@ -305,7 +338,17 @@ fn mutated(draw: &mut Draw, recipe: &Value, words: &[String]) -> Value {
         5 | 6 => {
             let at = recipe.pointer_mut(&place).unwrap();
             match at.as_f64() {
-                Some(v) => *at = json!(draw.one(&[-v, v * 1000.0, v + 0.5, v + 1.0, v - 1.0, v * 2.0, v / 2.0])),
+                Some(v) => {
+                    *at = json!(draw.one(&[
+                        -v,
+                        v * 1000.0,
+                        v + 0.5,
+                        v + 1.0,
+                        v - 1.0,
+                        v * 2.0,
+                        v / 2.0
+                    ]))
+                }
                 None => *at = draw.one(&junk).clone(),
             }
         }
@@ -314,9 +357,9 @@ fn mutated(draw: &mut Draw, recipe: &Value, words: &[String]) -> Value {
     recipe
 }
 
-/// The schema and the program say the same of thousands of recipes, drawn from the schema and changed
-/// in one place: P4. Where the program refuses what the schema takes, it is for one of the few reasons
-/// that the schema's description lists.
+/// The schema and the program say the same of thousands of recipes, drawn from the schema and
+/// changed in one place: P4. Where the program refuses what the schema takes, it is for one of the
+/// few reasons that the schema's description lists.
 #[test]
 fn the_schema_takes_what_the_program_takes() {
     let soak: Option<u32> = std::env::var("THALWEG_SOAK").ok().map(|cases| cases.parse().unwrap());
@@ -326,7 +369,8 @@ fn the_schema_takes_what_the_program_takes() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let folder = std::env::temp_dir().join(format!("thalweg-schema-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let land = thalweg::io::encode(&super::common::hills(64, 48), thalweg::io::MapFormat::Npy).unwrap().0;
+    let land =
+        thalweg::io::encode(&super::common::hills(64, 48), thalweg::io::MapFormat::Npy).unwrap().0;
     std::fs::write(folder.join("land.npy"), land).unwrap();
     // [taken by both, refused by both]
     let (mut agreed, mut beyond) = ([0u32; 2], BTreeMap::<&str, u32>::new());
@@ -337,13 +381,21 @@ fn the_schema_takes_what_the_program_takes() {
             (true, Ok(())) => agreed[0] += 1,
             (false, Err(_)) => agreed[1] += 1,
             (false, Ok(())) => {
-                let why: Vec<_> =
-                    validator.iter_errors(value).map(|e| format!("{} {}", e.instance_path(), e.schema_path())).collect();
-                faults.push((format!("the program takes what the schema refuses: {why:?}"), value.to_string()));
+                let why: Vec<_> = validator
+                    .iter_errors(value)
+                    .map(|e| format!("{} {}", e.instance_path(), e.schema_path()))
+                    .collect();
+                faults.push((
+                    format!("the program takes what the schema refuses: {why:?}"),
+                    value.to_string(),
+                ));
             }
             (true, Err(e)) => match relation(&e) {
                 Some(name) => *beyond.entry(name).or_default() += 1,
-                None => faults.push((format!("the schema takes what the program refuses: {e}"), value.to_string())),
+                None => faults.push((
+                    format!("the schema takes what the program refuses: {e}"),
+                    value.to_string(),
+                )),
             },
         }
         validator.is_valid(value)
@@ -367,7 +419,11 @@ fn the_schema_takes_what_the_program_takes() {
     let mut words: Vec<String> = vec!["other".into()];
     let mut keys = vec![];
     places(&json!(good), String::new(), &mut keys);
-    for key in keys.iter().filter_map(|place| place.rsplit('/').next()).filter(|key| key.parse::<usize>().is_err()) {
+    for key in keys
+        .iter()
+        .filter_map(|place| place.rsplit('/').next())
+        .filter(|key| key.parse::<usize>().is_err())
+    {
         if !words.iter().any(|word| word == key) {
             words.push(key.into());
         }
@@ -375,7 +431,9 @@ fn the_schema_takes_what_the_program_takes() {
     let values = good.iter().flat_map(|value| {
         let mut all = vec![];
         places(value, String::new(), &mut all);
-        all.into_iter().filter_map(|place| value.pointer(&place)?.as_str().map(String::from)).collect::<Vec<_>>()
+        all.into_iter()
+            .filter_map(|place| value.pointer(&place)?.as_str().map(String::from))
+            .collect::<Vec<_>>()
     });
     for word in values.collect::<Vec<_>>() {
         if !words.contains(&word) {
@@ -386,11 +444,19 @@ fn the_schema_takes_what_the_program_takes() {
         let base = draw.one(&good).clone();
         hold(&mutated(&mut draw, &base, &words));
     }
-    let kinds: std::collections::BTreeSet<String> = faults.iter().map(|(what, _)| what.chars().take(300).collect()).collect();
+    let kinds: std::collections::BTreeSet<String> =
+        faults.iter().map(|(what, _)| what.chars().take(300).collect()).collect();
     let shown: Vec<_> = kinds.iter().take(60).collect();
     let first = faults.first().map(|(_, recipe)| recipe);
-    println!("taken by both and refused by both: {agreed:?}; refused by the program alone: {beyond:?}");
-    assert!(faults.is_empty(), "{} faults of {} kinds: {shown:#?}\nthe first: {first:?}", faults.len(), kinds.len());
+    println!(
+        "taken by both and refused by both: {agreed:?}; refused by the program alone: {beyond:?}"
+    );
+    assert!(
+        faults.is_empty(),
+        "{} faults of {} kinds: {shown:#?}\nthe first: {first:?}",
+        faults.len(),
+        kinds.len()
+    );
     assert!(agreed.iter().all(|count| *count > cases / 10), "{agreed:?}");
     let listed: Vec<&str> = WORDS.iter().map(|(name, _)| *name).chain(["work"]).collect();
     assert_eq!(listed, RELATIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
@@ -407,9 +473,14 @@ fn nested_stages_of_the_schema_are_those_that_nest() {
     let schema = Recipe::schema();
     let kinds = |place: &str| -> Vec<String> {
         let all = schema["$defs"][place]["oneOf"].as_array().unwrap();
-        all.iter().map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap().to_string()).collect()
+        all.iter()
+            .map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap().to_string())
+            .collect()
     };
-    let nests = thalweg::stage::STAGES.iter().filter(|stage| stage.nests).map(|stage| stage.name.to_string());
+    let nests = thalweg::stage::STAGES
+        .iter()
+        .filter(|stage| stage.nests)
+        .map(|stage| stage.name.to_string());
     assert_eq!(kinds("nested"), nests.collect::<Vec<_>>());
     assert_eq!(kinds("nested"), ["thermal", "coastal", "blur"]);
     assert_eq!(kinds("stage").len(), thalweg::stage::STAGES.len());

@@ -1,4 +1,5 @@
-//! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and floats decide nothing.
+//! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and
+//! floats decide nothing.
 
 use crate::common::{cases, plan, stages};
 use crate::mutants::mutant;
@@ -13,11 +14,18 @@ const STORAGE_BUFFERS_MAX: usize = 8;
 #[test]
 fn entry_points_use_what_their_kernels_say() {
     for stage in stages() {
-        let shader = Checked::read(&source(stage.shader, 64)).unwrap_or_else(|e| panic!("{}: {e}", stage.name));
+        let shader = Checked::read(&source(stage.shader, 64))
+            .unwrap_or_else(|e| panic!("{}: {e}", stage.name));
         for kernel in stage.kernels {
-            let found = shader.bindings(kernel.entry).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
+            let found = shader
+                .bindings(kernel.entry)
+                .unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, kernel.entry));
             let of = |access| {
-                let mut names: Vec<&str> = found.iter().filter(|b| b.access == access).map(|b| b.buffer.as_str()).collect();
+                let mut names: Vec<&str> = found
+                    .iter()
+                    .filter(|b| b.access == access)
+                    .map(|b| b.buffer.as_str())
+                    .collect();
                 names.sort();
                 names
             };
@@ -27,32 +35,65 @@ fn entry_points_use_what_their_kernels_say() {
                 names
             };
             let owns: Vec<&str> = kernel.owns.iter().map(|(n, _)| *n).collect();
-            assert_eq!(of(Access::Read), sorted(kernel.reads), "{} {} reads", stage.name, kernel.entry);
+            assert_eq!(
+                of(Access::Read),
+                sorted(kernel.reads),
+                "{} {} reads",
+                stage.name,
+                kernel.entry
+            );
             assert_eq!(of(Access::Own), sorted(&owns), "{} {} owns", stage.name, kernel.entry);
-            assert_eq!(of(Access::Add), sorted(kernel.adds), "{} {} adds", stage.name, kernel.entry);
+            assert_eq!(
+                of(Access::Add),
+                sorted(kernel.adds),
+                "{} {} adds",
+                stage.name,
+                kernel.entry
+            );
             assert_eq!(of(Access::Dispatch), ["dispatch"], "{} {}", stage.name, kernel.entry);
             assert!(of(Access::Params).len() <= 1, "{} {}", stage.name, kernel.entry);
             let buffers = found.iter().filter(|b| !b.access.is_uniform()).count();
-            assert!(buffers <= STORAGE_BUFFERS_MAX, "{} {} binds {buffers} buffers", stage.name, kernel.entry);
+            assert!(
+                buffers <= STORAGE_BUFFERS_MAX,
+                "{} {} binds {buffers} buffers",
+                stage.name,
+                kernel.entry
+            );
         }
     }
 }
 
-/// For software drivers no kernel has `params` at a place that the driver knows, and all bindings are the same.
+/// For software drivers no kernel has `params` at a place that the driver knows, and all bindings
+/// are the same.
 #[test]
 fn software_drivers_do_not_know_where_parameters_are() {
     for stage in stages() {
         let (plain, text) = (source(stage.shader, 64), indirect(&source(stage.shader, 64)));
-        let [plain, shader] = [&plain, &text].map(|text| Checked::read(text).unwrap_or_else(|e| panic!("{}: {e}", stage.name)));
+        let [plain, shader] = [&plain, &text]
+            .map(|text| Checked::read(text).unwrap_or_else(|e| panic!("{}: {e}", stage.name)));
         for kernel in stage.kernels {
-            assert_eq!(shader.bindings(kernel.entry), plain.bindings(kernel.entry), "{} {}", stage.name, kernel.entry);
+            assert_eq!(
+                shader.bindings(kernel.entry),
+                plain.bindings(kernel.entry),
+                "{} {}",
+                stage.name,
+                kernel.entry
+            );
         }
-        let params = shader.module().global_variables.iter().find(|(_, variable)| variable.name.as_deref() == Some("params"));
+        let params = shader
+            .module()
+            .global_variables
+            .iter()
+            .find(|(_, variable)| variable.name.as_deref() == Some("params"));
         let (handle, variable) = params.unwrap_or_else(|| panic!("{} has no params", stage.name));
         let ty = &shader.module().types[variable.ty].inner;
         assert!(matches!(ty, naga::TypeInner::Array { stride: 256, .. }), "{}: {ty:?}", stage.name);
-        for function in
-            shader.module().functions.iter().map(|(_, f)| f).chain(shader.module().entry_points.iter().map(|e| &e.function))
+        for function in shader
+            .module()
+            .functions
+            .iter()
+            .map(|(_, f)| f)
+            .chain(shader.module().entry_points.iter().map(|e| &e.function))
         {
             let constant = function.expressions.iter().find(|(_, expression)| {
                 matches!(expression, naga::Expression::AccessIndex { base, .. }
@@ -68,7 +109,12 @@ fn a_kernel_never_reads_what_it_writes() {
     for stage in stages() {
         for kernel in stage.kernels {
             for (own, _) in kernel.owns {
-                assert!(!kernel.reads.contains(own) && !kernel.adds.contains(own), "{} {}: {own}", stage.name, kernel.entry);
+                assert!(
+                    !kernel.reads.contains(own) && !kernel.adds.contains(own),
+                    "{} {}: {own}",
+                    stage.name,
+                    kernel.entry
+                );
             }
             for add in kernel.adds {
                 assert!(!kernel.reads.contains(add), "{} {}: {add}", stage.name, kernel.entry);
@@ -80,10 +126,13 @@ fn a_kernel_never_reads_what_it_writes() {
 /// A member of a uniform struct: its name, and the values of its components.
 type Member = (String, Vec<i64>);
 
-/// The members of the struct `Params` of a shader, read from `bytes` where WGSL puts them. A struct within it counts as its members.
+/// The members of the struct `Params` of a shader, read from `bytes` where WGSL puts them. A struct
+/// within it counts as its members.
 fn members(module: &naga::Module, bytes: &[u8]) -> Vec<Member> {
     fn flat(module: &naga::Module, ty: &naga::Type, bytes: &[u8]) -> Vec<Member> {
-        let naga::TypeInner::Struct { members, .. } = &ty.inner else { panic!("{ty:?} is a struct") };
+        let naga::TypeInner::Struct { members, .. } = &ty.inner else {
+            panic!("{ty:?} is a struct")
+        };
         let member = |m: &naga::StructMember| {
             let bytes = &bytes[m.offset as usize..];
             let (scalar, count) = match module.types[m.ty].inner {
@@ -97,11 +146,18 @@ fn members(module: &naga::Module, bytes: &[u8]) -> Vec<Member> {
                 naga::ScalarKind::Uint => u32::from_le_bytes(*word).into(),
                 other => panic!("{:?}: {other:?}", m.name),
             };
-            vec![(m.name.clone().unwrap_or_default(), bytes.as_chunks().0[..count].iter().map(value).collect())]
+            vec![(
+                m.name.clone().unwrap_or_default(),
+                bytes.as_chunks().0[..count].iter().map(value).collect(),
+            )]
         };
         members.iter().flat_map(member).collect()
     }
-    let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).expect("a struct Params");
+    let (_, ty) = module
+        .types
+        .iter()
+        .find(|(_, t)| t.name.as_deref() == Some("Params"))
+        .expect("a struct Params");
     flat(module, ty, bytes)
 }
 
@@ -131,7 +187,14 @@ fn uniform_structs_have_one_layout() {
         for pass in plan.passes.iter().filter(|pass| pass.shader.is_none()) {
             let (ours, bytes) = (fields(&pass.uniform), pass.uniform.bytes());
             assert!(bytes.len() <= 256, "{}: {} bytes of uniform data", stage.name, bytes.len());
-            assert_eq!(ours, members(&module, &bytes), "{} {} {}", stage.name, case.name, pass.kernel.entry);
+            assert_eq!(
+                ours,
+                members(&module, &bytes),
+                "{} {} {}",
+                stage.name,
+                case.name,
+                pass.kernel.entry
+            );
         }
     }
 }
@@ -146,7 +209,8 @@ fn a_wrong_layout_is_found() {
         torus: u32,
     }
     let uniform = Uniform::of(Params { height: 2, width: 1, torus: 0 });
-    let module = naga::front::wgsl::parse_str(&source(thalweg::stage::blur::STAGE.shader, 64)).unwrap();
+    let module =
+        naga::front::wgsl::parse_str(&source(thalweg::stage::blur::STAGE.shader, 64)).unwrap();
     assert_ne!(fields(&uniform), members(&module, &uniform.bytes()));
 }
 
@@ -154,7 +218,11 @@ fn a_wrong_layout_is_found() {
 fn constants(text: &str) -> Vec<(String, i64)> {
     text.lines()
         .filter_map(|l| {
-            let l = l.trim().trim_start_matches("pub(super) ").trim_start_matches("pub ").strip_prefix("const ")?;
+            let l = l
+                .trim()
+                .trim_start_matches("pub(super) ")
+                .trim_start_matches("pub ")
+                .strip_prefix("const ")?;
             let (name, rest) = l.split_once(':')?;
             let value = rest.split_once('=')?.1.trim().trim_end_matches(';').replace('_', "");
             let number = |t: &str| t.trim().trim_end_matches('u').parse::<i64>().ok();
@@ -180,7 +248,10 @@ fn constants_are_equal() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     // A stem has one source file, or a folder of them, or both.
     let rust = |stem: &str| {
-        let folder = std::fs::read_dir(root.join("src").join(stem)).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let folder = std::fs::read_dir(root.join("src").join(stem))
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().path());
         let file = Some(root.join(format!("src/{stem}.rs"))).filter(|file| file.exists());
         folder.chain(file).map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
     };
@@ -198,8 +269,10 @@ fn constants_are_equal() {
         ]
         .map(|stem| (stem.into(), stem.trim_start_matches("stage/"))),
     ) {
-        let (ours, wgsl) =
-            (constants(&rust(&stem)), std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap());
+        let (ours, wgsl) = (
+            constants(&rust(&stem)),
+            std::fs::read_to_string(root.join(format!("shaders/{shader}.wgsl"))).unwrap(),
+        );
         let theirs = constants(&wgsl);
         assert_eq!(
             theirs.len(),
@@ -207,13 +280,17 @@ fn constants_are_equal() {
             "{shader}.wgsl: every constant is a plain number"
         );
         for (name, value) in theirs {
-            let (_, twin) = ours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{stem} has no {name}"));
+            let (_, twin) = ours
+                .iter()
+                .find(|(n, _)| *n == name)
+                .unwrap_or_else(|| panic!("{stem} has no {name}"));
             assert_eq!(*twin, value, "{name} in {stem} and {shader}.wgsl");
         }
     }
 }
 
-/// Where a shader has a constant for a word of a choice, its value is the number that the kernel gets for the word.
+/// Where a shader has a constant for a word of a choice, its value is the number that the kernel
+/// gets for the word.
 #[test]
 fn words_have_the_numbers_of_the_shader() {
     let mut compared = vec![];
@@ -225,34 +302,57 @@ fn words_have_the_numbers_of_the_shader() {
             // The laws share the numbers of the stepper's table, but not its default.
             let numbers = if law && param.name == "border" { &stepper::BORDER } else { param };
             for word in words {
-                let Some((_, value)) = constants.iter().find(|(name, _)| *name == word.to_uppercase()) else { continue };
-                assert_eq!(i64::from(numbers.number_of(word)), *value, "{} {} = {word:?}", stage.name, param.name);
+                let Some((_, value)) =
+                    constants.iter().find(|(name, _)| *name == word.to_uppercase())
+                else {
+                    continue;
+                };
+                assert_eq!(
+                    i64::from(numbers.number_of(word)),
+                    *value,
+                    "{} {} = {word:?}",
+                    stage.name,
+                    param.name
+                );
                 compared.push(format!("{} {word}", stage.name));
             }
         }
     }
-    let borders = ["droplets", "snowballs", "wind"].map(|law| [format!("{law} torus"), format!("{law} wall")]);
+    let borders = ["droplets", "snowballs", "wind"]
+        .map(|law| [format!("{law} torus"), format!("{law} wall")]);
     for word in borders.concat() {
         assert!(compared.contains(&word), "{word} has no constant");
     }
-    let words = |stage: &str| compared.iter().filter(|word| word.starts_with(&format!("{stage} "))).count();
+    let words =
+        |stage: &str| compared.iter().filter(|word| word.starts_with(&format!("{stage} "))).count();
     assert_eq!(["diamond_square", "layer", "biomes"].map(words), [4, 8, 1]);
 }
 
 /// Names of functions that handle floats.
 fn float_functions(text: &str) -> Vec<String> {
     let module = naga::front::wgsl::parse_str(text).unwrap();
-    let float = |ty: naga::Handle<naga::Type>| matches!(module.types[ty].inner.scalar_kind(), Some(naga::ScalarKind::Float));
+    let float = |ty: naga::Handle<naga::Type>| {
+        matches!(module.types[ty].inner.scalar_kind(), Some(naga::ScalarKind::Float))
+    };
     let handles = |f: &naga::Function| {
         f.expressions.iter().any(|(_, e)| match e {
             naga::Expression::As { kind, .. } => *kind == naga::ScalarKind::Float,
-            naga::Expression::Literal(naga::Literal::F32(_) | naga::Literal::AbstractFloat(_)) => true,
+            naga::Expression::Literal(naga::Literal::F32(_) | naga::Literal::AbstractFloat(_)) => {
+                true
+            }
             _ => false,
         }) || f.local_variables.iter().any(|(_, v)| float(v.ty))
             || f.arguments.iter().any(|a| float(a.ty))
     };
-    let functions = module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function));
-    functions.filter(|f| handles(f)).map(|f| f.name.clone().unwrap_or_else(|| "an entry point".into())).collect()
+    let functions = module
+        .functions
+        .iter()
+        .map(|(_, f)| f)
+        .chain(module.entry_points.iter().map(|e| &e.function));
+    functions
+        .filter(|f| handles(f))
+        .map(|f| f.name.clone().unwrap_or_else(|| "an entry point".into()))
+        .collect()
 }
 
 #[test]
@@ -260,12 +360,20 @@ fn floats_are_only_first_guesses() {
     for stage in stages() {
         let text = source(stage.shader, 64);
         for name in float_functions(&text) {
-            assert!(["div_small", "isqrt"].contains(&name.as_str()), "{}: {name} handles floats", stage.name);
+            assert!(
+                ["div_small", "isqrt"].contains(&name.as_str()),
+                "{}: {name} handles floats",
+                stage.name
+            );
         }
     }
     // The check bites.
     let drops = source(thalweg::stage::droplets::STAGE.shader, 64);
-    let broken = mutant(&drops, "let wish_and_speed = ", "let slope_here = f32(want); let wish_and_speed = ");
+    let broken = mutant(
+        &drops,
+        "let wish_and_speed = ",
+        "let slope_here = f32(want); let wish_and_speed = ",
+    );
     assert!(float_functions(broken).contains(&"drops".to_string()));
 }
 
@@ -290,11 +398,19 @@ fn loose_shifts(text: &str) -> Vec<String> {
                 let count = line[at + 2..].trim_start();
                 let vector = count.strip_prefix("vec4<u32>(").and_then(|rest| rest.split_once(')'));
                 let literals = |list: &str| {
-                    list.split(',').all(|c| c.trim().strip_suffix('u').is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n < 32)))
+                    list.split(',').all(|c| {
+                        c.trim()
+                            .strip_suffix('u')
+                            .is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n < 32))
+                    })
                 };
-                let literal = count.starts_with(|c: char| c.is_ascii_digit()) || vector.is_some_and(|(list, _)| literals(list));
-                let masked = count.starts_with('(') && count.split(')').next().is_some_and(|c| c.contains("& 31u"));
-                let generic = line[..at].ends_with("array<atomic<i32") || count.is_empty() || count.starts_with(';');
+                let literal = count.starts_with(|c: char| c.is_ascii_digit())
+                    || vector.is_some_and(|(list, _)| literals(list));
+                let masked = count.starts_with('(')
+                    && count.split(')').next().is_some_and(|c| c.contains("& 31u"));
+                let generic = line[..at].ends_with("array<atomic<i32")
+                    || count.is_empty()
+                    || count.starts_with(';');
                 if !literal && !masked && !generic {
                     found.push(line.trim().to_string());
                 }

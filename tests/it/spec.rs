@@ -91,7 +91,10 @@ fn quotients_and_roots_are_exact() {
             }
         }
     }
-    for n in (0..1 << 12).chain((12..24).flat_map(|b| [(1 << b) - 1, 1 << b, (1 << b) + 1])).filter(|n| *n < 1 << 24) {
+    for n in (0..1 << 12)
+        .chain((12..24).flat_map(|b| [(1 << b) - 1, 1 << b, (1 << b) + 1]))
+        .filter(|n| *n < 1 << 24)
+    {
         assert_eq!(log2(n), n.max(1).ilog2(), "{n}");
     }
 }
@@ -154,7 +157,8 @@ fn the_mixer_is_the_published_one() {
     assert_eq!((high as u64) << 32 | low as u64, 6_457_827_717_110_365_317);
 }
 
-/// The artefacts that commenters found in simpler hashes: symmetry about the diagonal, and islets that repeat.
+/// The artefacts that commenters found in simpler hashes: symmetry about the diagonal, and islets
+/// that repeat.
 #[test]
 fn the_hash_has_no_symmetry_and_no_period() {
     let k = key(7, 3);
@@ -166,24 +170,43 @@ fn the_hash_has_no_symmetry_and_no_period() {
             for y in 0..n {
                 for x in 0..n {
                     let (a, b) = (origin.wrapping_add(x), origin.wrapping_add(y));
-                    let other = if transpose { at(b, a) } else { at(a.wrapping_add(dx), b.wrapping_add(dy)) };
+                    let other = if transpose {
+                        at(b, a)
+                    } else {
+                        at(a.wrapping_add(dx), b.wrapping_add(dy))
+                    };
                     sum += at(a, b) * other;
                 }
             }
-            // The variance of a uniform number is 1/12; the diagonal itself counts n of n² when transposed.
+            // The variance of a uniform number is 1/12; the diagonal itself counts n of n² when
+            // transposed.
             sum / (n * n) as f64 * 12.0
         };
         let bound = 5.0 / n as f64;
-        assert!(correlation(0, 0, true).abs() < bound + 1.0 / n as f64, "symmetric about the diagonal at {origin}");
-        for (dx, dy) in
-            [(1, 0), (0, 1), (1, 1), (n, 0), (0, n), (1 << 16, 0), (0, 1 << 16), (1 << 24, 1 << 24), (7, 13), (1, u32::MAX)]
-        {
+        assert!(
+            correlation(0, 0, true).abs() < bound + 1.0 / n as f64,
+            "symmetric about the diagonal at {origin}"
+        );
+        for (dx, dy) in [
+            (1, 0),
+            (0, 1),
+            (1, 1),
+            (n, 0),
+            (0, n),
+            (1 << 16, 0),
+            (0, 1 << 16),
+            (1 << 24, 1 << 24),
+            (7, 13),
+            (1, u32::MAX),
+        ] {
             let c = correlation(dx, dy, false);
             assert!(c.abs() < bound, "({dx}, {dy}) at {origin}: {c}");
         }
     }
     // The check bites on the kind of hash that was complained about.
-    let weak = |x: u32, y: u32| ((x ^ y).wrapping_mul(2_971_902_361) >> 8) as f64 / (1u32 << 24) as f64 - 0.5;
+    let weak = |x: u32, y: u32| {
+        ((x ^ y).wrapping_mul(2_971_902_361) >> 8) as f64 / (1u32 << 24) as f64 - 0.5
+    };
     let sum: f64 = (0..n).flat_map(|y| (0..n).map(move |x| weak(x, y) * weak(y, x))).sum();
     assert!(sum / (n * n) as f64 * 12.0 > 0.5);
 }
@@ -220,8 +243,13 @@ fn the_twins_agree() {
     fn unit_or_zero(a: i32, b: i32) -> [i32; 2] {
         if (a, b) == (0, 0) { [0, 0] } else { unit(a, b) }
     }
-    static KERNEL: Kernel =
-        Kernel { entry: "twins", reads: &["pairs"], owns: &[("height", OUT)], adds: &[], cpu: |_: &mut Call| {} };
+    static KERNEL: Kernel = Kernel {
+        entry: "twins",
+        reads: &["pairs"],
+        owns: &[("height", OUT)],
+        adds: &[],
+        cpu: |_: &mut Call| {},
+    };
     const SHADER: &str = "
         @group(0) @binding(1) var<storage, read> pairs: array<i32>;
         @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
@@ -249,7 +277,8 @@ fn the_twins_agree() {
             own_height[o + 9u] = i32(mix_bits(u32(a)));
             own_height[o + 10u] = i32(hash(vec2<u32>(u32(a), u32(b)), u32(b), u32(a)));
             own_height[o + 11u] = fold(a >> 12u, (b & 1023) + 1, (a & 1) == 1);
-            own_height[o + 12u] = value_noise(vec2<u32>(u32(b), u32(a)), u32(a), u32(b), f, u32(a) % 65537u);
+            own_height[o + 12u] = value_noise(vec2<u32>(u32(b), u32(a)), u32(a), u32(b), f, u32(a) \
+                          % 65537u);
             own_height[o + 13u] = add_within(a, b);
             own_height[o + 14u] = sub_within(a, b);
             own_height[o + 15u] = height_within(a);
@@ -257,7 +286,10 @@ fn the_twins_agree() {
     let mut pairs: Vec<[i32; 2]> = NASTY.iter().flat_map(|&a| NASTY.map(|b| [a, b])).collect();
     pairs.extend((0..200_000u32).map(|i| [mix(i) as i32 >> (i % 29), mix(!i) as i32 >> (i % 23)]));
     let buffers = vec![
-        Buffer { fill: Fill::Word(0x5555_5555), ..Buffer::scratch("height", pairs.len() * OUT).kept() },
+        Buffer {
+            fill: Fill::Word(0x5555_5555),
+            ..Buffer::scratch("height", pairs.len() * OUT).kept()
+        },
         Buffer::table("pairs", pairs.concat()),
     ];
     let pass = Pass::new(&KERNEL, Uniform::default(), pairs.len(), 1);

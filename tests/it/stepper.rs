@@ -29,11 +29,13 @@ pub fn carried(executor: &mut dyn Executor) -> i64 {
 
 /// What is gone from the ground of a window: over its border, and otherwise.
 pub fn gone_from(executor: &mut dyn Executor, window: &Window) -> Gone {
-    let [exported, spilled, banked] = ["exported", "spilled", "banked"].map(|name| executor.read(name).unwrap());
+    let [exported, spilled, banked] =
+        ["exported", "spilled", "banked"].map(|name| executor.read(name).unwrap());
     gone(window, &exported, &spilled, &banked).expect("no overruns")
 }
 
-/// All material: on the ground, in the carry, in particles, and gone. A map without a plan of steps has its ground alone.
+/// All material: on the ground, in the carry, in particles, and gone. A map without a plan of steps
+/// has its ground alone.
 pub fn books(executor: &mut dyn Executor, window: &Window) -> i64 {
     let ground = total(executor, "height");
     if executor.read("drop").is_err() {
@@ -52,7 +54,8 @@ pub fn books_at_end(executor: &mut dyn Executor, window: &Window) -> i64 {
     books(executor, window)
 }
 
-/// A carry that comes near the range of a word is counted before any sum wraps, alike on both executors, and what left is then an error.
+/// A carry that comes near the range of a word is counted before any sum wraps, alike on both
+/// executors, and what left is then an error.
 /// Holds C10 in part.
 #[test]
 fn an_overrun_is_counted() {
@@ -72,13 +75,17 @@ fn an_overrun_is_counted() {
             carries.iter().for_each(|&(at, carry_there)| carry[at] = carry_there);
             executor.write("carry", &carry).unwrap();
             run(executor, &plan, 0..first);
-            let [exported, spilled, carry] = ["exported", "spilled", "carry"].map(|name| executor.read(name).unwrap());
+            let [exported, spilled, carry] =
+                ["exported", "spilled", "carry"].map(|name| executor.read(name).unwrap());
             executor.end(&plan);
             (gone(&window, &exported, &spilled, &[]).err(), spilled, carry)
         };
-        // All nine of a block carry the same, so its middle wishes as much again, and the others less.
+        // All nine of a block carry the same, so its middle wishes as much again, and the others
+        // less.
         let block = |x: usize, y: usize, carry: i32| {
-            (0..9).map(move |i| ((y + i / 3) * window.width as usize + x + i % 3, carry)).collect::<Vec<_>>()
+            (0..9)
+                .map(move |i| ((y + i / 3) * window.width as usize + x + i % 3, carry))
+                .collect::<Vec<_>>()
         };
         let most = 1 << 30;
         for (carries, count) in [
@@ -117,8 +124,10 @@ fn what_is_exported_is_put_away_to_the_unit() {
     ];
     let tile = |n: usize| sums[n % sums.len()];
     let kept = |n: usize| [77 + n as i32, -3];
-    let exported: Vec<i32> = (0..tiles).flat_map(|n| tile(n).0.into_iter().chain(kept(n))).collect();
-    let banked: Vec<i32> = (0..tiles).flat_map(|n| [tile(n).1 as i32, (tile(n).1 >> 32) as i32]).collect();
+    let exported: Vec<i32> =
+        (0..tiles).flat_map(|n| tile(n).0.into_iter().chain(kept(n))).collect();
+    let banked: Vec<i32> =
+        (0..tiles).flat_map(|n| [tile(n).1 as i32, (tile(n).1 >> 32) as i32]).collect();
     let mut gpu = gpu("stepper::what_is_exported_is_put_away_to_the_unit", 64, None);
     let mut executors: Vec<Box<dyn Executor>> = vec![Box::new(cpu())];
     executors.extend(gpu.take().map(|gpu| Box::new(gpu) as Box<dyn Executor>));
@@ -139,8 +148,9 @@ fn what_is_exported_is_put_away_to_the_unit() {
     }
 }
 
-/// After every step, the ground, its carry, the loads of particles and the mass that is gone add up to the initial heights. At the
-/// end, nothing is left in loads or in the carry (P7), and what has left the map over its border is not mixed with what is lost on it (M6).
+/// After every step, the ground, its carry, the loads of particles and the mass that is gone add up
+/// to the initial heights. At the end, nothing is left in loads or in the carry (P7), and what has
+/// left the map over its border is not mixed with what is lost on it (M6).
 /// Holds A11, C10.
 #[test]
 fn mass_is_constant_to_the_unit_after_every_step() {
@@ -161,7 +171,13 @@ fn mass_is_constant_for(stage: &Stage) {
         for (step, end) in plan.steps.iter().enumerate() {
             run(&mut cpu, &plan, done..*end);
             done = *end;
-            assert_eq!(books(&mut cpu, &case.window), start, "{} {} after step {step}", stage.name, case.name);
+            assert_eq!(
+                books(&mut cpu, &case.window),
+                start,
+                "{} {} after step {step}",
+                stage.name,
+                case.name
+            );
             moved += carried(&mut cpu);
             left += gone_from(&mut cpu, &case.window).over_border;
         }
@@ -171,8 +187,9 @@ fn mass_is_constant_for(stage: &Stage) {
         if ["torus", "wall", "high", "hard", "overloaded", "crowd"].contains(&case.name) {
             assert_eq!(over_border, 0, "{} {}", stage.name, case.name);
         }
-        // On noise of 16000 cells heaps are still on their way, and below a floor nothing can pay what it owes. Snowballs end with their loads, and so much
-        // comes down in two cases that a part is lost.
+        // On noise of 16000 cells heaps are still on their way, and below a floor nothing can pay
+        // what it owes. Snowballs end with their loads, and so much comes down in two cases that a
+        // part is lost.
         let floor = case.settings.iter().any(|(name, _)| ["floor_m", "sea_level_m"].contains(name));
         let much = case.name == "overloaded";
         if case.surface != Surface::Noise && !floor && stage.name != "snowballs" {
@@ -191,7 +208,8 @@ fn no_rain_changes_nothing() {
         let window = Window { origin: [3, -9], width: 40, height: 30 };
         let left = |rain: f64| {
             let settings = vec![("rain", Value::Number(rain)), ("lifetime", Value::Integer(8))];
-            let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+            let given: Vec<(String, Value)> =
+                settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
             let settings_all = Settings::new(stage.params, &given).unwrap();
             let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
             let (plan, mut cpu) = (plan(stage, &case), cpu());
@@ -202,7 +220,12 @@ fn no_rain_changes_nothing() {
             run(&mut cpu, &plan, 0..plan.passes.len());
             cpu.end(&plan);
             let flow = total(&mut cpu, "flow");
-            (cpu.read("height").unwrap() == before, flow, derived["lives"].as_i64(), derived["rain"].as_f64())
+            (
+                cpu.read("height").unwrap() == before,
+                flow,
+                derived["lives"].as_i64(),
+                derived["rain"].as_f64(),
+            )
         };
         assert_eq!(left(0.0), (true, 0, Some(0), Some(0.0)), "{}", stage.name);
         let (same, flow, lives, rain) = left(0.02);
@@ -210,8 +233,8 @@ fn no_rain_changes_nothing() {
     }
 }
 
-/// What `settle` must do with a vertex: what it wishes, in exact integers, and the lowest and highest height that it may have after the
-/// step. Computed from the rule, not from the kernels.
+/// What `settle` must do with a vertex: what it wishes, in exact integers, and the lowest and
+/// highest height that it may have after the step. Computed from the rule, not from the kernels.
 struct Settled {
     width: i32,
     height: i32,
@@ -220,7 +243,8 @@ struct Settled {
     moved: Vec<i32>,
     heights: Vec<i32>,
     carry: Vec<i32>,
-    /// What each vertex gives to the brush, with the rows and columns beyond the border that the widest brush reaches.
+    /// What each vertex gives to the brush, with the rows and columns beyond the border that the
+    /// widest brush reaches.
     worn: Vec<i32>,
     /// Columns of `worn`.
     across: usize,
@@ -228,16 +252,29 @@ struct Settled {
 
 impl Settled {
     fn of(cpu: &mut dyn Executor, case: &Case) -> Self {
-        let torus = case.settings.iter().any(|(n, v)| *n == "border" && *v == Value::Word("torus".into()));
+        let torus =
+            case.settings.iter().any(|(n, v)| *n == "border" && *v == Value::Word("torus".into()));
         let mut read = |name: &str| cpu.read(name).unwrap();
-        let (brush, moved, heights, carry) = (read("brush"), read("moved"), read("height"), read("carry"));
+        let (brush, moved, heights, carry) =
+            (read("brush"), read("moved"), read("height"), read("carry"));
         let (width, height) = (case.window.width as i32, case.window.height as i32);
         let reach = brush.len().isqrt() as i32 / 2;
-        let mut law =
-            Self { width, height, torus, brush, moved, heights, carry, worn: vec![], across: (width + 2 * reach) as usize };
+        let mut law = Self {
+            width,
+            height,
+            torus,
+            brush,
+            moved,
+            heights,
+            carry,
+            worn: vec![],
+            across: (width + 2 * reach) as usize,
+        };
         let rows = -reach..height + reach;
-        law.worn =
-            rows.flat_map(|y| (-reach..width + reach).map(move |x| (x, y))).map(|(x, y)| law.moved[2 * law.near(x, y)]).collect();
+        law.worn = rows
+            .flat_map(|y| (-reach..width + reach).map(move |x| (x, y)))
+            .map(|(x, y)| law.moved[2 * law.near(x, y)])
+            .collect();
         law
     }
 
@@ -250,7 +287,8 @@ impl Settled {
         let square = |r: i32| (-r..=r).flat_map(move |dy| (-r..=r).map(move |dx| (dx, dy)));
         let part = |of: i32, weight: i32| (of as i64 * weight as i64) >> 16;
         let here = self.near(x, y);
-        let mut wish = self.moved[2 * here + 1] as i64 - self.moved[2 * here] as i64 + self.carry[here] as i64;
+        let mut wish =
+            self.moved[2 * here + 1] as i64 - self.moved[2 * here] as i64 + self.carry[here] as i64;
         for (row, weights) in self.brush.chunks(side).enumerate() {
             let start = (y as usize + row) * self.across + x as usize;
             for (weight, worn) in weights.iter().zip(&self.worn[start..start + side]) {
@@ -266,8 +304,8 @@ impl Settled {
         wish
     }
 
-    /// The maximum principle: no vertex ends lower than the lowest of its neighbourhood, or higher than the highest and than a tenth of a cell
-    /// above the lowest. A rim does not rise.
+    /// The maximum principle: no vertex ends lower than the lowest of its neighbourhood, or higher
+    /// than the highest and than a tenth of a cell above the lowest. A rim does not rise.
     fn bounds(&self, x: i32, y: i32, rim: bool) -> [i64; 2] {
         let here = self.heights[self.near(x, y)] as i64;
         let around = (-1..=1)
@@ -278,9 +316,13 @@ impl Settled {
     }
 }
 
-/// Runs a case and checks every vertex after every `settle`: it changes by what it wishes as far as its neighbourhood lets it, and carries
-/// or spills the rest. Returns the range of heights.
-fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Result<(), TestCaseError> {
+/// Runs a case and checks every vertex after every `settle`: it changes by what it wishes as far as
+/// its neighbourhood lets it, and carries or spills the rest. Returns the range of heights.
+fn follows_its_rule(
+    stage: &Stage,
+    case: &Case,
+    heights: Option<&[i32]>,
+) -> Result<(), TestCaseError> {
     let plan = plan(stage, case);
     let mut cpu = cpu();
     prepare(stage, case, &mut cpu);
@@ -289,13 +331,20 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
     }
     let sand = stage.name == "wind";
     // Nothing is cut below the floor or the sea. Cells are 10 m wide.
-    let number = |name: &str| case.settings.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone());
+    let number =
+        |name: &str| case.settings.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone());
     let level = |name: &str| match number(name) {
-        Some(Value::Number(level_m)) if level_m > -1e6 => (level_m.clamp(-81910.0, 81910.0) / 10.0 * CELL as f64).round() as i64,
+        Some(Value::Number(level_m)) if level_m > -1e6 => {
+            (level_m.clamp(-81910.0, 81910.0) / 10.0 * CELL as f64).round() as i64
+        }
         _ => i64::MIN,
     };
     let base = level("floor_m").max(level("sea_level_m"));
-    let open = case.settings.iter().find(|(n, _)| *n == "border").map_or(!sand, |(_, v)| *v == Value::Word("open".into()));
+    let open = case
+        .settings
+        .iter()
+        .find(|(n, _)| *n == "border")
+        .map_or(!sand, |(_, v)| *v == Value::Word("open".into()));
     cpu.begin(&plan).unwrap();
     let start = total(&mut cpu, "height");
     let last = plan.passes.iter().rposition(|pass| pass.kernel.entry == "settle");
@@ -320,15 +369,28 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
             if Some(i) == last {
                 closed += left;
             }
-            prop_assert_eq!(rest[here] as i64, if Some(i) == last { 0 } else { left }, "({}, {}) in pass {}", x, y, i);
-            let [lowest, highest] =
-                if sand { [before - before.abs() - (4000 << 18), before + CELL as i64] } else { law.bounds(x, y, rim) };
+            prop_assert_eq!(
+                rest[here] as i64,
+                if Some(i) == last { 0 } else { left },
+                "({}, {}) in pass {}",
+                x,
+                y,
+                i
+            );
+            let [lowest, highest] = if sand {
+                [before - before.abs() - (4000 << 18), before + CELL as i64]
+            } else {
+                law.bounds(x, y, rim)
+            };
             let highest = if rim { highest } else { highest + crumb };
             prop_assert!(
                 (lowest - crumb..=highest).contains(&now) && now.abs() < 8192 << 18,
                 "({x}, {y}) in pass {i}: {before} became {now}, allowed {lowest} to {highest}"
             );
-            prop_assert!(sand || now >= before.min(base), "({x}, {y}) in pass {i}: {before} became {now}, below {base}");
+            prop_assert!(
+                sand || now >= before.min(base),
+                "({x}, {y}) in pass {i}: {before} became {now}, below {base}"
+            );
             // It never goes against the wish, nor beyond it.
             prop_assert!(
                 (now - before) * wish >= 0 && (now - before).abs() <= wish.abs(),
@@ -345,8 +407,12 @@ fn follows_its_rule(stage: &Stage, case: &Case, heights: Option<&[i32]>) -> Resu
 #[test]
 fn settling_is_its_formula() {
     let number = Value::Number;
-    let cases =
-        [(1.0, 3.0, "open", 40, 37), (0.01, 3.0, "torus", 70, 90), (0.005, 9.0, "wall", 80, 130), (0.02, 1.0, "open", 50, 200)];
+    let cases = [
+        (1.0, 3.0, "open", 40, 37),
+        (0.01, 3.0, "torus", 70, 90),
+        (0.005, 9.0, "wall", 80, 130),
+        (0.02, 1.0, "open", 50, 200),
+    ];
     for (density, radius, border, width, height) in cases {
         let case = Case {
             name: border,
@@ -367,11 +433,14 @@ fn settling_is_its_formula() {
 
 /// The greatest distance from `at`, by row or column, of a cell whose height differs.
 pub fn farthest(a: &[i32], b: &[i32], width: usize, at: [usize; 2]) -> Option<usize> {
-    (0..a.len()).filter(|&i| a[i] != b[i]).map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1]))).max()
+    (0..a.len())
+        .filter(|&i| a[i] != b[i])
+        .map(|i| (i % width).abs_diff(at[0]).max((i / width).abs_diff(at[1])))
+        .max()
 }
 
-/// Any values that the table of a stage allows, the ends of ranges more often than others. Most runs are short, some have hundreds of lives
-/// and some have the longest.
+/// Any values that the table of a stage allows, the ends of ranges more often than others. Most
+/// runs are short, some have hundreds of lives and some have the longest.
 fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value)>> {
     let each: Vec<BoxedStrategy<(&'static str, Value)>> = stage
         .params
@@ -387,14 +456,20 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
                         .prop_map(move |v| (name, Value::Number(v)))
                         .boxed()
                 }
-                ParamKind::Number { min, max, .. } => {
-                    prop_oneof![Just(min), Just(max), min..=max].prop_map(move |v| (name, Value::Number(v))).boxed()
-                }
-                ParamKind::Integer { min, max, .. } => prop_oneof![20 => Just(min), 60 => min..=40, 1 => Just(max)]
-                    .prop_map(move |v| (name, Value::Integer(v)))
+                ParamKind::Number { min, max, .. } => prop_oneof![Just(min), Just(max), min..=max]
+                    .prop_map(move |v| (name, Value::Number(v)))
                     .boxed(),
-                ParamKind::Choice(words) => (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed(),
-                ParamKind::Switch(_) => any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed(),
+                ParamKind::Integer { min, max, .. } => {
+                    prop_oneof![20 => Just(min), 60 => min..=40, 1 => Just(max)]
+                        .prop_map(move |v| (name, Value::Integer(v)))
+                        .boxed()
+                }
+                ParamKind::Choice(words) => {
+                    (0..words.len()).prop_map(move |i| (name, Value::Word(words[i].into()))).boxed()
+                }
+                ParamKind::Switch(_) => {
+                    any::<bool>().prop_map(move |v| (name, Value::Switch(v))).boxed()
+                }
                 ParamKind::File => Just((name, Value::Word(String::new()))).boxed(),
                 ParamKind::List(_) => Just((name, Value::List(vec![]))).boxed(),
             }
@@ -417,7 +492,8 @@ fn any_settings(stage: &'static Stage) -> BoxedStrategy<Vec<(&'static str, Value
         .boxed()
 }
 
-/// Ground that stages have to put up with, in units: the surfaces of the cases, and spikes, steps and checkerboards of ±8000 cells.
+/// Ground that stages have to put up with, in units: the surfaces of the cases, and spikes, steps
+/// and checkerboards of ±8000 cells.
 fn any_ground(window: &Window, kind: usize) -> Vec<i32> {
     let (w, top) = (window.width as usize, 8000 * CELL);
     let ground = |of: &dyn Fn(usize, usize) -> bool| -> Vec<i32> {
@@ -436,8 +512,9 @@ fn any_ground(window: &Window, kind: usize) -> Vec<i32> {
 proptest! {
     #![proptest_config(config(60))]
 
-    /// With any settings, layers and ground, every vertex follows its rule in every step: so the range of heights never grows, mass is constant
-    /// to the unit up to the very end (P7), and no sum wraps. Sand, which the wind piles up, stays below the ceiling.
+    /// With any settings, layers and ground, every vertex follows its rule in every step: so the
+    /// range of heights never grows, mass is constant to the unit up to the very end (P7), and no
+    /// sum wraps. Sand, which the wind piles up, stays below the ceiling.
     /// Holds C10, C19, C20 in part.
     #[test]
     fn no_settings_break_a_law(
@@ -480,43 +557,53 @@ proptest! {
     }
 }
 
-/// As many particles fall as the rain says, whole lives or not, to within ten of a map: of 35 000 snowballs on the article's map, 35 000 (M3). One home in
-/// `lifetime` has no first life, so with whole lives so many fewer fall.
+/// As many particles fall as the rain says, whole lives or not, to within ten of a map: of 35 000
+/// snowballs on the article's map, 35 000 (M3). One home in `lifetime` has no first life, so with
+/// whole lives so many fewer fall.
 /// Holds A15.
 #[test]
 fn as_many_particles_fall_as_the_rain_says() {
-    let fallen = |stage: &Stage, rain: f64, density: f64, lifetime: i64, [width, height]: [u32; 2]| {
-        let settings = vec![
-            ("rain", Value::Number(rain)),
-            ("density", Value::Number(density)),
-            ("lifetime", Value::Integer(lifetime)),
-            ("border", Value::Word("wall".into())),
-        ];
-        let sediment = stage.name == "wind";
-        let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
-        let case = Case { name: "made", settings, window: Window::sized(width, height), surface: Surface::Cone, layers };
-        let (plan, mut cpu) = (plan(stage, &case), cpu());
-        prepare(stage, &case, &mut cpu);
-        cpu.begin(&plan).unwrap();
-        let mut count = 0;
-        for (i, pass) in plan.passes.iter().enumerate() {
-            run(&mut cpu, &plan, i..i + 1);
-            if pass.kernel.owns[0].0 != "drop" {
-                continue;
+    let fallen =
+        |stage: &Stage, rain: f64, density: f64, lifetime: i64, [width, height]: [u32; 2]| {
+            let settings = vec![
+                ("rain", Value::Number(rain)),
+                ("density", Value::Number(density)),
+                ("lifetime", Value::Integer(lifetime)),
+                ("border", Value::Word("wall".into())),
+            ];
+            let sediment = stage.name == "wind";
+            let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
+            let case = Case {
+                name: "made",
+                settings,
+                window: Window::sized(width, height),
+                surface: Surface::Cone,
+                layers,
+            };
+            let (plan, mut cpu) = (plan(stage, &case), cpu());
+            prepare(stage, &case, &mut cpu);
+            cpu.begin(&plan).unwrap();
+            let mut count = 0;
+            for (i, pass) in plan.passes.iter().enumerate() {
+                run(&mut cpu, &plan, i..i + 1);
+                if pass.kernel.owns[0].0 != "drop" {
+                    continue;
+                }
+                let p: &Params = pass.uniform.get();
+                let words = cpu.read("drop").unwrap();
+                let tile = words.len() * EXPORT_WORDS / cpu.read("exported").unwrap().len();
+                let is_new = |n: usize, inner: usize| {
+                    Home::of(p, n as u32, inner as u32).is_some_and(|home| home.born)
+                };
+                count += words
+                    .chunks(tile)
+                    .enumerate()
+                    .flat_map(|(n, words)| (0..1024).map(move |inner| (n, inner, words[inner])))
+                    .filter(|&(n, inner, x)| x != 0 && is_new(n, inner))
+                    .count();
             }
-            let p: &Params = pass.uniform.get();
-            let words = cpu.read("drop").unwrap();
-            let tile = words.len() * EXPORT_WORDS / cpu.read("exported").unwrap().len();
-            let is_new = |n: usize, inner: usize| Home::of(p, n as u32, inner as u32).is_some_and(|home| home.born);
-            count += words
-                .chunks(tile)
-                .enumerate()
-                .flat_map(|(n, words)| (0..1024).map(move |inner| (n, inner, words[inner])))
-                .filter(|&(n, inner, x)| x != 0 && is_new(n, inner))
-                .count();
-        }
-        count as f64
-    };
+            count as f64
+        };
     for (stage, rain, density, lifetime, size) in [
         (&snowballs::STAGE, 0.28, 0.25, 20, [251u32, 501u32]),
         (&droplets::STAGE, 0.6, 0.25, 16, [129, 97]),
@@ -530,7 +617,12 @@ fn as_many_particles_fall_as_the_rain_says() {
         // The numbers of homes are spread evenly; which of them have no first life is chance.
         let homes = squares * density / lifetime as f64;
         let most = 10.0 + 1.5 * homes.sqrt();
-        assert!((count - rain * squares).abs() <= most, "{}, rain {rain}: {count} of {}", stage.name, rain * squares);
+        assert!(
+            (count - rain * squares).abs() <= most,
+            "{}, rain {rain}: {count} of {}",
+            stage.name,
+            rain * squares
+        );
     }
     let whole = fallen(&droplets::STAGE, 0.5, 0.25, 16, [129, 97]);
     let squares = 128.0 * 96.0;
@@ -544,8 +636,14 @@ fn as_many_particles_fall_as_the_rain_says() {
 fn reach_is_an_upper_bound() {
     let none = |_: &str| vec![];
     let wet = |law: &str| match law {
-        "droplets" => vec![("sea_level_m", Value::Number(180.0)), ("wash", Value::Number(0.5)), ("capacity", Value::Number(8.0))],
-        "snowballs" => vec![("sea_level_m", Value::Number(180.0)), ("loads", Value::Word("left".into()))],
+        "droplets" => vec![
+            ("sea_level_m", Value::Number(180.0)),
+            ("wash", Value::Number(0.5)),
+            ("capacity", Value::Number(8.0)),
+        ],
+        "snowballs" => {
+            vec![("sea_level_m", Value::Number(180.0)), ("loads", Value::Word("left".into()))]
+        }
         _ => vec![],
     };
     reaches_no_farther(&none);
@@ -554,7 +652,8 @@ fn reach_is_an_upper_bound() {
 
 fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
     for stage in laws() {
-        let mut settings: Vec<(&'static str, Value)> = vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
+        let mut settings: Vec<(&'static str, Value)> =
+            vec![("density", Value::Number(1.0)), ("rain", Value::Number(1.0))];
         settings.push(("lifetime", Value::Integer(4)));
         settings.extend(more(stage.name));
         if stage.name == "droplets" {
@@ -566,8 +665,10 @@ fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
             settings.push(("hop", Value::Number(2.0)));
         }
         let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
-        let given: Vec<(String, Value)> = settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-        let reach = (stage.reach)(&Settings::new(stage.params, &given).unwrap(), &anywhere()) as usize;
+        let given: Vec<(String, Value)> =
+            settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        let reach =
+            (stage.reach)(&Settings::new(stage.params, &given).unwrap(), &anywhere()) as usize;
         let (side, middle) = (2 * reach as u32 + 21, reach + 10);
         let window = Window { origin: [0, 0], width: side, height: side };
         let case = Case { name: "made", settings, window, surface: Surface::Hills, layers };
@@ -584,7 +685,10 @@ fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
         };
         let reference = result(0);
         let most = (0..6)
-            .map(|k| farthest(&reference, &result((CELL >> 3) << k), side as usize, [middle, middle]).unwrap())
+            .map(|k| {
+                farthest(&reference, &result((CELL >> 3) << k), side as usize, [middle, middle])
+                    .unwrap()
+            })
             .max()
             .unwrap();
         println!("{}: reach {reach}, seen {most}", stage.name);
@@ -592,24 +696,42 @@ fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
     }
 }
 
-/// Runs a law on the given ground several times, each at another place of the world, where other rain falls. Returns by how much each
-/// cell rose, in cells, and how many particles passed it. If the law needs sand, it is 8 cells deep.
-fn repeated(stage: &Stage, settings: &[(&'static str, Value)], side: u32, times: i64, heights: &[i32]) -> Vec<[Vec<f64>; 2]> {
+/// Runs a law on the given ground several times, each at another place of the world, where other
+/// rain falls. Returns by how much each cell rose, in cells, and how many particles passed it. If
+/// the law needs sand, it is 8 cells deep.
+fn repeated(
+    stage: &Stage,
+    settings: &[(&'static str, Value)],
+    side: u32,
+    times: i64,
+    heights: &[i32],
+) -> Vec<[Vec<f64>; 2]> {
     let sediment = stage.name == "wind";
     let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
     let elsewhere = |n: i64| {
         let window = Window { origin: [n * 4096, n * 512], width: side, height: side };
-        let case = Case { name: "made", settings: settings.to_vec(), window, surface: Surface::Flat, layers };
+        let case = Case {
+            name: "made",
+            settings: settings.to_vec(),
+            window,
+            surface: Surface::Flat,
+            layers,
+        };
         let plan = plan(stage, &case);
         let mut cpu = cpu();
         prepare(stage, &case, &mut cpu);
         cpu.write("height", heights).unwrap();
-        cpu.write("ledger", &heights.iter().flat_map(|h| [*h, 8 * CELL, 0, 0]).collect::<Vec<_>>()).unwrap();
+        cpu.write("ledger", &heights.iter().flat_map(|h| [*h, 8 * CELL, 0, 0]).collect::<Vec<_>>())
+            .unwrap();
         cpu.begin(&plan).unwrap();
         run(&mut cpu, &plan, 0..plan.passes.len());
         cpu.end(&plan);
         let after = cpu.read("height").unwrap();
-        let rise = after.iter().zip(heights).map(|(after, before)| (after - before) as f64 / CELL as f64).collect();
+        let rise = after
+            .iter()
+            .zip(heights)
+            .map(|(after, before)| (after - before) as f64 / CELL as f64)
+            .collect();
         [rise, cpu.read("flow").unwrap().into_iter().map(f64::from).collect()]
     };
     (0..times).map(elsewhere).collect()
@@ -622,8 +744,9 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     [mean, values.map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)]
 }
 
-/// Away from its borders a plane stays a plane: on average, all cells rise or sink alike. For noise alone, the variance of the mean of n
-/// runs from cell to cell is 1 / n of the variance of one cell from run to run.
+/// Away from its borders a plane stays a plane: on average, all cells rise or sink alike. For noise
+/// alone, the variance of the mean of n runs from cell to cell is 1 / n of the variance of one cell
+/// from run to run.
 #[test]
 fn a_plane_stays_a_plane() {
     const SIDE: usize = 144;
@@ -631,40 +754,53 @@ fn a_plane_stays_a_plane() {
     for stage in laws() {
         let mut settings = vec![("rain", Value::Number(2.0)), ("lifetime", Value::Integer(16))];
         if stage.name == "wind" {
-            // On a torus a plane has a cliff, and with more lift no sand is taken from a slope of 1/4 that faces away from the wind.
+            // On a torus a plane has a cliff, and with more lift no sand is taken from a slope of
+            // 1/4 that faces away from the wind.
             settings.extend([("border", Value::Word("open".into())), ("lift", Value::Number(1.0))]);
         }
         for [east, south] in [[-4, 0], [0, 4], [3, 2]] {
-            let plane: Vec<i32> =
-                (0..SIDE * SIDE).map(|i| (east * (i % SIDE) as i32 + south * (i / SIDE) as i32) * CELL / 16).collect();
+            let plane: Vec<i32> = (0..SIDE * SIDE)
+                .map(|i| (east * (i % SIDE) as i32 + south * (i / SIDE) as i32) * CELL / 16)
+                .collect();
             let runs = repeated(stage, &settings, SIDE as u32, TIMES, &plane);
             for (map, name) in ["change", "flow"].into_iter().enumerate() {
-                let inner = (0..SIDE * SIDE).filter(|i| (36..108).contains(&(i % SIDE)) && (36..108).contains(&(i / SIDE)));
-                let cells: Vec<[f64; 2]> = inner.map(|i| moments(runs.iter().map(move |run| run[map][i]))).collect();
+                let inner = (0..SIDE * SIDE)
+                    .filter(|i| (36..108).contains(&(i % SIDE)) && (36..108).contains(&(i / SIDE)));
+                let cells: Vec<[f64; 2]> =
+                    inner.map(|i| moments(runs.iter().map(move |run| run[map][i]))).collect();
                 let [mean, between] = moments(cells.iter().map(|[mean, _]| *mean));
                 let [within, _] = moments(cells.iter().map(|[_, variance]| *variance));
                 let ratio = TIMES as f64 * between / within;
                 println!(
-                    "{}, {name}, plane {east} {south}: mean {mean:.5}, spread {:.5}, ratio {ratio:.3}",
+                    "{}, {name}, plane {east} {south}: mean {mean:.5}, spread {:.5}, ratio \
+                     {ratio:.3}",
                     stage.name,
                     within.sqrt()
                 );
                 assert!(within > 0.0 && mean != 0.0);
-                assert!(ratio < 1.5, "{}, {name}: the cells of the plane are not alike: {ratio}", stage.name);
+                assert!(
+                    ratio < 1.5,
+                    "{}, {name}: the cells of the plane are not alike: {ratio}",
+                    stage.name
+                );
             }
         }
     }
 }
 
-/// A cone keeps its symmetry: all octants change alike, within four standard errors. (With a wind from the west, only north and south
-/// are alike.) The check also fails where it should: for a cone that leans by 1/32 to the south, and for a wind that has turned
-/// by 10 degrees.
+/// A cone keeps its symmetry: all octants change alike, within four standard errors. (With a wind
+/// from the west, only north and south are alike.) The check also fails where it should: for a cone
+/// that leans by 1/32 to the south, and for a wind that has turned by 10 degrees.
 #[test]
 fn a_cone_keeps_its_symmetry() {
     for stage in laws() {
         let (straight, crooked) = (most_uneven(stage, false), most_uneven(stage, true));
         println!("{}: {straight:.2} standard errors, crooked {crooked:.2}", stage.name);
-        assert!(straight < 4.0 && crooked > 4.0, "{}: {straight} standard errors, crooked {crooked}", stage.name);
+        assert!(
+            straight < 4.0 && crooked > 4.0,
+            "{}: {straight} standard errors, crooked {crooked}",
+            stage.name
+        );
     }
 }
 
@@ -681,7 +817,8 @@ fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
     let window = Window { origin: [0, 0], width: SIDE as u32, height: SIDE as u32 };
     let cone = Surface::Cone.heights(&window).into_iter().zip(0..);
     let cone: Vec<i32> = cone.map(|(h, i)| h / 2 - i / SIDE * lean).collect();
-    // Twice the distance from the middle. Octants are counted from the east southwards, and the diagonals belong to none.
+    // Twice the distance from the middle. Octants are counted from the east southwards, and the
+    // diagonals belong to none.
     let octant = |i: i32| {
         let (x, y) = (2 * (i % SIDE) - SIDE + 1, 2 * (i / SIDE) - SIDE + 1);
         let steep = (y.abs() > x.abs()) as usize;
@@ -694,16 +831,23 @@ fn most_uneven(stage: &Stage, crooked: bool) -> f64 {
         (x.abs() != y.abs() && (16 * 16..80 * 80).contains(&(x * x + y * y))).then_some(number)
     };
     let mut cells = vec![vec![]; 8];
-    (0..SIDE * SIDE).filter_map(|i| octant(i).map(|k| (i as usize, k))).for_each(|(i, k)| cells[k].push(i));
+    (0..SIDE * SIDE)
+        .filter_map(|i| octant(i).map(|k| (i as usize, k)))
+        .for_each(|(i, k)| cells[k].push(i));
     let runs = repeated(stage, &settings, SIDE as u32, TIMES, &cone);
-    let alike: &[&[usize]] = if windy { &[&[0, 7], &[1, 6], &[2, 5], &[3, 4]] } else { &[&[0, 1, 2, 3, 4, 5, 6, 7]] };
+    let alike: &[&[usize]] =
+        if windy { &[&[0, 7], &[1, 6], &[2, 5], &[3, 4]] } else { &[&[0, 1, 2, 3, 4, 5, 6, 7]] };
     let mut most = 0.0f64;
     for map in 0..2 {
-        let fares = |run: &[Vec<f64>; 2], k: usize| cells[k].iter().map(|i| run[map][*i]).sum::<f64>() / cells[k].len() as f64;
+        let fares = |run: &[Vec<f64>; 2], k: usize| {
+            cells[k].iter().map(|i| run[map][*i]).sum::<f64>() / cells[k].len() as f64
+        };
         for group in alike {
-            let together = |run| group.iter().map(|k| fares(run, *k)).sum::<f64>() / group.len() as f64;
+            let together =
+                |run| group.iter().map(|k| fares(run, *k)).sum::<f64>() / group.len() as f64;
             for k in *group {
-                let [off, variance] = moments(runs.iter().map(|run| fares(run, *k) - together(run)));
+                let [off, variance] =
+                    moments(runs.iter().map(|run| fares(run, *k) - together(run)));
                 assert!(variance > 0.0, "{}: nothing happens in octant {k}", stage.name);
                 most = most.max(off.abs() / (variance / TIMES as f64).sqrt());
             }
@@ -718,14 +862,42 @@ fn constants_follow_from_the_settings_alone() {
     for stage in laws() {
         for density in [1.0, 0.25, 0.01] {
             let constants = |window: Window| {
-                let settings =
-                    vec![("density", Value::Number(density)), ("lifetime", Value::Integer(24)), ("rain", Value::Number(1.0))];
-                let plan = plan(stage, &Case { name: "made", settings, window, surface: Surface::Hills, layers: Layers::ALL });
+                let settings = vec![
+                    ("density", Value::Number(density)),
+                    ("lifetime", Value::Integer(24)),
+                    ("rain", Value::Number(1.0)),
+                ];
+                let plan = plan(
+                    stage,
+                    &Case {
+                        name: "made",
+                        settings,
+                        window,
+                        surface: Surface::Hills,
+                        layers: Layers::ALL,
+                    },
+                );
                 let settle = plan.passes.iter().find(|pass| pass.kernel.entry == "settle").unwrap();
-                let laws: Vec<String> = settle.uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
-                let Params { block, lifetime, border, want_shift, limit, radius, bedrock, roots, floor, stream, .. } =
-                    *settle.uniform.get::<Params>();
-                (laws, [block, lifetime, border, want_shift, limit, bedrock, roots, stream], [radius, floor])
+                let laws: Vec<String> =
+                    settle.uniform.blocks().skip(1).map(|block| format!("{block:?}")).collect();
+                let Params {
+                    block,
+                    lifetime,
+                    border,
+                    want_shift,
+                    limit,
+                    radius,
+                    bedrock,
+                    roots,
+                    floor,
+                    stream,
+                    ..
+                } = *settle.uniform.get::<Params>();
+                (
+                    laws,
+                    [block, lifetime, border, want_shift, limit, bedrock, roots, stream],
+                    [radius, floor],
+                )
             };
             let reference = constants(Window::sized(64, 64));
             for (origin, width, height) in [
@@ -735,7 +907,12 @@ fn constants_follow_from_the_settings_alone() {
                 ([-(1 << 60), 1 << 60], 513, 5),
                 ([0, 0], 1024, 1024),
             ] {
-                assert_eq!(constants(Window { origin, width, height }), reference, "{}: {width} x {height}", stage.name);
+                assert_eq!(
+                    constants(Window { origin, width, height }),
+                    reference,
+                    "{}: {width} x {height}",
+                    stage.name
+                );
             }
         }
     }

@@ -24,7 +24,12 @@ fn files(under: &str, extension: &str) -> Vec<(String, String)> {
     assert!(!found.is_empty(), "no .{extension} under {under}");
     found
         .into_iter()
-        .map(|p| (p.strip_prefix(root()).unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(p).unwrap()))
+        .map(|p| {
+            (
+                p.strip_prefix(root()).unwrap().to_string_lossy().into_owned(),
+                std::fs::read_to_string(p).unwrap(),
+            )
+        })
         .collect()
 }
 
@@ -32,8 +37,16 @@ fn files(under: &str, extension: &str) -> Vec<(String, String)> {
 fn a_stage_has_one_stem() {
     let shaders: Vec<String> = files("shaders", "wgsl").into_iter().map(|(p, _)| p).collect();
     for stage in STAGES {
-        assert!(root().join(format!("src/stage/{}.rs", stage.name)).exists(), "src/stage/{}.rs", stage.name);
-        assert!(shaders.contains(&format!("shaders/{}.wgsl", stage.name)), "shaders/{}.wgsl", stage.name);
+        assert!(
+            root().join(format!("src/stage/{}.rs", stage.name)).exists(),
+            "src/stage/{}.rs",
+            stage.name
+        );
+        assert!(
+            shaders.contains(&format!("shaders/{}.wgsl", stage.name)),
+            "shaders/{}.wgsl",
+            stage.name
+        );
         assert!(
             root().join(format!("tests/it/{}.rs", stage.name)).exists(),
             "tests/it/{}.rs: the physics of the stage",
@@ -44,7 +57,8 @@ fn a_stage_has_one_stem() {
     assert_eq!(
         shaders.len(),
         STAGES.len() + 9,
-        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, weather.wgsl, stepper.wgsl of the particle laws, levels.wgsl, survey.wgsl, combine.wgsl and read.wgsl of the executor"
+        "one shader a stage, spec.wgsl, fractal.wgsl, octaves.wgsl, weather.wgsl, stepper.wgsl of \
+         the particle laws, levels.wgsl, survey.wgsl, combine.wgsl and read.wgsl of the executor"
     );
 }
 
@@ -58,21 +72,35 @@ fn source_files_begin_with_what_they_are_for() {
 #[test]
 fn each_thing_is_named_in_one_place() {
     for (path, text) in files("src", "rs") {
-        let code: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let code: String = text
+            .lines()
+            .filter(|l| !l.trim_start().starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
         let names = |word: &str| code.contains(word);
         assert!(!names("wgpu::") || path == "src/exec/gpu.rs", "{path} names wgpu");
         assert!(!names("axum::") || path.starts_with("src/service/"), "{path} names axum");
-        assert!(!names("unsafe {") || ["src/exec/cpu.rs", "src/main.rs"].contains(&path.as_str()), "{path} has unsafe code");
+        assert!(
+            !names("unsafe {") || ["src/exec/cpu.rs", "src/main.rs"].contains(&path.as_str()),
+            "{path} has unsafe code"
+        );
         let pure = ["src/stage/", "src/dungeon/"].iter().any(|p| path.starts_with(p));
         assert!(!pure || !names("std::fs") && !names("println!"), "{path} talks to the world");
         assert!(!pure || !names("Instant"), "{path} reads the clock");
-        // The library and the command are built without tests (`test = false`), so one that stands in them would never run.
-        assert!(!code.contains("#[test]") && !code.contains("cfg(test)"), "{path} has tests: they belong in tests/it");
+        // The library and the command are built without tests (`test = false`), so one that stands
+        // in them would never run.
+        assert!(
+            !code.contains("#[test]") && !code.contains("cfg(test)"),
+            "{path} has tests: they belong in tests/it"
+        );
         for rule in ["keep in sync", "todo!", "unimplemented!"] {
             assert!(!text.to_lowercase().contains(rule), "{path} says {rule:?}");
         }
         // Where bytes are equal there is no tolerance.
-        if ["src/stage/", "src/exec/", "src/spec.rs", "src/plan.rs", "src/compare.rs"].iter().any(|p| path.starts_with(p)) {
+        if ["src/stage/", "src/exec/", "src/spec.rs", "src/plan.rs", "src/compare.rs"]
+            .iter()
+            .any(|p| path.starts_with(p))
+        {
             for rule in ["EPSILON", "tolerance", "1e-"] {
                 assert!(!code.contains(rule), "{path} says {rule:?}");
             }
@@ -85,17 +113,25 @@ fn each_thing_is_named_in_one_place() {
 fn the_page_of_stages_is_that_of_the_table() {
     use std::fmt::Write;
     let mut page = String::from(
-        "# Stages\n\nMade from the parameter tables in `src/stage/`; regenerate with `THALWEG_BLESS=1 cargo test --test it tidy`.\n",
+        "# Stages\n\nMade from the parameter tables in `src/stage/`; regenerate with \
+         `THALWEG_BLESS=1 cargo test --test it tidy`.\n",
     );
     for stage in STAGES {
         writeln!(page, "\n## `{}`\n\n{}\n", stage.name, stage.about).unwrap();
         for name in stage.maps {
-            let field = field::find(name).unwrap_or_else(|| panic!("{}: {name} is no field", stage.name));
+            let field =
+                field::find(name).unwrap_or_else(|| panic!("{}: {name} is no field", stage.name));
             writeln!(page, "Leaves the data map `{name}`: {}.\n", field.unit).unwrap();
         }
-        writeln!(page, "| parameter | default | allowed | unit | |\n|---|---|---|---|---|").unwrap();
+        writeln!(page, "| parameter | default | allowed | unit | |\n|---|---|---|---|---|")
+            .unwrap();
         for p in stage.params {
-            assert!(p.doc.ends_with('.') && p.doc.len() > 10, "{}.{}: a sentence", stage.name, p.name);
+            assert!(
+                p.doc.ends_with('.') && p.doc.len() > 10,
+                "{}.{}: a sentence",
+                stage.name,
+                p.name
+            );
             let unit = if p.unit.is_empty() { "–" } else { p.unit };
             writeln!(
                 page,
@@ -112,7 +148,11 @@ fn the_page_of_stages_is_that_of_the_table() {
     if std::env::var("THALWEG_BLESS").is_ok() {
         std::fs::write(&path, &page).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page, "run THALWEG_BLESS=1 cargo test --test it tidy");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        page,
+        "run THALWEG_BLESS=1 cargo test --test it tidy"
+    );
 }
 
 /// The tables of the page of maps are made from the table of fields.
@@ -120,15 +160,22 @@ fn the_page_of_stages_is_that_of_the_table() {
 fn the_page_of_maps_is_that_of_the_fields() {
     use std::fmt::Write;
     use thalweg::field::{FIELDS, Origin};
-    let (mut rows, mut meanings) = (String::from("| map | unit | there with |\n|---|---|---|\n"), String::new());
+    let (mut rows, mut meanings) =
+        (String::from("| map | unit | there with |\n|---|---|---|\n"), String::new());
     for field in &FIELDS {
         let stages = STAGES.iter().filter(|stage| stage.maps.contains(&field.name));
         let made = match field.origin {
             Origin::Every => "every recipe".into(),
-            Origin::Stage => stages.map(|stage| format!("`{}`", stage.name)).collect::<Vec<_>>().join(", "),
+            Origin::Stage => {
+                stages.map(|stage| format!("`{}`", stage.name)).collect::<Vec<_>>().join(", ")
+            }
             Origin::Layer(Layer::Sediment) => "`layer` with `map = \"sediment\"`".into(),
             Origin::Layer(_) => {
-                format!("`layer` with `map = \"{0}\"`, `strokes` on it, `biomes` of which one has `{0}`", field.name)
+                format!(
+                    "`layer` with `map = \"{0}\"`, `strokes` on it, `biomes` of which one has \
+                     `{0}`",
+                    field.name
+                )
             }
             Origin::Water => "a table `[water]`".into(),
             _ => "any stage that changes heights".into(),
@@ -144,7 +191,11 @@ fn the_page_of_maps_is_that_of_the_fields() {
     if std::env::var("THALWEG_BLESS").is_ok() {
         std::fs::write(&path, &made).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap(), made, "run THALWEG_BLESS=1 cargo test --test it tidy");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap(),
+        made,
+        "run THALWEG_BLESS=1 cargo test --test it tidy"
+    );
 }
 
 /// The table of figures is made from the list of them.
@@ -154,7 +205,15 @@ fn the_page_of_quality_has_the_figures() {
     use std::fmt::Write;
     let mut rows = String::from("| figure | | real land | published |\n|---|---|---|---|\n");
     for figure in thalweg::quality::FIGURES {
-        writeln!(rows, "| `{}` | {} | {} | {} |", figure.name, figure.label, figure.range(), figure.published).unwrap();
+        writeln!(
+            rows,
+            "| `{}` | {} | {} | {} |",
+            figure.name,
+            figure.label,
+            figure.range(),
+            figure.published
+        )
+        .unwrap();
     }
     let path = root().join("docs/quality.md");
     let page = std::fs::read_to_string(&path).unwrap();
@@ -162,12 +221,17 @@ fn the_page_of_quality_has_the_figures() {
     if std::env::var("THALWEG_BLESS").is_ok() {
         std::fs::write(&path, &made).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap(), made, "run THALWEG_BLESS=1 cargo test --test it tidy");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap(),
+        made,
+        "run THALWEG_BLESS=1 cargo test --test it tidy"
+    );
 }
 
 /// A page with other text between two marks.
 fn between(page: &str, mark: &str, text: &str) -> String {
-    let (begin, end) = (format!("<!-- {mark}: made by the tests -->\n"), format!("<!-- {mark}: end -->"));
+    let (begin, end) =
+        (format!("<!-- {mark}: made by the tests -->\n"), format!("<!-- {mark}: end -->"));
     let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
     let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no {end}"));
     format!("{before}{begin}{text}{end}{after}")
@@ -178,17 +242,32 @@ fn between(page: &str, mark: &str, text: &str) -> String {
 fn the_readme_shows_the_example_that_is_tested() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
     let (readme, library) = (read("README.md"), read("src/lib.rs"));
-    let shown = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example in README.md");
-    let tested = library.lines().filter_map(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
-    let tested: String = tested.filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    let shown = readme
+        .split("```rust\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("an example in README.md");
+    let tested = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let tested: String =
+        tested.filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
     assert!(tested.contains(shown), "src/lib.rs does not have the example of README.md");
 }
 
 /// The commands of a page's blocks for the shell, as words without comments.
 fn commands(page: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
-    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect::<Vec<_>>().join("\n");
-    let lines = blocks.lines().map(|line| line.split(" # ").next().unwrap_or_default().split("  #").next().unwrap_or_default());
+    let blocks = text
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let lines = blocks.lines().map(|line| {
+        line.split(" # ").next().unwrap_or_default().split("  #").next().unwrap_or_default()
+    });
     let words = lines.map(|line| line.split_whitespace().map(String::from).collect::<Vec<_>>());
     let ours = words.map(|words| {
         let cargo = ["cargo", "run", "--release", "--"];
@@ -211,15 +290,22 @@ fn commands_of_the_pages_can_be_typed() {
         for words in commands(page) {
             let command = words[1].as_str();
             let after = |flag: &str| words.iter().skip_while(|word| *word != flag).nth(1).cloned();
-            let there = |path: &str| root().join(path).exists() || written.iter().any(|known| path.starts_with(known.as_str()));
+            let there = |path: &str| {
+                root().join(path).exists()
+                    || written.iter().any(|known| path.starts_with(known.as_str()))
+            };
             if page == "README.md" && ["run", "erode", "tiles"].contains(&command) {
                 let within = thalweg::recipe::EXAMPLES.iter().any(|(name, _)| *name == words[2]);
                 assert!(within || there(&words[2]), "{page}: {words:?} reads what is not there");
             }
             let output = if command == "convert" { words.get(3).cloned() } else { after("-o") };
-            if let Some(output) = output.filter(|output| output != "-" && ["run", "erode", "tiles", "convert"].contains(&command))
-            {
-                assert!(!written.contains(&output), "{page}: {words:?} writes what another command has written");
+            if let Some(output) = output.filter(|output| {
+                output != "-" && ["run", "erode", "tiles", "convert"].contains(&command)
+            }) {
+                assert!(
+                    !written.contains(&output),
+                    "{page}: {words:?} writes what another command has written"
+                );
                 written.push(output);
             }
         }
@@ -230,7 +316,8 @@ fn commands_of_the_pages_can_be_typed() {
 /// U13: the program is installed without what only a debugger reads.
 #[test]
 fn the_released_program_is_stripped() {
-    let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(root().join("Cargo.toml")).unwrap()).unwrap();
+    let manifest: toml::Table =
+        toml::from_str(&std::fs::read_to_string(root().join("Cargo.toml")).unwrap()).unwrap();
     assert_eq!(manifest["profile"]["release"]["strip"], toml::Value::Boolean(true));
 }
 
@@ -245,13 +332,20 @@ fn anchors(page: &str) -> Vec<String> {
         kept.chars().filter_map(letter).collect()
     };
     // Every second part between fences is code.
-    page.split("```").step_by(2).flat_map(str::lines).filter(|line| line.starts_with('#')).map(slug).collect()
+    page.split("```")
+        .step_by(2)
+        .flat_map(str::lines)
+        .filter(|line| line.starts_with('#'))
+        .map(slug)
+        .collect()
 }
 
 /// Links in pages lead to files that exist, and to headings that these have.
 #[test]
 fn links_in_pages_lead_somewhere() {
-    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"].map(String::from);
+    let pages =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"]
+            .map(String::from);
     let docs = files("docs", "md").into_iter().map(|(path, _)| path);
     for page in pages.into_iter().chain(docs) {
         let text = std::fs::read_to_string(root().join(&page)).unwrap();
@@ -263,7 +357,10 @@ fn links_in_pages_lead_somewhere() {
             assert!(path.exists(), "{page}: {target}");
             if !heading.is_empty() {
                 let there = anchors(&std::fs::read_to_string(path).unwrap());
-                assert!(there.iter().any(|anchor| anchor == heading), "{page}: {target}: no such heading in {there:?}");
+                assert!(
+                    there.iter().any(|anchor| anchor == heading),
+                    "{page}: {target}: no such heading in {there:?}"
+                );
             }
         }
     }
@@ -274,19 +371,23 @@ fn links_in_pages_lead_somewhere() {
 fn the_page_of_commands_has_the_presets() {
     let page = std::fs::read_to_string(root().join("docs/commands.md")).unwrap();
     for thalweg::Preset { name, about, .. } in thalweg::recipe::PRESETS {
-        assert!(page.contains(&format!("| `{name}` | {about} |")), "docs/commands.md has no row of the preset {name}: {about}");
+        assert!(
+            page.contains(&format!("| `{name}` | {about} |")),
+            "docs/commands.md has no row of the preset {name}: {about}"
+        );
     }
 }
 
-/// The page's largest maps are those of the plans: by `Stage::side_max`, which `thalweg devices` prints, and exact to the cell where the
-/// page does not say "about".
+/// The page's largest maps are those of the plans: by `Stage::side_max`, which `thalweg devices`
+/// prints, and exact to the cell where the page does not say "about".
 #[test]
 fn the_page_of_devices_has_the_largest_maps() {
     use thalweg::params::{Settings, Value};
     use thalweg::site::{Layer, Layers, Site, Window};
     use thalweg::stage::{biomes, droplets, wind};
     let page = std::fs::read_to_string(root().join("docs/devices.md")).unwrap();
-    let heading = "| largest binding | such as | density 1/4 | a ledger | density 1 | wind, about | biomes, about |";
+    let heading = "| largest binding | such as | density 1/4 | a ledger | density 1 | wind, about \
+                   | biomes, about |";
     let rows: Vec<Vec<&str>> = page
         .lines()
         .skip_while(|line| *line != heading)
@@ -307,16 +408,26 @@ fn the_page_of_devices_has_the_largest_maps() {
     for row in rows {
         let [size, unit] = row[0].split(' ').collect::<Vec<_>>()[..] else { panic!("{row:?}") };
         let bytes = size.parse::<u64>().unwrap() << if unit == "MiB" { 20 } else { 30 };
-        let sides: Vec<u32> = row[2..].iter().map(|cell| cell.trim_end_matches('²').parse().unwrap()).collect();
+        let sides: Vec<u32> =
+            row[2..].iter().map(|cell| cell.trim_end_matches('²').parse().unwrap()).collect();
         for (i, density, layers) in [(0, 0.25, none), (1, 0.25, ledger), (2, 1.0, none)] {
             let most = |side| {
-                let site = Site { layers, ..Site::bare(Window { origin: [0; 2], width: side, height: side }, 1.0, 0) };
+                let site = Site {
+                    layers,
+                    ..Site::bare(Window { origin: [0; 2], width: side, height: side }, 1.0, 0)
+                };
                 (droplets::STAGE.plan)(&set(density), &site).largest().words as u64 * 4
             };
             assert!(most(sides[i]) <= bytes && most(sides[i] + 1) > bytes, "{row:?}: {i}");
         }
-        let side = |stage: &thalweg::stage::Stage, layers| stage.side_max(&Settings::defaults(stage.params), layers, bytes);
-        assert_eq!(sides[..2], [side(&droplets::STAGE, none), side(&droplets::STAGE, ledger)], "{row:?}");
+        let side = |stage: &thalweg::stage::Stage, layers| {
+            stage.side_max(&Settings::defaults(stage.params), layers, bytes)
+        };
+        assert_eq!(
+            sides[..2],
+            [side(&droplets::STAGE, none), side(&droplets::STAGE, ledger)],
+            "{row:?}"
+        );
         assert_eq!(sides[3..], [side(&wind::STAGE, ledger), side(&biomes::STAGE, none)], "{row:?}");
     }
 }
@@ -326,8 +437,8 @@ fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// The modules of the crate that a file names, as `stage::droplets`: in `use` lines, and in paths from `crate`. What a file
-/// takes by `super` is of its own module.
+/// The modules of the crate that a file names, as `stage::droplets`: in `use` lines, and in paths
+/// from `crate`. What a file takes by `super` is of its own module.
 fn names(text: &str) -> Vec<String> {
     let code = code(text);
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -339,9 +450,9 @@ fn names(text: &str) -> Vec<String> {
         found.extend((1..=parts.len().min(2)).map(|n| parts[..n].join("::")));
         if let (1, Some(group)) = (parts.len(), rest[path.len()..].strip_prefix('{')) {
             let group = group.split('}').next().unwrap_or("");
-            found.extend(
-                group.split(',').map(|member| format!("{}::{}", parts[0], member.trim().split("::").next().unwrap_or(""))),
-            );
+            found.extend(group.split(',').map(|member| {
+                format!("{}::{}", parts[0], member.trim().split("::").next().unwrap_or(""))
+            }));
         }
     }
     if code.contains("wgpu::") {
@@ -362,18 +473,27 @@ fn the_code_map_is_true() {
         .map_while(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
         .map(|line| line.split(" | ").collect::<Vec<_>>().try_into().expect("three columns"))
         .collect();
-    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+    let quoted =
+        |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
     let all = files("src", "rs");
     let mut checked = 0;
     for [paths, _, strangers] in &rows {
         let path = &quoted(paths)[0];
-        let here: Vec<_> = all.iter().filter(|(file, _)| file == path || path.ends_with('/') && file.starts_with(path)).collect();
+        let here: Vec<_> = all
+            .iter()
+            .filter(|(file, _)| file == path || path.ends_with('/') && file.starts_with(path))
+            .collect();
         assert!(!here.is_empty(), "the code map has {path}");
         for (file, text) in here {
             // The one place of a folder that may.
-            let strangers = quoted(strangers).into_iter().filter(|name| !(name == "wgpu" && file == "src/exec/gpu.rs"));
+            let strangers = quoted(strangers)
+                .into_iter()
+                .filter(|name| !(name == "wgpu" && file == "src/exec/gpu.rs"));
             for stranger in strangers {
-                assert!(!names(text).contains(&stranger), "{file} names {stranger}, and the code map says that {path} does not");
+                assert!(
+                    !names(text).contains(&stranger),
+                    "{file} names {stranger}, and the code map says that {path} does not"
+                );
                 checked += 1;
             }
         }
@@ -381,11 +501,13 @@ fn the_code_map_is_true() {
     // Every module has its row, and the test sees what is there.
     for (file, _) in &all {
         let module = file.trim_start_matches("src/").split('/').next().unwrap();
-        let there = ["lib.rs", "main.rs"].contains(&module) || rows.iter().any(|row| row[0].contains(&format!("src/{module}")));
+        let there = ["lib.rs", "main.rs"].contains(&module)
+            || rows.iter().any(|row| row[0].contains(&format!("src/{module}")));
         assert!(there, "the code map lacks {file}");
     }
     assert!(checked > 500, "{checked} checks");
-    let sample = "use crate::stage::{droplets, wind::Law};\n// crate::io\nfn f() { crate::plan::Plan::new() }";
+    let sample = "use crate::stage::{droplets, wind::Law};\n// crate::io\n\
+                  fn f() { crate::plan::Plan::new() }";
     assert_eq!(names(sample), ["stage", "stage::droplets", "stage::wind", "plan", "plan::Plan"]);
 }
 
@@ -393,14 +515,28 @@ fn the_code_map_is_true() {
 #[test]
 fn modules_form_no_circle() {
     let mut edges: std::collections::BTreeMap<String, Vec<String>> = Default::default();
-    let module = |file: &str| file.trim_start_matches("src/").split('/').next().unwrap().trim_end_matches(".rs").to_string();
+    let module = |file: &str| {
+        file.trim_start_matches("src/")
+            .split('/')
+            .next()
+            .unwrap()
+            .trim_end_matches(".rs")
+            .to_string()
+    };
     let all = files("src", "rs");
-    for (file, text) in all.iter().filter(|(file, _)| !file.starts_with("src/command") && file != "src/lib.rs") {
-        edges.entry(module(file)).or_default().extend(names(text).into_iter().filter(|name| !name.contains("::")));
+    for (file, text) in
+        all.iter().filter(|(file, _)| !file.starts_with("src/command") && file != "src/lib.rs")
+    {
+        edges
+            .entry(module(file))
+            .or_default()
+            .extend(names(text).into_iter().filter(|name| !name.contains("::")));
     }
     // Takes away, again and again, the modules that name no other that is left.
     loop {
-        let free = edges.iter().find(|(name, to)| to.iter().all(|other| other == *name || !edges.contains_key(other)));
+        let free = edges
+            .iter()
+            .find(|(name, to)| to.iter().all(|other| other == *name || !edges.contains_key(other)));
         match free.map(|(name, _)| name.clone()) {
             Some(name) => edges.remove(&name),
             None => break,
@@ -414,30 +550,46 @@ fn held(line: &str) -> Vec<String> {
     let Some(rest) = line.trim_start().strip_prefix("/// Holds ") else { return vec![] };
     let id = |word: &str| {
         let word = word.trim_end_matches([',', ':', '.']);
-        let number = word.get(1..).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-        (number && word.starts_with(|c: char| ('A'..='G').contains(&c) || c == 'M')).then(|| word.to_string())
+        let number =
+            word.get(1..).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        (number && word.starts_with(|c: char| ('A'..='G').contains(&c) || c == 'M'))
+            .then(|| word.to_string())
     };
-    rest.split(' ').take_while(|word| id(word).is_some() || word.contains('-')).filter_map(id).collect()
+    rest.split(' ')
+        .take_while(|word| id(word).is_some() || word.contains('-'))
+        .filter_map(id)
+        .collect()
 }
 
-/// Every statement of the articles is on its page, with the tests that hold it. Their comments say so, and the page's last column is made
-/// from them; without a test there is a reason, in brackets.
+/// Every statement of the articles is on its page, with the tests that hold it. Their comments say
+/// so, and the page's last column is made from them; without a test there is a reason, in brackets.
 #[test]
 fn the_page_of_articles_has_every_id_with_its_tests() {
     use std::collections::{BTreeMap, BTreeSet};
     let mut tests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in files("tests/it", "rs") {
-        let module = path.trim_start_matches("tests/it/").trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        let module = path
+            .trim_start_matches("tests/it/")
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod")
+            .replace('/', "::");
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
             // Elsewhere an F is a promise about files.
             let of_dungeons = |id: &String| id.starts_with(['F', 'G']);
-            let ids: Vec<String> = held(line).into_iter().filter(|id| path.contains("dungeon") || !of_dungeons(id)).collect();
+            let ids: Vec<String> = held(line)
+                .into_iter()
+                .filter(|id| path.contains("dungeon") || !of_dungeons(id))
+                .collect();
             if ids.is_empty() {
                 continue;
             }
             let function = lines[i..].iter().find_map(|line| line.trim_start().strip_prefix("fn "));
-            let name = function.unwrap_or_else(|| panic!("{path}: no test after {line}")).split('(').next().unwrap();
+            let name = function
+                .unwrap_or_else(|| panic!("{path}: no test after {line}"))
+                .split('(')
+                .next()
+                .unwrap();
             for id in ids {
                 tests.entry(id).or_default().insert(format!("`{module}::{name}`"));
             }
@@ -457,15 +609,22 @@ fn the_page_of_articles_has_every_id_with_its_tests() {
             Some(names) => names.into_iter().collect::<Vec<_>>().join(", "),
             None => {
                 let reason = holds.len() > 4 && holds.starts_with('(') && holds.ends_with(')');
-                assert!(reason, "docs/articles.md: no test holds {id}, and no reason in brackets says why");
+                assert!(
+                    reason,
+                    "docs/articles.md: no test holds {id}, and no reason in brackets says why"
+                );
                 holds.to_string()
             }
         };
         format!("| {id} | {says} | {here} | {holds} |")
     };
     let made = page.lines().map(line).collect::<Vec<_>>().join("\n") + "\n";
-    let numbers = [('A', 30), ('B', 9), ('C', 32), ('D', 25), ('E', 22), ('F', 20), ('G', 17), ('M', 6)];
-    let all: Vec<String> = numbers.iter().flat_map(|(letter, n)| (1..=*n).map(move |i| format!("{letter}{i}"))).collect();
+    let numbers =
+        [('A', 30), ('B', 9), ('C', 32), ('D', 25), ('E', 22), ('F', 20), ('G', 17), ('M', 6)];
+    let all: Vec<String> = numbers
+        .iter()
+        .flat_map(|(letter, n)| (1..=*n).map(move |i| format!("{letter}{i}")))
+        .collect();
     assert_eq!(ids, all, "docs/articles.md has every id once, in order");
     assert!(tests.is_empty(), "held, but no statement of the articles: {tests:?}");
     if std::env::var("THALWEG_BLESS").is_ok() {
@@ -474,23 +633,34 @@ fn the_page_of_articles_has_every_id_with_its_tests() {
     assert_eq!(page, made, "run THALWEG_BLESS=1 cargo test --test it tidy");
     assert_eq!(held("/// Holds A5, D-4, G12: words A7"), ["A5", "G12"]);
     assert_eq!(held("/// Holds B1 in part."), ["B1"]);
-    assert!(held("/// Holds that A1 is so.").is_empty() && held("/// Holds file F1: of files").is_empty());
+    assert!(
+        held("/// Holds that A1 is so.").is_empty()
+            && held("/// Holds file F1: of files").is_empty()
+    );
 }
 
-/// H9: the page of the library has a row for each feature, and says of each whether it is on by default.
+/// H9: the page of the library has a row for each feature, and says of each whether it is on by
+/// default.
 #[test]
 fn the_page_of_the_library_has_the_features() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
     let (page, manifest) = (read("docs/library.md"), read("Cargo.toml"));
     let manifest: toml::Table = toml::from_str(&manifest).unwrap();
     let features = manifest["features"].as_table().unwrap();
-    let on: Vec<&str> = features["default"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+    let on: Vec<&str> =
+        features["default"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
     for name in features.keys().filter(|name| *name != "default") {
         let default = if on.contains(&name.as_str()) { " (default)" } else { "" };
-        assert!(page.contains(&format!("\n| `{name}`{default} | ")), "docs/library.md has no row of {name}{default}");
+        assert!(
+            page.contains(&format!("\n| `{name}`{default} | ")),
+            "docs/library.md has no row of {name}{default}"
+        );
     }
     // What it says of `cli`: everything but these two.
-    let within = |name: &str| features[name].as_array().unwrap().iter().filter_map(|v| v.as_str()).collect::<Vec<_>>();
-    let others = features.keys().filter(|name| !["default", "cli", "gpu", "serve"].contains(&name.as_str()));
+    let within = |name: &str| {
+        features[name].as_array().unwrap().iter().filter_map(|v| v.as_str()).collect::<Vec<_>>()
+    };
+    let others =
+        features.keys().filter(|name| !["default", "cli", "gpu", "serve"].contains(&name.as_str()));
     others.for_each(|name| assert!(within("cli").contains(&name.as_str()), "cli brings {name}"));
 }

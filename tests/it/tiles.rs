@@ -1,4 +1,5 @@
-//! Parts and tiles: pieces of a land have the words of the whole, however they are cut, and wherever in a world they lie.
+//! Parts and tiles: pieces of a land have the words of the whole, however they are cut, and
+//! wherever in a world they lie.
 
 use crate::common::{config, cpu, gpu, survives_description};
 use proptest::prelude::*;
@@ -16,23 +17,30 @@ fn run(job: &Job) -> Outcome {
 }
 
 /// The land of all recipes here: larger than what its stages reach, and at an odd place.
-const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
+const LAND: &str =
+    "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
 const STAGES: [(&str, &str); 19] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
-    ("wide brush", "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\nborder = \"wall\"\n"),
+    (
+        "wide brush",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\n\
+         border = \"wall\"\n",
+    ),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wind",
-        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nborder = \"open\"\n",
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\n\
+         kind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nborder = \"open\"\n",
     ),
     ("thermal", "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 20\n"),
     ("coastal", "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n"),
     ("blur", "[[stage]]\nkind = \"blur\"\npasses = 4\n"),
     (
         "layers",
-        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\nthickness_m = 30\n\
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\n\
+         thickness_m = 30\n\
          [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n\
          [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
          [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"slope\"\n\
@@ -40,31 +48,40 @@ const STAGES: [(&str, &str); 19] = [
     ),
     (
         "weather",
-        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"weather\"\nfrom_deg = 300\ncarry_m = 600\nfetch_m = 150\nmoisture = 3\n\
+        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"weather\"\nfrom_deg = 300\n\
+         carry_m = 600\nfetch_m = 150\nmoisture = 3\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "nested",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.25\n[[stage.with]]\nkind = \"thermal\"\nevery = 3\nsteps = 2\nrepose_deg = 30\n",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.25\n[[stage.with]]\n\
+         kind = \"thermal\"\nevery = 3\nsteps = 2\nrepose_deg = 30\n",
     ),
     (
         "two",
-        "[[stage]]\nkind = \"thermal\"\nsteps = 3\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\n",
+        "[[stage]]\nkind = \"thermal\"\nsteps = 3\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\n\
+         rain = 0.25\n[[stage]]\nkind = \"blur\"\n",
     ),
     (
         "strokes",
-        "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\nradius_m = 900\nat_m = [[0, 0], [900, 2000]]\n\
-         [[stage.stroke]]\ntool = \"smooth\"\nradius_m = 700\nat_m = [[500, 2900]]\n[[stage]]\nkind = \"thermal\"\nsteps = 3\n",
+        "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\n\
+         radius_m = 900\nat_m = [[0, 0], [900, 2000]]\n\
+         [[stage.stroke]]\ntool = \"smooth\"\nradius_m = 700\nat_m = [[500, 2900]]\n[[stage]]\n\
+         kind = \"thermal\"\nsteps = 3\n",
     ),
     (
         "biomes",
-        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature = 90\npadding = 6\n[[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
-         [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature = 90\npadding = 6\n\
+         [[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
+         [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\n\
+         kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "generators",
-        "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 30\n[[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
-         feature = 60\nwarp = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"most\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
+        "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 30\n\
+         [[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
+         feature = 60\nwarp = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"most\"\n[[stage]]\n\
+         kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "rivers",
@@ -74,30 +91,40 @@ const STAGES: [(&str, &str); 19] = [
     (
         "rivers with slides and rain",
         "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
-         [[stage]]\nkind = \"incision\"\nsteps = 5\nfall = 7\ncreep = 0.1\nsea_level_m = 100\nborder = \"wall\"\n\
+         [[stage]]\nkind = \"incision\"\nsteps = 5\nfall = 7\ncreep = 0.1\nsea_level_m = 100\n\
+         border = \"wall\"\n\
          [[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\nrepose_deg = 30\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "droplets by the sea",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\ncapacity = 8\nwash = 0.4\nsea_level_m = 250\n",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\ncapacity = 8\n\
+         wash = 0.4\nsea_level_m = 250\n",
     ),
     (
         "snowballs by the sea",
-        "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\nerosion = 4\nloads = \"left\"\nwash = 0.1\nsea_level_m = 250\n",
+        "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\nerosion = 4\n\
+         loads = \"left\"\nwash = 0.1\nsea_level_m = 250\n",
     ),
     (
         "blurred on the finest",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\nlevels = false\n",
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\n\
+         levels = false\n",
     ),
 ];
 
 /// A recipe of a land of 240 × 200 cells. `top` stands above its stages.
 fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
-    let stages = if top.contains("levels") { stages.to_string() } else { stages.replace("levels = false\n", "") };
+    let stages = if top.contains("levels") {
+        stages.to_string()
+    } else {
+        stages.replace("levels = false\n", "")
+    };
     let text = format!(
-        "schema = 1\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n{top}\n{LAND}{stages}\
-         [output]\nmaps = [\"height\", \"wear\", \"deposit\", \"change\", \"slope\", \"sky\"]\npreview = false\n"
+        "schema = 1\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n\
+         {top}\n{LAND}{stages}\
+         [output]\nmaps = [\"height\", \"wear\", \"deposit\", \"change\", \"slope\", \"sky\"]\n\
+         preview = false\n"
     );
     Recipe::from_toml(&text, Path::new(""), "tiles")
 }
@@ -113,22 +140,34 @@ fn assert_is_crop(what: &str, whole: &Outcome, part: &Outcome) {
     for name in whole.names() {
         let expected = crop(whole.words(name).unwrap(), &whole.window, &part.window);
         let differs = expected.iter().zip(part.words(name).unwrap()).position(|(a, b)| a != b);
-        let at = differs.map(|at| [at % part.window.width as usize, at / part.window.width as usize]);
+        let at =
+            differs.map(|at| [at % part.window.width as usize, at / part.window.width as usize]);
         assert!(at.is_none(), "{what}, part {:?}: {name} differs at {at:?}", part.window);
     }
 }
 
-/// A part has the words that the whole run has there, for every kind of stage, with levels and without, inside the land and at its rims.
+/// A part has the words that the whole run has there, for every kind of stage, with levels and
+/// without, inside the land and at its rims.
 #[test]
 fn parts_are_crops_of_the_whole() {
-    let mut windows =
-        [([70, 150], [21, 30]), ([-35, 60], [40, 33]), ([180, 230], [25, 30]), ([60, 60], [1, 200])].into_iter().cycle();
+    let mut windows = [
+        ([70, 150], [21, 30]),
+        ([-35, 60], [40, 33]),
+        ([180, 230], [25, 30]),
+        ([60, 60], [1, 200]),
+    ]
+    .into_iter()
+    .cycle();
     for (name, stages) in STAGES {
         for top in ["", "levels = 3", "levels = 2\nmargin = 11", "levels = 2\nscale = 2"] {
-            if (name == "biomes" && top.contains("scale")) || (name.contains("finest") && top.is_empty()) {
+            if (name == "biomes" && top.contains("scale"))
+                || (name.contains("finest") && top.is_empty())
+            {
                 continue;
             }
-            let job = Job::new(recipe(top, stages).unwrap_or_else(|e| panic!("{name}, {top}: {e}"))).unwrap();
+            let job =
+                Job::new(recipe(top, stages).unwrap_or_else(|e| panic!("{name}, {top}: {e}")))
+                    .unwrap();
             let whole = run(&job);
             // Two of the four by turns, so that every stage meets each of them.
             for (origin, size) in windows.by_ref().take(2) {
@@ -140,13 +179,23 @@ fn parts_are_crops_of_the_whole() {
                     let mut tiles = Tiles::new(job.clone(), Cut::in_one_piece(0, window)).unwrap();
                     for map in whole.names() {
                         let words = from_tiles(&mut tiles, 0, window, map);
-                        assert!(words == crop(whole.words(map).unwrap(), &whole.window, &window), "{name}, {origin:?}: {map}");
+                        assert!(
+                            words == crop(whole.words(map).unwrap(), &whole.window, &window),
+                            "{name}, {origin:?}: {map}"
+                        );
                     }
                     let level = &whole.levels[whole.levels.len() - 2];
                     let own = Job::on_level(&window, 1);
                     let words = from_tiles(&mut tiles, 1, own, "height");
-                    assert!(words == crop(&level.words, &level.window, &own), "{name}, {origin:?}: level 1");
-                    assert!(tiles.counts()[0] <= 3, "{name}: a piece for each level, not {:?}", tiles.counts());
+                    assert!(
+                        words == crop(&level.words, &level.window, &own),
+                        "{name}, {origin:?}: level 1"
+                    );
+                    assert!(
+                        tiles.counts()[0] <= 3,
+                        "{name}: a piece for each level, not {:?}",
+                        tiles.counts()
+                    );
                     // And in some.
                     let some = Space::Part { level: 0, window, cells: 4000 };
                     let mut tiles = Tiles::new(job.clone(), some).unwrap();
@@ -161,7 +210,8 @@ fn parts_are_crops_of_the_whole() {
     }
 }
 
-/// A part that is wanted alone is made in one piece where tiles would mostly be halo, and by tiles where the memory asks for it.
+/// A part that is wanted alone is made in one piece where tiles would mostly be halo, and by tiles
+/// where the memory asks for it.
 #[test]
 fn a_part_is_cut_as_suits_it() {
     let job = Job::new(endless([0, 0], [64, 64])).unwrap();
@@ -182,7 +232,8 @@ fn a_part_is_cut_as_suits_it() {
     .unwrap();
     let ratio = alone.work() / worked as f64;
     assert!((0.9..1.1).contains(&ratio), "planned {}, worked {worked}", alone.work());
-    // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces there than squares would be.
+    // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces
+    // there than squares would be.
     let large = Window { width: 8000, height: 6000, ..window };
     let few = Tiles::choose(&job, 0, &large, 1 << 30, None).unwrap();
     assert!(matches!(few.cut.space, Space::Part { cells, .. } if cells < 1 << 29), "{few:?}");
@@ -191,12 +242,14 @@ fn a_part_is_cut_as_suits_it() {
     assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
 }
 
-/// Entrances of dungeons, and the ground that is levelled round them, are those of the whole land in parts and in tiles, also where biomes decide
-/// about them, and the land's light falls on level ground.
+/// Entrances of dungeons, and the ground that is levelled round them, are those of the whole land
+/// in parts and in tiles, also where biomes decide about them, and the land's light falls on level
+/// ground.
 #[test]
 fn dungeons_are_those_of_the_whole_land() {
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature = 90\npadding = 6\n[[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
-         [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\n";
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature = 90\npadding = 6\n[[stage.biome]]\n\
+                  name = \"hills\"\ncolour = \"#087020\"\n\
+                  [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\n";
     let water = "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
     let dungeons = "[dungeons]\nkind = \"isaac\"\nspacing = 25\nradius = 2\nslope_max = 2\n";
     for (top, stages) in [
@@ -207,38 +260,50 @@ fn dungeons_are_those_of_the_whole_land() {
         let whole = run(&job);
         assert!(whole.entrances.len() > 5, "{top}: {}", whole.entrances.len());
         let mut seen = 0;
-        for (origin, size) in [([-35, 60], [100, 90]), ([60, 110], [77, 60]), ([120, 160], [85, 100])] {
+        for (origin, size) in
+            [([-35, 60], [100, 90]), ([60, 110], [77, 60]), ([120, 160], [85, 100])]
+        {
             let window = Window { origin, width: size[0], height: size[1] };
             let part = run(&job.clone().part(window).unwrap());
             assert_is_crop(top, &whole, &part);
-            let there: Vec<_> = whole.entrances.iter().filter(|e| window.contains(e.x, e.y)).collect();
+            let there: Vec<_> =
+                whole.entrances.iter().filter(|e| window.contains(e.x, e.y)).collect();
             assert_eq!(part.entrances.iter().collect::<Vec<_>>(), there, "{top}, {origin:?}");
             seen += there.len();
             let mut alone = Tiles::new(job.clone(), Cut::in_one_piece(0, window)).unwrap();
             let mut squares = Tiles::new(job.clone(), 37).unwrap();
             for map in ["height", "slope", "wear"] {
                 let expected = crop(whole.words(map).unwrap(), &whole.window, &window);
-                assert!(from_tiles(&mut alone, 0, window, map) == expected, "{top}, {origin:?}: {map} in one piece");
-                assert!(from_tiles(&mut squares, 0, window, map) == expected, "{top}, {origin:?}: {map} of squares");
+                assert!(
+                    from_tiles(&mut alone, 0, window, map) == expected,
+                    "{top}, {origin:?}: {map} in one piece"
+                );
+                assert!(
+                    from_tiles(&mut squares, 0, window, map) == expected,
+                    "{top}, {origin:?}: {map} of squares"
+                );
             }
         }
         assert!(seen > 3, "{top}: {seen}");
     }
 }
 
-/// Water is that of the whole land: of the level itself where that is small enough to be followed, and else of the finest that is.
+/// Water is that of the whole land: of the level itself where that is small enough to be followed,
+/// and else of the finest that is.
 #[test]
 fn tiles_have_the_water_of_the_whole_land() {
     let maps = ["water", "drainage_area", "basin", "distance_to_water"];
     let land = |top: &str, rain: &str| {
         let text = format!(
-            "schema = 1\nseed = 4\n{top}\nspacing_m = 20\nlevels = 2\n{LAND}{rain}[water]\nriver_km2 = 0.2\n[output]\nmaps = [{}]\n",
+            "schema = 1\nseed = 4\n{top}\nspacing_m = 20\nlevels = 2\n{LAND}{rain}[water]\n\
+             river_km2 = 0.2\n[output]\nmaps = [{}]\n",
             maps.map(|map| format!("\"{map}\"")).join(", ")
         );
         Job::new(Recipe::from_toml(&text, Path::new(""), "water").unwrap()).unwrap()
     };
-    let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.1\n\
-         [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
+    let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
+                low = 0.1\n\
+                [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
     let small = land("width = 150\nheight = 130\norigin = [9, -4]", rain);
     let whole = run(&small);
     let mut tiles = Tiles::new(small, 48).unwrap();
@@ -249,7 +314,8 @@ fn tiles_have_the_water_of_the_whole_land() {
         assert!(expected.iter().any(|word| *word != expected[0]), "{map} is one value");
         assert!(from_tiles(&mut tiles, 0, part, map) == expected, "{map}");
     }
-    // A land that is too long to be followed has the water of its next coarser level, in the units of that.
+    // A land that is too long to be followed has the water of its next coarser level, in the units
+    // of that.
     let long = land("width = 4200\nheight = 64", "[[stage]]\nkind = \"thermal\"\nsteps = 2\n");
     let coarse = run(&long.clone().down_to(1).unwrap());
     let mut tiles = Tiles::new(long, 400).unwrap();
@@ -257,16 +323,29 @@ fn tiles_have_the_water_of_the_whole_land() {
     let window = Window { origin: [3990, 0], width: 210, height: 64 };
     for map in maps {
         let at = |x: i64, y: i64| {
-            let (column, row) =
-                (((x + 1) / 2).min(i64::from(coarse.window.width) - 1), ((y + 1) / 2).min(i64::from(coarse.window.height) - 1));
-            coarse.words(map).unwrap()[row as usize * coarse.window.width as usize + column as usize]
+            let (column, row) = (
+                ((x + 1) / 2).min(i64::from(coarse.window.width) - 1),
+                ((y + 1) / 2).min(i64::from(coarse.window.height) - 1),
+            );
+            coarse.words(map).unwrap()
+                [row as usize * coarse.window.width as usize + column as usize]
         };
-        let expected: Vec<i32> = (0..64).flat_map(|y| (3990..4200).map(move |x| (x, y))).map(|(x, y)| at(x, y)).collect();
+        let expected: Vec<i32> = (0..64)
+            .flat_map(|y| (3990..4200).map(move |x| (x, y)))
+            .map(|(x, y)| at(x, y))
+            .collect();
         assert!(from_tiles(&mut tiles, 0, window, map) == expected, "{map}");
         let field = thalweg::field::find(map).unwrap();
-        let value = tiles.map(0, Window { origin: [3996, 20], width: 1, height: 1 }, field, &mut cpu()).unwrap().data[0];
+        let value = tiles
+            .map(0, Window { origin: [3996, 20], width: 1, height: 1 }, field, &mut cpu())
+            .unwrap()
+            .data[0];
         let known = coarse.map(map).unwrap();
-        assert_eq!(value, known.data[10 * known.width as usize + 1998], "{map}: metres of the coarser level");
+        assert_eq!(
+            value,
+            known.data[10 * known.width as usize + 1998],
+            "{map}: metres of the coarser level"
+        );
     }
     // A land without an end has none.
     let mut world = endless([0, 0], [64, 64]);
@@ -280,19 +359,27 @@ fn tiles_have_the_water_of_the_whole_land() {
 /// The same of ranges that rise where a picture is bright.
 #[test]
 fn tiles_of_ranges_are_of_their_picture() {
-    let text = "schema = 1\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\nkind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x = 120\n\
-         extent_y = 90\nspacing = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
+    let text = "schema = 1\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\n\
+                kind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x = 120\n\
+                extent_y = 90\nspacing = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\n\
+                kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
     let job = |seed: i32| {
         let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
         let mut job = Job::new(Recipe::from_toml(text, Path::new(""), "ranges").unwrap()).unwrap();
-        job.supply_picture("a.png", &Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }).unwrap();
+        job.supply_picture(
+            "a.png",
+            &Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None },
+        )
+        .unwrap();
         job
     };
     let whole = run(&job(7));
     assert!(whole.words("height").unwrap() != run(&job(9)).words("height").unwrap());
     let mut tiles = Tiles::new(job(7), 40).unwrap();
     assert!(from_tiles(&mut tiles, 0, whole.window, "height") == whole.words("height").unwrap());
-    let key = |seed: i32| Tiles::new(job(seed), 64).unwrap().key(Tile { level: 0, slab: 0, x: 0, y: 0 }).unwrap();
+    let key = |seed: i32| {
+        Tiles::new(job(seed), 64).unwrap().key(Tile { level: 0, slab: 0, x: 0, y: 0 }).unwrap()
+    };
     assert_eq!(key(7), key(7));
     assert!(key(7) != key(9), "another picture is another key");
 }
@@ -302,13 +389,16 @@ fn from_tiles(tiles: &mut Tiles, level: i32, window: Window, name: &str) -> Vec<
     tiles.words(level, window, thalweg::field::find(name).unwrap(), &mut cpu()).unwrap()
 }
 
-/// Tiles of any side, made in any order, have the words of one run of the whole land, on every level.
+/// Tiles of any side, made in any order, have the words of one run of the whole land, on every
+/// level.
 /// Holds C27.
 #[test]
 fn tiles_have_the_words_of_one_run() {
     let mut slabs = [1, 3].into_iter().cycle();
     for (name, stages) in STAGES {
-        for (top, sides) in [("", vec![100]), ("levels = 3", vec![64, 257]), ("levels = 2\nmargin = 11", vec![90])] {
+        for (top, sides) in
+            [("", vec![100]), ("levels = 3", vec![64, 257]), ("levels = 2\nmargin = 11", vec![90])]
+        {
             if name.contains("finest") && top.is_empty() {
                 continue;
             }
@@ -318,19 +408,29 @@ fn tiles_have_the_words_of_one_run() {
                 let mut tiles = Tiles::new(job.clone(), side).unwrap();
                 for map in whole.names() {
                     let words = from_tiles(&mut tiles, 0, whole.window, map);
-                    assert!(words == whole.words(map).unwrap(), "{name}, {top}, side {side}: {map}");
+                    assert!(
+                        words == whole.words(map).unwrap(),
+                        "{name}, {top}, side {side}: {map}"
+                    );
                 }
                 // The same where time is cut, too: into single steps, or some by turns.
                 let steps = slabs.next().unwrap();
                 let mut cut = Tiles::new(job.clone(), Cut::from(side).in_slabs(steps)).unwrap();
                 for map in whole.names() {
                     let words = from_tiles(&mut cut, 0, whole.window, map);
-                    assert!(words == whole.words(map).unwrap(), "{name}, {top}, side {side}, slabs of {steps}: {map}");
+                    assert!(
+                        words == whole.words(map).unwrap(),
+                        "{name}, {top}, side {side}, slabs of {steps}: {map}"
+                    );
                 }
                 // The finest is done only after the stages that run on it alone.
                 for level in whole.levels.iter().filter(|level| level.level > 0) {
                     let words = from_tiles(&mut tiles, level.level, level.window, "height");
-                    assert!(words == level.words, "{name}, {top}, side {side}: level {}", level.level);
+                    assert!(
+                        words == level.words,
+                        "{name}, {top}, side {side}: level {}",
+                        level.level
+                    );
                 }
             }
         }
@@ -340,15 +440,23 @@ fn tiles_have_the_words_of_one_run() {
 /// The same of a land that comes from heights in memory, and of layers that do.
 #[test]
 fn tiles_of_an_input_have_the_words_of_one_run() {
-    let heights: Vec<f32> = (0..180 * 150).map(|i| ((i % 180) as f32 / 9.0).sin() * 200.0 + (i / 180) as f32 * 3.0).collect();
-    let georef = Some(Georef { epsg: None, west: 1000.0, north: 5000.0, cell: (20.0, 25.0), keys: None });
-    let map = Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef };
+    let heights: Vec<f32> = (0..180 * 150)
+        .map(|i| ((i % 180) as f32 / 9.0).sin() * 200.0 + (i / 180) as f32 * 3.0)
+        .collect();
+    let georef =
+        Some(Georef { epsg: None, west: 1000.0, north: 5000.0, cell: (20.0, 25.0), keys: None });
+    let map =
+        Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef };
     for top in ["", "levels = 3", "levels = 2\nmargin = 9"] {
         let text = format!(
-            "schema = 1\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"file\"\nfile = \"h.tif\"\n\
-             [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n[output]\nmaps = [\"height\", \"hardness\", \"flow\"]\n"
+            "schema = 1\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\n\
+             map = \"hardness\"\nfrom = \"file\"\nfile = \"h.tif\"\n\
+             [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n[output]\n\
+             maps = [\"height\", \"hardness\", \"flow\"]\n"
         );
-        let mut job = Job::with_heights(Recipe::from_toml(&text, Path::new(""), "input").unwrap(), &map).unwrap();
+        let mut job =
+            Job::with_heights(Recipe::from_toml(&text, Path::new(""), "input").unwrap(), &map)
+                .unwrap();
         let shares = map.data.iter().map(|m| (m / 1000.0).clamp(0.0, 1.0)).collect();
         job.supply(0, &Map { data: shares, ..map.clone() }).unwrap();
         let whole = run(&job);
@@ -356,7 +464,8 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
         let window = Window { origin: [50, 60], width: 40, height: 50 };
         let part = run(&job.part(window).unwrap());
         let height = thalweg::field::find("height").unwrap();
-        for made in [part.map("height").unwrap(), tiles.map(0, window, height, &mut cpu()).unwrap()] {
+        for made in [part.map("height").unwrap(), tiles.map(0, window, height, &mut cpu()).unwrap()]
+        {
             let place = made.georef.unwrap();
             assert_eq!(
                 (place.west, place.north, place.cell),
@@ -365,44 +474,65 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
             );
         }
         for map in whole.names() {
-            assert!(from_tiles(&mut tiles, 0, whole.window, map) == whole.words(map).unwrap(), "{top}: {map}");
+            assert!(
+                from_tiles(&mut tiles, 0, whole.window, map) == whole.words(map).unwrap(),
+                "{top}: {map}"
+            );
         }
         assert_is_crop(top, &whole, &part);
     }
 }
 
-/// A long valley down which all droplets run: many end at one vertex, far from their homes and with loads that they cannot get rid of. What a life leaves to
-/// the next would go up the valley by the length of a life in every step, from droplet to droplet, past any halo.
+/// A long valley down which all droplets run: many end at one vertex, far from their homes and with
+/// loads that they cannot get rid of. What a life leaves to the next would go up the valley by the
+/// length of a life in every step, from droplet to droplet, past any halo.
 #[test]
 fn tiles_of_a_valley_have_the_words_of_one_run() {
     let (width, height) = (1200u32, 24u32);
     let ground = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
-        (-x + (y - 12.0).abs() + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
+        (-x + (y - 12.0).abs() + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0)
+            as f32
     };
-    let map = Map { width, height, spacing_m: 1.0, data: (0..width * height).map(ground).collect(), range_m: None, georef: None };
-    for (settings, slabs) in
-        [("", vec![32]), ("lifetime = 64\nrain = 1\ndensity = 1\ncapacity = 16\nerosion = 1\ngravity = 16\n", vec![0, 1, 8])]
-    {
+    let map = Map {
+        width,
+        height,
+        spacing_m: 1.0,
+        data: (0..width * height).map(ground).collect(),
+        range_m: None,
+        georef: None,
+    };
+    for (settings, slabs) in [
+        ("", vec![32]),
+        (
+            "lifetime = 64\nrain = 1\ndensity = 1\ncapacity = 16\nerosion = 1\ngravity = 16\n",
+            vec![0, 1, 8],
+        ),
+    ] {
         let text = format!(
-            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n{settings}[output]\nmaps = [\"height\", \"flow\"]\n"
+            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n\
+             {settings}[output]\nmaps = [\"height\", \"flow\"]\n"
         );
-        let job = Job::with_heights(Recipe::from_toml(&text, Path::new(""), "valley").unwrap(), &map).unwrap();
+        let job =
+            Job::with_heights(Recipe::from_toml(&text, Path::new(""), "valley").unwrap(), &map)
+                .unwrap();
         let whole = run(&job);
         for steps in slabs {
             let cut = if steps == 0 { Cut::from(600) } else { Cut::from(600).in_slabs(steps) };
             let mut tiles = Tiles::new(job.clone(), cut).unwrap();
             for name in whole.names() {
                 let words = from_tiles(&mut tiles, 0, whole.window, name);
-                let wrong = words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
+                let wrong =
+                    words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
                 assert_eq!(wrong, 0, "{name} in slabs of {steps} steps, {settings}");
             }
         }
     }
 }
 
-/// The same of sand that the wind blows along: a steep valley that it fills, rock between patches of sand, over which grains fly far, and a rough sheet. What told
-/// a home where its grain came down would go upwind by all that way in a step.
+/// The same of sand that the wind blows along: a steep valley that it fills, rock between patches
+/// of sand, over which grains fly far, and a rough sheet. What told a home where its grain came
+/// down would go upwind by all that way in a step.
 #[test]
 fn tiles_of_blown_sand_have_the_words_of_one_run() {
     let (width, height) = (2400u32, 24u32);
@@ -410,22 +540,48 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
         let at = |i: u32| {
             let (x, y) = (f64::from(i % width), f64::from(i / width));
             let low = if i % width % 90 < 25 { dip } else { 0.0 };
-            (-x * steep + (y - 12.0).abs() - low + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
+            (-x * steep + (y - 12.0).abs() - low
+                + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
         };
-        Map { width, height, spacing_m: 1.0, data: (0..width * height).map(at).collect(), range_m: None, georef: None }
+        Map {
+            width,
+            height,
+            spacing_m: 1.0,
+            data: (0..width * height).map(at).collect(),
+            range_m: None,
+            georef: None,
+        }
     };
     let deep = "thickness_m = 4";
     let patches = "from = \"height\"\nstart = -12\nend = -40\nthickness_m = 20";
     let far = "hop = 12\ngust = 0\nrock = 0";
     for (steep, dip, sediment, settings) in [
-        (1.0, 0.0, deep, format!("lifetime = 16\nrain = 2\ngrain = 0.5\nsand = 1\nborder = \"wall\"\n{far}")),
-        (0.0, 40.0, patches, format!("lifetime = 64\nrain = 1\ngrain = 0.5\nsand = 0.05\nborder = \"open\"\n{far}")),
-        (0.0, 0.0, deep, "lifetime = 2\nrain = 15\ngrain = 0.5\nhop = 12\ngust = 1\nsand = 0\nborder = \"wall\"".into()),
+        (
+            1.0,
+            0.0,
+            deep,
+            format!("lifetime = 16\nrain = 2\ngrain = 0.5\nsand = 1\nborder = \"wall\"\n{far}"),
+        ),
+        (
+            0.0,
+            40.0,
+            patches,
+            format!("lifetime = 64\nrain = 1\ngrain = 0.5\nsand = 0.05\nborder = \"open\"\n{far}"),
+        ),
+        (
+            0.0,
+            0.0,
+            deep,
+            "lifetime = 2\nrain = 15\ngrain = 0.5\nhop = 12\ngust = 1\nsand = 0\nborder = \"wall\""
+                .into(),
+        ),
         (0.3, 0.0, deep, "rain = 4\nfrom_deg = 250\nborder = \"open\"".into()),
     ] {
         let text = format!(
-            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n{sediment}\n\
-             [[stage]]\nkind = \"wind\"\n{settings}\n[output]\nmaps = [\"height\", \"sediment\", \"flow\"]\n"
+            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\n\
+             map = \"sediment\"\n{sediment}\n\
+             [[stage]]\nkind = \"wind\"\n{settings}\n[output]\n\
+             maps = [\"height\", \"sediment\", \"flow\"]\n"
         );
         let recipe = Recipe::from_toml(&text, Path::new(""), "sand").unwrap();
         let job = Job::with_heights(recipe, &ground(steep, dip)).unwrap();
@@ -435,7 +591,8 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
             let mut tiles = Tiles::new(job.clone(), cut).unwrap();
             for name in whole.names() {
                 let words = from_tiles(&mut tiles, 0, whole.window, name);
-                let wrong = words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
+                let wrong =
+                    words.iter().zip(whole.words(name).unwrap()).filter(|(a, b)| a != b).count();
                 assert_eq!(wrong, 0, "{name} in slabs of {steps} steps, {settings}");
             }
         }
@@ -445,16 +602,18 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
 /// A recipe of a world without an end.
 fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
     let text = format!(
-        "schema = 1\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\nendless = true\nlevels = 3\n[[stage]]\n\
-         kind = \"diamond_square\"\nworld = 4294967296\nedge = \"torus\"\nfeature = 256\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.5\n\
+        "schema = 1\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\n\
+         endless = true\nlevels = 3\n[[stage]]\n\
+         kind = \"diamond_square\"\nworld = 4294967296\nedge = \"torus\"\nfeature = 256\n\
+         relief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.5\n\
          [output]\nmaps = [\"height\", \"flow\", \"slope\"]\n",
         size[0], size[1]
     );
     Recipe::from_toml(&text, Path::new(""), "endless").unwrap()
 }
 
-/// Windows of a world without an end agree wherever they overlap, with each other and with tiles, near the origin and two thousand million cells
-/// away.
+/// Windows of a world without an end agree wherever they overlap, with each other and with tiles,
+/// near the origin and two thousand million cells away.
 #[test]
 fn windows_of_an_endless_world_agree() {
     for at in [[0i64, 0], [-13, 2_147_480_001], [-(1 << 40), 1 << 33]] {
@@ -468,18 +627,21 @@ fn windows_of_an_endless_world_agree() {
                 one.words(name).unwrap().iter().any(|word| *word != one.words(name).unwrap()[0]),
                 "{name} at {at:?} is level"
             );
-            let [a, b] = [&one, &other].map(|land| crop(land.words(name).unwrap(), &land.window, &both));
+            let [a, b] =
+                [&one, &other].map(|land| crop(land.words(name).unwrap(), &land.window, &both));
             assert!(a == b, "{name} at {at:?}");
             assert!(from_tiles(&mut tiles, 0, both, name) == a, "{name} of tiles at {at:?}");
         }
     }
 }
 
-/// The keys of tiles are those of all that decides them, and of nothing else: not of the window or the name of the recipe, but of every setting,
-/// and of a stroke where it reaches.
+/// The keys of tiles are those of all that decides them, and of nothing else: not of the window or
+/// the name of the recipe, but of every setting, and of a stroke where it reaches.
 #[test]
 fn keys_are_of_what_decides_a_tile() {
-    let key = |recipe: Recipe, tile: Tile| Tiles::new(Job::new(recipe).unwrap(), 64).unwrap().key(tile).unwrap();
+    let key = |recipe: Recipe, tile: Tile| {
+        Tiles::new(Job::new(recipe).unwrap(), 64).unwrap().key(tile).unwrap()
+    };
     let tile = Tile { level: 0, slab: 0, x: 3, y: -2 };
     let usual = key(endless([0, 0], [64, 64]), tile);
     assert_eq!(usual, key(Recipe { name: "other".into(), ..endless([99, -7], [200, 100]) }, tile));
@@ -509,8 +671,8 @@ fn stroked(strokes: &[serde_json::Value]) -> Recipe {
     Recipe::from_json(&text.to_string(), Path::new(""), "strokes").unwrap()
 }
 
-/// After a stroke the tiles within its reach are made again and no others, and all are those from nothing. `THALWEG_SOAK=100` draws a hundred
-/// strokes, one after another.
+/// After a stroke the tiles within its reach are made again and no others, and all are those from
+/// nothing. `THALWEG_SOAK=100` draws a hundred strokes, one after another.
 #[test]
 fn an_edit_costs_the_tiles_within_its_reach() {
     let folder = tempfile("tiles-edit");
@@ -525,35 +687,53 @@ fn an_edit_costs_the_tiles_within_its_reach() {
         let mut stroke = match n % 7 {
             0 => json!({ "tool": "raise", "amount_m": draw(3, 20.0, 300.0) }),
             1 => json!({ "tool": "lower", "amount_m": draw(3, 20.0, 300.0) }),
-            2 => json!({ "tool": "noise", "amount_m": draw(3, 20.0, 300.0), "feature_m": draw(4, 100.0, 900.0) }),
+            2 => {
+                json!({ "tool": "noise", "amount_m": draw(3, 20.0, 300.0), "feature_m": draw(4, 100.0, 900.0) })
+            }
             3 => json!({ "tool": "flatten", "height_m": draw(3, -200.0, 300.0) }),
-            4 => json!({ "tool": "ramp", "height_m": [draw(3, -200.0, 300.0), draw(4, -200.0, 300.0)] }),
+            4 => {
+                json!({ "tool": "ramp", "height_m": [draw(3, -200.0, 300.0), draw(4, -200.0, 300.0)] })
+            }
             5 => json!({ "tool": "smooth" }),
             _ => json!({ "tool": "raise", "layer": "hardness", "amount": draw(3, 0.1, 0.9) }),
         };
-        stroke["at_m"] = json!([[x, y], [x + draw(5, -600.0, 600.0), y + draw(6, -600.0, 600.0), draw(7, 0.2, 1.0)]]);
+        stroke["at_m"] = json!([
+            [x, y],
+            [x + draw(5, -600.0, 600.0), y + draw(6, -600.0, 600.0), draw(7, 0.2, 1.0)]
+        ]);
         stroke["radius_m"] = draw(2, 40.0, 900.0).into();
         stroke
     };
     // A layer that is painted at all is made everywhere.
     let mut strokes = vec![stroke(6)];
-    let mut first = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
+    let mut first =
+        Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
     from_tiles(&mut first, 0, window, "height");
     let all = first.counts();
     assert_eq!(all[1], 0);
     for n in 0..config(7).cases {
         strokes.push(stroke(n));
-        let mut edited = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
+        let mut edited =
+            Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
         let words = from_tiles(&mut edited, 0, window, "height");
         let [made, found] = edited.counts();
-        assert!(made > 0 && 5 * made < all[0], "{made} of {} tiles were made again, {found} found", all[0]);
+        assert!(
+            made > 0 && 5 * made < all[0],
+            "{made} of {} tiles were made again, {found} found",
+            all[0]
+        );
         let mut afresh = Tiles::new(Job::new(stroked(&strokes)).unwrap(), 128).unwrap();
-        assert!(from_tiles(&mut afresh, 0, window, "height") == words, "after {} strokes", strokes.len());
+        assert!(
+            from_tiles(&mut afresh, 0, window, "height") == words,
+            "after {} strokes",
+            strokes.len()
+        );
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Stamps of a picture are cut as the land is, in a world without an end too, and a key changes with a picture where it reaches alone.
+/// Stamps of a picture are cut as the land is, in a world without an end too, and a key changes
+/// with a picture where it reaches alone.
 #[test]
 fn tiles_with_stamps_have_the_words_of_one_run() {
     let picture = |seed: i32| {
@@ -561,7 +741,11 @@ fn tiles_with_stamps_have_the_words_of_one_run() {
         Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }
     };
     let stamp = |at: [f64; 2], file: &str| serde_json::json!({ "tool": "stamp", "file": file, "at_m": [at], "radius_m": 500, "amount_m": 300, "turn_deg": 20 });
-    let recipe = stroked(&[stamp([0.0, 0.0], "a.png"), stamp([900.0, -200.0], "b.png"), stamp([40_000.0, 0.0], "c.png")]);
+    let recipe = stroked(&[
+        stamp([0.0, 0.0], "a.png"),
+        stamp([900.0, -200.0], "b.png"),
+        stamp([40_000.0, 0.0], "c.png"),
+    ]);
     let job = |seeds: [i32; 3]| {
         let mut job = Job::new(recipe.clone()).unwrap();
         for (file, seed) in ["a.png", "b.png", "c.png"].into_iter().zip(seeds) {
@@ -571,15 +755,27 @@ fn tiles_with_stamps_have_the_words_of_one_run() {
     };
     let window = Window { origin: [-40, -40], width: 120, height: 90 };
     let whole = run(&job([7, 11, 5]).part(window).unwrap());
-    assert!(whole.words("height").unwrap() != run(&job([7, 13, 5]).part(window).unwrap()).words("height").unwrap());
+    assert!(
+        whole.words("height").unwrap()
+            != run(&job([7, 13, 5]).part(window).unwrap()).words("height").unwrap()
+    );
     for side in [32, 100] {
         let mut tiles = Tiles::new(job([7, 11, 5]), side).unwrap();
-        assert!(from_tiles(&mut tiles, 0, window, "height") == whole.words("height").unwrap(), "side {side}");
+        assert!(
+            from_tiles(&mut tiles, 0, window, "height") == whole.words("height").unwrap(),
+            "side {side}"
+        );
     }
-    let key = |seeds: [i32; 3], x: i64| Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, slab: 0, x, y: 0 }).unwrap();
+    let key = |seeds: [i32; 3], x: i64| {
+        Tiles::new(job(seeds), 64).unwrap().key(Tile { level: 0, slab: 0, x, y: 0 }).unwrap()
+    };
     for (x, changed) in [(0, [true, false]), (31, [false, true]), (-40, [false, false])] {
         let usual = key([7, 11, 5], x);
-        assert_eq!([key([9, 11, 5], x) != usual, key([7, 11, 13], x) != usual], changed, "tile {x}");
+        assert_eq!(
+            [key([9, 11, 5], x) != usual, key([7, 11, 13], x) != usual],
+            changed,
+            "tile {x}"
+        );
     }
 }
 
@@ -589,8 +785,9 @@ fn tempfile(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// A store has what was put into it. Tiles that are cut off or damaged are made again to the same words, a store of another version and a folder
-/// that is none are refused, and a store is kept within its size.
+/// A store has what was put into it. Tiles that are cut off or damaged are made again to the same
+/// words, a store of another version and a folder that is none are refused, and a store is kept
+/// within its size.
 #[test]
 fn a_store_keeps_tiles_and_finds_damage() {
     let folder = tempfile("tiles-store");
@@ -608,10 +805,16 @@ fn a_store_keeps_tiles_and_finds_damage() {
     let store = Store::open(&folder, None).unwrap();
     let (count, bytes) = store.size().unwrap();
     assert_eq!(count, made);
-    assert_eq!((store.verify().unwrap().tiles, store.verify().unwrap().damaged.len()), ((count, bytes), 0));
+    assert_eq!(
+        (store.verify().unwrap().tiles, store.verify().unwrap().damaged.len()),
+        ((count, bytes), 0)
+    );
     assert_eq!(store.list().unwrap().len() as u64, count);
     // Every file is damaged in another way.
-    let mut files: Vec<_> = walk(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "tile")).collect();
+    let mut files: Vec<_> = walk(&folder)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "tile"))
+        .collect();
     files.sort();
     for (i, path) in files.iter().enumerate() {
         let mut bytes = std::fs::read(path).unwrap();
@@ -630,11 +833,15 @@ fn a_store_keeps_tiles_and_finds_damage() {
     assert_eq!(read(None), (words.clone(), [made, 0]));
     // The files that name tiles of other keys, too: cut off, damaged, and those of others.
     let names = || {
-        let mut names: Vec<_> = walk(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "same")).collect();
+        let mut names: Vec<_> = walk(&folder)
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "same"))
+            .collect();
         names.sort();
         names
     };
-    let (all, texts): (Vec<_>, Vec<_>) = names().into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).unzip();
+    let (all, texts): (Vec<_>, Vec<_>) =
+        names().into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).unzip();
     assert!(all.len() > 3, "{}", all.len());
     for (i, path) in all.iter().enumerate() {
         let mut bytes = texts[i].clone();
@@ -687,9 +894,15 @@ fn wrong_parts_and_tiles_are_named() {
     let mut part = Tiles::new(job(), Cut::in_one_piece(0, own)).unwrap();
     let beyond = Window { origin: [150, 100], ..own };
     let height = thalweg::field::find("height").unwrap();
-    refused(part.words(0, beyond, height, &mut cpu()).map(|_| ()), &["50 x 40 cells from 150, 100 on", "the part of"]);
+    refused(
+        part.words(0, beyond, height, &mut cpu()).map(|_| ()),
+        &["50 x 40 cells from 150, 100 on", "the part of"],
+    );
     let mut coarse = Tiles::new(job(), Cut::in_one_piece(1, Job::on_level(&own, 1))).unwrap();
-    refused(coarse.words(0, own, height, &mut cpu()).map(|_| ()), &["level 0", "a part of level 1"]);
+    refused(
+        coarse.words(0, own, height, &mut cpu()).map(|_| ()),
+        &["level 0", "a part of level 1"],
+    );
     let mut tiles = Tiles::new(job(), 64).unwrap();
     refused(tiles.key(Tile { level: 2, slab: 0, x: 0, y: 0 }).map(|_| ()), &["level 2", "0 to 1"]);
     refused(
@@ -697,16 +910,25 @@ fn wrong_parts_and_tiles_are_named() {
         &["tile 4, 0 of level 0", "240 x 200 cells from -35, 60"],
     );
     refused(tiles.key(Tile { level: 0, slab: 0, x: i64::MAX, y: 0 }).map(|_| ()), &["lies beyond"]);
-    let torus = recipe("", "[[stage]]\nkind = \"thermal\"\nsteps = 2\nborder = \"torus\"\n").unwrap();
+    let torus =
+        recipe("", "[[stage]]\nkind = \"thermal\"\nsteps = 2\nborder = \"torus\"\n").unwrap();
     refused(Job::new(torus).unwrap().part(window([0, 60], 9, 9)).map(|_| ()), &["torus"]);
-    let far = recipe("levels = 2", "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 4\n").unwrap();
+    let far = recipe("levels = 2", "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 4\n")
+        .unwrap();
     let mut far = far;
     far.endless = true;
-    refused(Job::new(far).unwrap().run(&mut |_| Ok(())).map(|_| ()), &["reach", "lower lifetime or rain"]);
-    let endless = |top: &str, stages: &str| recipe(&format!("endless = true\n{top}"), stages).map(|_| ());
+    refused(
+        Job::new(far).unwrap().run(&mut |_| Ok(())).map(|_| ()),
+        &["reach", "lower lifetime or rain"],
+    );
+    let endless =
+        |top: &str, stages: &str| recipe(&format!("endless = true\n{top}"), stages).map(|_| ());
     refused(endless("margin = 9", STAGES[0].1), &["endless = true", "margin"]);
     refused(
-        endless("", "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"file\"\nfile = \"x.png\"\n"),
+        endless(
+            "",
+            "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"file\"\nfile = \"x.png\"\n",
+        ),
         &["endless = true", "file"],
     );
     let mut world = recipe("", STAGES[0].1).unwrap();
@@ -715,7 +937,8 @@ fn wrong_parts_and_tiles_are_named() {
     refused(world.check(), &["endless = true", "world"]);
 }
 
-/// A window that is too large for a run on the finest level is made on a coarser one, with the words that all windows have there.
+/// A window that is too large for a run on the finest level is made on a coarser one, with the
+/// words that all windows have there.
 #[test]
 fn coarse_levels_of_an_endless_world_agree_where_finer_ones_are_too_large() {
     let wide = Job::new(endless([-70_000, 8000], [140_000, 200])).unwrap();
@@ -731,7 +954,8 @@ fn coarse_levels_of_an_endless_world_agree_where_finer_ones_are_too_large() {
 proptest! {
     #![proptest_config(config(64))]
 
-    /// Tiles of any side cover any land once, and the tiles over a window are those that have its cells.
+    /// Tiles of any side cover any land once, and the tiles over a window are those that have its
+    /// cells.
     #[test]
     fn tiles_cover_a_land_once(
         bits in [0..=24u32, 0..=24u32],
@@ -742,7 +966,8 @@ proptest! {
     ) {
         let size = [0, 1].map(|a| ((1u32 << bits[a]) as f64 * (1.0 - less[a] / 2.0)).ceil() as u32);
         let text = format!(
-            "schema = 1\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n",
+            "schema = 1\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 1\n[[stage]]\n\
+             kind = \"flat\"\n",
             size[0], size[1]
         );
         let job = Job::new(Recipe::from_toml(&text, Path::new(""), "flat").unwrap()).unwrap();
@@ -791,54 +1016,100 @@ struct Drawn {
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     // Most of them cut the land.
-    let side = prop_oneof![4 => 4.0..=7.0f64, 1 => 7.0..=14.0f64].prop_map(|bits| bits.exp2() as u32);
+    let side =
+        prop_oneof![4 => 4.0..=7.0f64, 1 => 7.0..=14.0f64].prop_map(|bits| bits.exp2() as u32);
     let land = (0..STAGES.len(), 1..=16u32, 2..=24u32, 1..=4u32);
     let cut = (side, prop::bool::weighted(0.3), prop::option::of(1..=48u32));
-    let place =
-        (any::<bool>(), 0..40u32, cut, any::<u32>(), [2..200u32, 2..200], [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33]);
-    (land, place).prop_map(|((kind, lives, lifetime, levels), (endless, margin, (side, pieces, slab), seed, size, origin))| {
-        Drawn { kind, lives, lifetime, levels, endless, margin, side, pieces, slab, seed, size, origin }
-    })
+    let place = (
+        any::<bool>(),
+        0..40u32,
+        cut,
+        any::<u32>(),
+        [2..200u32, 2..200],
+        [-(1i64 << 60)..1 << 60, -(1i64 << 33)..1 << 33],
+    );
+    (land, place).prop_map(
+        |(
+            (kind, lives, lifetime, levels),
+            (endless, margin, (side, pieces, slab), seed, size, origin),
+        )| {
+            Drawn {
+                kind,
+                lives,
+                lifetime,
+                levels,
+                endless,
+                margin,
+                side,
+                pieces,
+                slab,
+                seed,
+                size,
+                origin,
+            }
+        },
+    )
 }
 
 impl Drawn {
     fn job(&self) -> Job {
-        let Self { kind, lives, lifetime, levels, endless, margin, seed, size: [width, height], origin, .. } = *self;
+        let Self {
+            kind,
+            lives,
+            lifetime,
+            levels,
+            endless,
+            margin,
+            seed,
+            size: [width, height],
+            origin,
+            ..
+        } = *self;
         let stages = STAGES[kind].1.replace("levels = false\n", "");
         // The coarsest level has at least 16 cells a side.
         let levels = levels.min((width.min(height) / 16).max(1).ilog2() + 1);
         let text = format!(
-            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = {origin:?}\nspacing_m = 20\nlevels = {levels}\n{}\n\
-             [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\nrelief_m = 900\nedge = \"torus\"\n{stages}\
+            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = {origin:?}\n\
+             spacing_m = 20\nlevels = {levels}\n{}\n\
+             [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\n\
+             relief_m = 900\nedge = \"torus\"\n{stages}\
              [[stage]]\nkind = \"droplets\"\nlifetime = {lifetime}\nrain = {}\n\
              [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
             if endless { "endless = true".into() } else { format!("margin = {margin}") },
             f64::from(lives) / 16.0,
         );
-        Job::new(Recipe::from_toml(&text, Path::new(""), "any").unwrap_or_else(|e| panic!("{e}: {text}"))).unwrap()
+        Job::new(
+            Recipe::from_toml(&text, Path::new(""), "any")
+                .unwrap_or_else(|e| panic!("{e}: {text}")),
+        )
+        .unwrap()
     }
 
     fn cut(&self) -> Cut {
-        let (side, window) = (self.side, Window { origin: self.origin, width: self.size[0], height: self.size[1] });
+        let (side, window) =
+            (self.side, Window { origin: self.origin, width: self.size[0], height: self.size[1] });
         // With halos of some dozens of cells pieces of fewer cells would be slivers.
         let pieces = Space::Part { level: 0, window, cells: u64::from(side.max(64)).pow(2) };
         Cut { space: if self.pieces { pieces } else { Space::Squares(side) }, slab: self.slab }
     }
 
-    /// Passes over cells that all tiles of its window are. Tiles of 16 cells with halos of hundreds are days of work.
+    /// Passes over cells that all tiles of its window are. Tiles of 16 cells with halos of hundreds
+    /// are days of work.
     fn work(&self) -> f64 {
         let job = self.job();
-        Tiles::cost(&job, self.cut(), 0, &job.whole_window()).map_or(f64::INFINITY, |cost| cost.work())
+        Tiles::cost(&job, self.cut(), 0, &job.whole_window())
+            .map_or(f64::INFINITY, |cost| cost.work())
     }
 }
 
-/// Whatever the recipe, the side of tiles, their order and the device: the words of one run, of tiles that are drawn at random. Nothing is kept
-/// in between.
+/// Whatever the recipe, the side of tiles, their order and the device: the words of one run, of
+/// tiles that are drawn at random. Nothing is kept in between.
 fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
     let job = drawn.job();
     survives_description(job.recipe());
     let whole = run(&job);
-    let over: Vec<Tile> = Tiles::new(job.clone(), drawn.cut()).unwrap().over(0, &whole.window).collect();
+    let over: Vec<Tile> =
+        Tiles::new(job.clone(), drawn.cut()).unwrap().over(0, &whole.window).collect();
     for n in 0..2 {
         let tile = over[thalweg::spec::mix(n ^ drawn.seed) as usize % over.len()];
         let mut tiles = Tiles::new(job.clone(), drawn.cut()).unwrap();
@@ -846,10 +1117,18 @@ fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
         let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
         let first = [0, 1].map(|a| window.origin[a].max(whole.window.origin[a]));
         let last = [0, 1].map(|a| end(&window, a).min(end(&whole.window, a)));
-        let window = Window { origin: first, width: (last[0] - first[0]) as u32, height: (last[1] - first[1]) as u32 };
+        let window = Window {
+            origin: first,
+            width: (last[0] - first[0]) as u32,
+            height: (last[1] - first[1]) as u32,
+        };
         for name in whole.names() {
-            let words = tiles.words(0, window, thalweg::field::find(name).unwrap(), executor).unwrap();
-            assert!(words == crop(whole.words(name).unwrap(), &whole.window, &window), "{name}, {tile:?}, {drawn:?}");
+            let words =
+                tiles.words(0, window, thalweg::field::find(name).unwrap(), executor).unwrap();
+            assert!(
+                words == crop(whole.words(name).unwrap(), &whole.window, &window),
+                "{name}, {tile:?}, {drawn:?}"
+            );
         }
     }
 }
@@ -868,7 +1147,8 @@ proptest! {
 proptest! {
     #![proptest_config(config(3))]
 
-    /// The same of tiles that the graphics adapter makes. A software driver takes milliseconds for the smallest pass.
+    /// The same of tiles that the graphics adapter makes. A software driver takes milliseconds for
+    /// the smallest pass.
     #[test]
     fn tiles_of_any_device_have_the_words_of_one_run(drawn in drawn()) {
         prop_assume!(drawn.work() < 3e7);
@@ -905,9 +1185,12 @@ const GIVEN_LAYERS: [&str; 5] = ["hardness", "rain", "vegetation", "sediment", "
 const BEFORE: [&str; 4] = [
     "",
     "[[stage]]\nkind = \"shore\"\nsea_level_m = 100\nwithin = 20\n",
-    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\nsplat = true\nweights = \"npy\"\n[[stage.biome]]\nname = \"a\"\n\
-     colour = \"#087020\"\n[[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n[[stage.biome]]\nname = \"c\"\ncolour = \"#10f020\"\n",
-    "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\nradius_m = 500\nat_m = [[0, 0], [900, 2000]]\n",
+    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\nsplat = true\n\
+     weights = \"npy\"\n[[stage.biome]]\nname = \"a\"\n\
+     colour = \"#087020\"\n[[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n[[stage.biome]]\n\
+     name = \"c\"\ncolour = \"#10f020\"\n",
+    "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"raise\"\namount_m = 300\n\
+     radius_m = 500\nat_m = [[0, 0], [900, 2000]]\n",
 ];
 
 /// What runs on all levels; BORDER is the border.
@@ -915,14 +1198,20 @@ const ERODES: [&str; 11] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nBORDER\n",
     "[[stage]]\nkind = \"thermal\"\nsteps = 4\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nBORDER\n",
-    "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nBORDER\n",
+    "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\n\
+     lifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nBORDER\n",
     "[[stage]]\nkind = \"blur\"\npasses = 2\n",
     "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n",
-    "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nwash = 0.3\nsea_level_m = 200\nBORDER\n",
-    "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nloads = \"left\"\nsea_level_m = 200\nBORDER\n",
-    "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\n",
-    "[[stage]]\nkind = \"incision\"\nsteps = [5, 3]\nfall = 6\nuplift_m = 2\nlake_depth_m = 60\nBORDER\n",
-    "[[stage]]\nkind = \"incision\"\nsteps = 4\nfall = 5\ncreep = 0.1\nsea_level_m = 150\nroughness = 2\nBORDER\n\
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nwash = 0.3\n\
+     sea_level_m = 200\nBORDER\n",
+    "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nloads = \"left\"\n\
+     sea_level_m = 200\nBORDER\n",
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\n\
+     kind = \"thermal\"\nevery = 2\nsteps = 1\n",
+    "[[stage]]\nkind = \"incision\"\nsteps = [5, 3]\nfall = 6\nuplift_m = 2\nlake_depth_m = 60\n\
+     BORDER\n",
+    "[[stage]]\nkind = \"incision\"\nsteps = 4\nfall = 5\ncreep = 0.1\nsea_level_m = 150\n\
+     roughness = 2\nBORDER\n\
      [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nsea_level_m = 150\nBORDER\n",
 ];
 
@@ -936,24 +1225,69 @@ const BEHIND: [&str; 4] = [
 
 fn given() -> impl Strategy<Value = Given> {
     let stages = [0..BEFORE.len(), 0..ERODES.len(), 0..BEHIND.len()];
-    let land = (any::<bool>(), any::<[bool; 5]>(), stages, prop::sample::select(vec!["open", "wall", "high"]), 1..=4u32);
-    let place = (prop_oneof![Just(0), 0..40u32], any::<u32>(), [17..150u32, 17..150], [-(1i64 << 40)..1 << 40, -300..300i64]);
-    let cut = ([0.0..1.0f64, 0.0..1.0, 0.0..1.0, 0.0..1.0], 16..120u32, prop::option::weighted(0.3, 1..=4u32));
-    (land, place, cut).prop_map(|((input, layers, stages, border, levels), (margin, seed, size, origin), (part, side, slab))| {
-        Given { input, layers, stages, border, levels, margin, seed, size, origin, part, side, slab }
-    })
+    let land = (
+        any::<bool>(),
+        any::<[bool; 5]>(),
+        stages,
+        prop::sample::select(vec!["open", "wall", "high"]),
+        1..=4u32,
+    );
+    let place = (
+        prop_oneof![Just(0), 0..40u32],
+        any::<u32>(),
+        [17..150u32, 17..150],
+        [-(1i64 << 40)..1 << 40, -300..300i64],
+    );
+    let cut = (
+        [0.0..1.0f64, 0.0..1.0, 0.0..1.0, 0.0..1.0],
+        16..120u32,
+        prop::option::weighted(0.3, 1..=4u32),
+    );
+    (land, place, cut).prop_map(
+        |(
+            (input, layers, stages, border, levels),
+            (margin, seed, size, origin),
+            (part, side, slab),
+        )| {
+            Given {
+                input,
+                layers,
+                stages,
+                border,
+                levels,
+                margin,
+                seed,
+                size,
+                origin,
+                part,
+                side,
+                slab,
+            }
+        },
+    )
 }
 
 impl Given {
-    /// A map of the land's size that no formula of a stage makes: hills and noise, from 0 to `high`.
+    /// A map of the land's size that no formula of a stage makes: hills and noise, from 0 to
+    /// `high`.
     fn map(&self, n: u32, high: f32) -> Map {
         let [width, height] = self.size;
         let at = |i: u32| {
             let (x, y) = ((i % width) as f32, (i / width) as f32);
-            let noise = thalweg::spec::mix(i ^ thalweg::spec::mix(self.seed ^ n)) as f32 / u32::MAX as f32;
-            ((x / (9.0 + n as f32)).sin() * (y / 13.0).cos() * 0.4 + 0.5 + (noise - 0.5) * 0.2).clamp(0.0, 1.0) * high
+            let noise =
+                thalweg::spec::mix(i ^ thalweg::spec::mix(self.seed ^ n)) as f32 / u32::MAX as f32;
+            ((x / (9.0 + n as f32)).sin() * (y / 13.0).cos() * 0.4 + 0.5 + (noise - 0.5) * 0.2)
+                .clamp(0.0, 1.0)
+                * high
         };
-        Map { width, height, spacing_m: 20.0, data: (0..width * height).map(at).collect(), range_m: None, georef: None }
+        Map {
+            width,
+            height,
+            spacing_m: 20.0,
+            data: (0..width * height).map(at).collect(),
+            range_m: None,
+            georef: None,
+        }
     }
 
     fn job(&self) -> Job {
@@ -970,24 +1304,33 @@ impl Given {
             false => format!("width = {width}\nheight = {height}\nspacing_m = 20\n{LAND}"),
         };
         top += &land;
-        let painted = GIVEN_LAYERS.into_iter().zip(self.layers).filter(|(_, painted)| *painted).map(|(map, _)| {
-            let thick = if map == "sediment" { "thickness_m = 20\n" } else { "" };
-            format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\nfrom = \"file\"\nfile = \"{map}.tif\"\n{thick}")
-        });
+        let painted =
+            GIVEN_LAYERS.into_iter().zip(self.layers).filter(|(_, painted)| *painted).map(
+                |(map, _)| {
+                    let thick = if map == "sediment" { "thickness_m = 20\n" } else { "" };
+                    format!(
+                        "[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\nfrom = \"file\"\n\
+                         file = \"{map}.tif\"\n{thick}"
+                    )
+                },
+            );
         top.extend(painted);
         let [before, erodes, behind] = self.stages;
         // With one level a stage cannot be of the finest alone.
         top += BEFORE[before];
         // Droplets alone know of high land outside.
-        let knows_high = ERODES[erodes].contains("droplets") && !ERODES[erodes].contains("incision");
+        let knows_high =
+            ERODES[erodes].contains("droplets") && !ERODES[erodes].contains("incision");
         let border = if self.border == "high" && !knows_high { "wall" } else { self.border };
         top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
         top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
-        let mut recipe = Recipe::from_toml(&top, Path::new(""), "given").unwrap_or_else(|e| panic!("{e}: {top}"));
+        let mut recipe = Recipe::from_toml(&top, Path::new(""), "given")
+            .unwrap_or_else(|e| panic!("{e}: {top}"));
         recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
         let mut job = match self.input {
-            true => Job::with_heights(recipe, &self.map(0, 900.0)).unwrap_or_else(|e| panic!("{e}: {top}")),
+            true => Job::with_heights(recipe, &self.map(0, 900.0))
+                .unwrap_or_else(|e| panic!("{e}: {top}")),
             false => Job::new(recipe).unwrap_or_else(|e| panic!("{e}: {top}")),
         };
         for i in job.files().map(|(i, _)| i).collect::<Vec<_>>() {
@@ -999,13 +1342,15 @@ impl Given {
     fn part(&self, land: &Window) -> Window {
         let sides = [land.width, land.height];
         let first = [0, 1].map(|a| (self.part[a] * f64::from(sides[a])) as u32);
-        let size = [0, 1].map(|a| 1 + (self.part[2 + a] * f64::from(sides[a] - first[a] - 1)) as u32);
+        let size =
+            [0, 1].map(|a| 1 + (self.part[2 + a] * f64::from(sides[a] - first[a] - 1)) as u32);
         let origin = [0, 1].map(|a| land.origin[a] + i64::from(first[a]));
         Window { origin, width: size[0], height: size[1] }
     }
 }
 
-/// The same run with the maps that a level has. Those that it has not are refused by every door, with one reason.
+/// The same run with the maps that a level has. Those that it has not are refused by every door,
+/// with one reason.
 fn with_maps_of(job: &Job, level: i32) -> Job {
     let only = |names: Vec<String>| {
         let mut recipe = job.recipe().clone();
@@ -1029,7 +1374,8 @@ fn with_maps_of(job: &Job, level: i32) -> Job {
                     Tiles::fields_on(job, level, Some(name)).unwrap_err(),
                     Tiles::fields_on(&only(vec![name.clone()]), level, None).unwrap_err(),
                 ];
-                let reason = why.split("has no such map: ").nth(1).unwrap().split(';').next().unwrap();
+                let reason =
+                    why.split("has no such map: ").nth(1).unwrap().split(';').next().unwrap();
                 said.iter().for_each(|e| assert!(e.to_string().contains(reason), "{e}: {reason}"));
             }
         }
@@ -1037,7 +1383,8 @@ fn with_maps_of(job: &Job, level: i32) -> Job {
     only(there)
 }
 
-/// The run of a part, of the land and of each level, and the tiles of both have the words of the whole (P1), in all maps that there are (P8).
+/// The run of a part, of the land and of each level, and the tiles of both have the words of the
+/// whole (P1), in all maps that there are (P8).
 fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
     let job = drawn.job();
     let part = drawn.part(&job.whole_window());
@@ -1056,7 +1403,11 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
         for name in &job.recipe().output.maps {
             assert!(whole.words(name).is_ok(), "{name} on level {level}: {drawn:?}");
         }
-        let made = ended.part(part).unwrap_or_else(|e| panic!("{e}: {drawn:?}")).run_on(executor, &mut |_| Ok(())).unwrap();
+        let made = ended
+            .part(part)
+            .unwrap_or_else(|e| panic!("{e}: {drawn:?}"))
+            .run_on(executor, &mut |_| Ok(()))
+            .unwrap();
         assert_eq!(made.window, Job::on_level(&part, level));
         assert_is_crop(&format!("level {level} of {drawn:?}"), &whole, &made);
         let corner = [0, 1].map(|a| (made.window.origin[a] - whole.window.origin[a]) as u32);
@@ -1065,18 +1416,32 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
             assert!(all.part(corner, size).unwrap() == *weights, "weights: {drawn:?}");
         }
         for (all, texture) in whole.textures.iter().zip(&made.textures) {
-            let row = |y: u32| &all.rgba[((corner[1] + y) * all.width + corner[0]) as usize * 4..][..size[0] as usize * 4];
-            assert!((0..size[1]).flat_map(row).copied().eq(texture.rgba.iter().copied()), "textures: {drawn:?}");
+            let row = |y: u32| {
+                &all.rgba[((corner[1] + y) * all.width + corner[0]) as usize * 4..]
+                    [..size[0] as usize * 4]
+            };
+            assert!(
+                (0..size[1]).flat_map(row).copied().eq(texture.rgba.iter().copied()),
+                "textures: {drawn:?}"
+            );
         }
-        assert_eq!((whole.weights.is_some(), whole.textures.len()), (made.weights.is_some(), made.textures.len()));
+        assert_eq!(
+            (whole.weights.is_some(), whole.textures.len()),
+            (made.weights.is_some(), made.textures.len())
+        );
         let space = match drawn.seed % 3 {
             0 => Space::Part { level, window: made.window, cells: 5000 },
             _ => Space::Squares(drawn.side),
         };
         let mut tiles = Tiles::new(job.clone(), Cut { space, slab: drawn.slab }).unwrap();
         for name in whole.names() {
-            let words = tiles.words(level, made.window, thalweg::field::find(name).unwrap(), executor).unwrap();
-            assert!(words == made.words(name).unwrap(), "{name} of tiles, level {level}: {drawn:?}");
+            let words = tiles
+                .words(level, made.window, thalweg::field::find(name).unwrap(), executor)
+                .unwrap();
+            assert!(
+                words == made.words(name).unwrap(),
+                "{name} of tiles, level {level}: {drawn:?}"
+            );
         }
     }
 }
@@ -1091,7 +1456,8 @@ proptest! {
     }
 }
 
-/// A run that is resumed after any of its stages has the words of one that was not interrupted, whatever maps it leaves.
+/// A run that is resumed after any of its stages has the words of one that was not interrupted,
+/// whatever maps it leaves.
 fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     let job = drawn.job();
     let mut recipe = job.recipe().clone();
@@ -1099,7 +1465,8 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     // The height alone, or about half of the maps.
     let is_wanted = |n: usize| n == 0 || (bits & 7 != 0 && bits >> (n % 29 + 3) & 1 == 1);
     let maps = std::mem::take(&mut recipe.output.maps);
-    recipe.output.maps = maps.into_iter().enumerate().filter(|(n, _)| is_wanted(*n)).map(|(_, name)| name).collect();
+    recipe.output.maps =
+        maps.into_iter().enumerate().filter(|(n, _)| is_wanted(*n)).map(|(_, name)| name).collect();
     let job = job.with_recipe(recipe).unwrap();
     let mut snapshots = vec![];
     let mut keep = |event: Event| {
@@ -1112,13 +1479,23 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     };
     let whole = job.run_on(executor, &mut keep).unwrap();
     assert_eq!(snapshots.len(), job.parts().count());
-    for (n, bytes) in snapshots.iter().enumerate().filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32).is_multiple_of(3)) {
+    for (n, bytes) in snapshots
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32).is_multiple_of(3))
+    {
         let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
-        let resumed = job.clone().going_on(snapshot).unwrap_or_else(|e| panic!("{e}: after {n} of {drawn:?}"));
+        let resumed = job
+            .clone()
+            .going_on(snapshot)
+            .unwrap_or_else(|e| panic!("{e}: after {n} of {drawn:?}"));
         let resumed = resumed.run_on(executor, &mut |_| Ok(())).unwrap();
         assert!(resumed.names().eq(whole.names()));
         for name in whole.names() {
-            assert!(resumed.words(name).unwrap() == whole.words(name).unwrap(), "{name} after stage {n} of {drawn:?}");
+            assert!(
+                resumed.words(name).unwrap() == whole.words(name).unwrap(),
+                "{name} after stage {n} of {drawn:?}"
+            );
         }
     }
 }
@@ -1132,7 +1509,8 @@ proptest! {
         assert_goes_on(&drawn, &mut cpu());
     }
 
-    /// A film shows the whole land in each of its pictures, on whatever level a run is, and changes no word.
+    /// A film shows the whole land in each of its pictures, on whatever level a run is, and changes
+    /// no word.
     #[test]
     fn any_given_land_is_filmed(drawn in given()) {
         let job = drawn.job();
@@ -1150,7 +1528,8 @@ proptest! {
                     assert_eq!([map.width, map.height], [whole.window.width, whole.window.height], "{name}: {drawn:?}");
                 }
                 for name in ["wear", "deposit"] {
-                    assert_eq!(frame.maps.contains_key(name), frame.step > 0, "{name} at step {}: {drawn:?}", frame.step);
+                    assert_eq!(frame.maps.contains_key(name), frame.step > 0, "{name} at step {}: \
+                                                                               {drawn:?}", frame.step);
                 }
             }
             Ok(())
@@ -1175,7 +1554,8 @@ proptest! {
     }
 }
 
-/// P1: the smallest cases, an input and a layer from a file, each with two levels. A torus has no parts, which is said.
+/// P1: the smallest cases, an input and a layer from a file, each with two levels. A torus has no
+/// parts, which is said.
 #[test]
 fn parts_of_an_input_have_the_words_of_the_whole() {
     let first = Given {
@@ -1192,15 +1572,23 @@ fn parts_of_an_input_have_the_words_of_the_whole() {
         side: 48,
         slab: None,
     };
-    let painted = Given { input: false, layers: [true, false, false, false, false], stages: [0, 1, 0], ..first.clone() };
+    let painted = Given {
+        input: false,
+        layers: [true, false, false, false, false],
+        stages: [0, 1, 0],
+        ..first.clone()
+    };
     for drawn in [first, painted] {
         assert_parts_of_given(&drawn, &mut cpu());
         let mut recipe = drawn.job().recipe().clone();
         recipe.output.maps.truncate(1);
         let torus = ERODES[0].replace("BORDER", "border = \"torus\"");
-        let text = format!("schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}");
+        let text = format!(
+            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}"
+        );
         let job = Job::new(Recipe::from_toml(&text, Path::new(""), "torus").unwrap()).unwrap();
-        let said = job.part(Window { origin: [4, 4], width: 9, height: 9 }).unwrap_err().to_string();
+        let said =
+            job.part(Window { origin: [4, 4], width: 9, height: 9 }).unwrap_err().to_string();
         assert!(said.contains("a torus is made whole"), "{said}");
     }
 }

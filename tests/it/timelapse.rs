@@ -33,14 +33,18 @@ fn watched(recipe: &Recipe, frames: usize, executor: &mut dyn Executor) -> Watch
     let outcome = job.run_on(executor, &mut |event| {
         if let Event::Frame(frame) = event {
             assert_eq!(frame.index, seen.len());
-            seen.push((frame.step, frame.maps.iter().map(|(name, map)| (*name, map.clone())).collect()));
+            seen.push((
+                frame.step,
+                frame.maps.iter().map(|(name, map)| (*name, map.clone())).collect(),
+            ));
         }
         Ok(())
     });
     (seen, Made::of(outcome.unwrap()))
 }
 
-/// The frames of a time-lapse are evenly spaced from the first step to the last, and do not change the result.
+/// The frames of a time-lapse are evenly spaced from the first step to the last, and do not change
+/// the result.
 /// Holds C1 in part.
 #[test]
 fn frames_are_even_and_change_nothing() {
@@ -63,10 +67,12 @@ fn frames_are_even_and_change_nothing() {
         for frames in [2, 3, 5, 7, steps + 1] {
             let (seen, made) = watched(recipe, frames, &mut cpu());
             assert_eq!(made.digests, without.digests);
-            let even: Vec<_> =
-                (0..frames).map(|n| (n as f64 * steps as f64 / (frames - 1) as f64 + 0.5).floor() as usize).collect();
+            let even: Vec<_> = (0..frames)
+                .map(|n| (n as f64 * steps as f64 / (frames - 1) as f64 + 0.5).floor() as usize)
+                .collect();
             assert_eq!(seen.iter().map(|(step, _)| *step).collect::<Vec<_>>(), even);
-            let height = |n: usize| &seen[n].1.iter().find(|(name, _)| *name == "height").unwrap().1;
+            let height =
+                |n: usize| &seen[n].1.iter().find(|(name, _)| *name == "height").unwrap().1;
             assert_eq!(height(0), &before.maps["height"]);
             assert_eq!(height(frames - 1), &made.maps["height"]);
             // (Droplets only propose in their first step.)
@@ -114,7 +120,11 @@ fn frames_that_cannot_be_are_refused_before_the_work() {
         said(&[HEAD, MAKE, WEAR], frames, "allowed 2 to 17");
     }
     let long = "[[stage]]\nkind = \"droplets\"\nlifetime = 4096\nrain = 3\ndensity = 1\n";
-    said(&[HEAD, MAKE, long], FRAMES_MAX + 1, "allowed 2 to 10000: their files are numbered with four digits");
+    said(
+        &[HEAD, MAKE, long],
+        FRAMES_MAX + 1,
+        "allowed 2 to 10000: their files are numbered with four digits",
+    );
     for parts in [&[HEAD, MAKE][..], &[HEAD, MAKE, LAYER]] {
         said(parts, 5, "nothing to watch");
     }

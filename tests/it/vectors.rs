@@ -1,5 +1,6 @@
-//! Terrain changes only on purpose: the digest of every case, as it was when last looked at. And what the host does has its digests in
-//! `src/identity.txt`, so that another host is another edition (P3).
+//! Terrain changes only on purpose: the digest of every case, as it was when last looked at. And
+//! what the host does has its digests in `src/identity.txt`, so that another host is another
+//! edition (P3).
 
 use crate::common::{cases, cpu, everything, plan};
 use std::fmt::Write;
@@ -9,15 +10,15 @@ use thalweg::plan::{Buffer, Fill, Plan};
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors.txt");
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const DUNGEONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dungeon_vectors.txt");
-const HEAD: &str =
-    "# stage case digest: BLAKE3 of the words of the buffers that outlive the stage, little-endian, in the order of the plan.\n";
+const HEAD: &str = "# stage case digest: BLAKE3 of the words of the buffers that outlive the \
+                    stage, little-endian, in the order of the plan.\n";
 
 /// The digests of what the host does: see `src/identity.rs`.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const IDENTITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/identity.txt");
 #[cfg(all(feature = "io", feature = "dungeon"))]
-const IDENTITY_HEAD: &str =
-    "# Digests of what the host does: see identity.rs. `THALWEG_BLESS=1 cargo test --test it vectors` writes this file.\n";
+const IDENTITY_HEAD: &str = "# Digests of what the host does: see identity.rs. `THALWEG_BLESS=1 \
+                             cargo test --test it vectors` writes this file.\n";
 
 /// Everything of a plan, as text.
 fn written(plan: &Plan) -> String {
@@ -31,13 +32,19 @@ fn written(plan: &Plan) -> String {
     }
     for pass in &plan.passes {
         let params = blake3::hash(&pass.uniform.bytes()).to_hex();
-        writeln!(text, "{} {:?} {:?} {:?} {params}", pass.kernel.entry, pass.range, pass.swaps, pass.constant).unwrap();
+        writeln!(
+            text,
+            "{} {:?} {:?} {:?} {params}",
+            pass.kernel.entry, pass.range, pass.swaps, pass.constant
+        )
+        .unwrap();
     }
     writeln!(text, "{:?} {:?}", plan.steps, plan.interim).unwrap();
     text
 }
 
-/// A plan that differs in a word of a table, a member of a uniform struct, a pass or a step is another plan.
+/// A plan that differs in a word of a table, a member of a uniform struct, a pass or a step is
+/// another plan.
 #[test]
 fn a_changed_plan_is_another() {
     let (stage, case) = cases().find(|(stage, _)| stage.name == "droplets").unwrap();
@@ -50,11 +57,14 @@ fn a_changed_plan_is_another() {
         assert_ne!(written(&plan), usual);
     };
     changed(&|plan| {
-        let table =
-            plan.buffers.iter_mut().find_map(|buffer| if let Fill::Words(words) = &mut buffer.fill { Some(words) } else { None });
+        let table = plan.buffers.iter_mut().find_map(|buffer| {
+            if let Fill::Words(words) = &mut buffer.fill { Some(words) } else { None }
+        });
         table.unwrap()[0] += 1;
     });
-    changed(&|plan| plan.passes[1].uniform = plan.passes[0].uniform.followed_by(&plan.passes[0].uniform));
+    changed(&|plan| {
+        plan.passes[1].uniform = plan.passes[0].uniform.followed_by(&plan.passes[0].uniform)
+    });
     changed(&|plan| drop(plan.passes.pop()));
     changed(&|plan| plan.passes.swap(0, 1));
     changed(&|plan| plan.steps.truncate(1));
@@ -66,15 +76,26 @@ fn files() -> String {
     let mut recipe = thalweg::Recipe::from_toml(ALL, "".as_ref(), "all").unwrap();
     recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
     let formats = ["tif", "png", "exr", "npy", "r32", "asc"].iter().cycle();
-    recipe.output.formats =
-        recipe.output.maps.iter().zip(formats).map(|(map, format)| (map.clone(), format.to_string())).collect();
+    recipe.output.formats = recipe
+        .output
+        .maps
+        .iter()
+        .zip(formats)
+        .map(|(map, format)| (map.clone(), format.to_string()))
+        .collect();
     recipe.check().unwrap();
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vectors-{}", std::process::id()));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("vectors-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
-    let bundle = job.run_into(&mut thalweg::Folder::for_bundle(&folder, true), None, &mut |_| Ok(())).unwrap();
-    let name = |file: &thalweg::Stored| file.path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
-    let mut files: Vec<String> = bundle.files.iter().map(|file| format!("{} {}\n", name(file), file.blake3)).collect();
+    let bundle = job
+        .run_into(&mut thalweg::Folder::for_bundle(&folder, true), None, &mut |_| Ok(()))
+        .unwrap();
+    let name = |file: &thalweg::Stored| {
+        file.path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/")
+    };
+    let mut files: Vec<String> =
+        bundle.files.iter().map(|file| format!("{} {}\n", name(file), file.blake3)).collect();
     std::fs::remove_dir_all(&folder).unwrap();
     // The manifest has the version in it.
     files.retain(|line| !line.starts_with("manifest.json"));
@@ -83,7 +104,8 @@ fn files() -> String {
     files.concat()
 }
 
-/// Every kind of map, rivers as vectors, and dungeons. Pictures are for the eye and have other bytes on other machines.
+/// Every kind of map, rivers as vectors, and dungeons. Pictures are for the eye and have other
+/// bytes on other machines.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const ALL: &str = r##"
 schema = 1
@@ -137,7 +159,11 @@ fn terrain_is_what_it_was() {
         plans.update(format!("{} {}\n{}", stage.name, case.name, written(&plan)).as_bytes());
         let kept: Vec<&str> = plan.kept().map(|buffer| buffer.name).collect();
         let all = everything(stage, &case, &mut cpu());
-        let words: Vec<i32> = all.into_iter().filter(|(name, _)| kept.contains(name)).flat_map(|(_, words)| words).collect();
+        let words: Vec<i32> = all
+            .into_iter()
+            .filter(|(name, _)| kept.contains(name))
+            .flat_map(|(_, words)| words)
+            .collect();
         assert!(!words.is_empty(), "{} {} leaves nothing", stage.name, case.name);
         writeln!(text, "{} {} {}", stage.name, case.name, digest(&words)).unwrap();
     }
@@ -149,21 +175,27 @@ fn terrain_is_what_it_was() {
     let gone: Vec<&str> = stored.lines().filter(|l| !text.lines().any(|s| s == *l)).collect();
     assert!(
         changed.is_empty() && gone.is_empty(),
-        "terrain changed: now {changed:#?}, stored {gone:#?}\nIf this was meant, look at pictures, run\n    THALWEG_BLESS=1 cargo test --test it vectors\nand say so in CHANGELOG.md under Terrain."
+        "terrain changed: now {changed:#?}, stored {gone:#?}\n\
+         If this was meant, look at pictures, run\n    THALWEG_BLESS=1 cargo test --test it \
+         vectors\nand say so in CHANGELOG.md under Terrain."
     );
     #[cfg(all(feature = "io", feature = "dungeon"))]
     {
         let plans = plans.finalize().to_hex();
         let dungeons = std::fs::read_to_string(DUNGEONS).unwrap();
-        let [words, dungeons, files] = [&text, &dungeons, &files()].map(|text| blake3::hash(text.as_bytes()).to_hex());
-        let host = format!("{IDENTITY_HEAD}plans {plans}\nwords {words}\ndungeons {dungeons}\nfiles {files}\n");
+        let [words, dungeons, files] =
+            [&text, &dungeons, &files()].map(|text| blake3::hash(text.as_bytes()).to_hex());
+        let host = format!(
+            "{IDENTITY_HEAD}plans {plans}\nwords {words}\ndungeons {dungeons}\nfiles {files}\n"
+        );
         if std::env::var("THALWEG_BLESS").is_ok() {
             std::fs::write(IDENTITY, &host).unwrap();
         }
         assert_eq!(
             std::fs::read_to_string(IDENTITY).unwrap_or_default(),
             host,
-            "what the host does changed, so this is another edition: run\n    THALWEG_BLESS=1 cargo test --test it vectors\nand commit src/identity.txt"
+            "what the host does changed, so this is another edition: run\n    THALWEG_BLESS=1 \
+             cargo test --test it vectors\nand commit src/identity.txt"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! The island of polygons: Lloyd's relaxation, distances by brute force, water round and within, the same land everywhere.
+//! The island of polygons: Lloyd's relaxation, distances by brute force, water round and within,
+//! the same land everywhere.
 
 use crate::common::{generated, same_everywhere};
 use thalweg::params::{Settings, Value};
@@ -16,7 +17,8 @@ fn n(name: &'static str, v: f64) -> (&'static str, Value) {
     (name, Value::Number(v))
 }
 
-/// The relaxation makes polygons more alike, and each is all that is nearest to its own middle in the end.
+/// The relaxation makes polygons more alike, and each is all that is nearest to its own middle in
+/// the end.
 /// Holds D4 in part.
 #[test]
 fn relaxation_evens_polygons() {
@@ -52,19 +54,29 @@ fn distances_are_those_of_brute_force() {
     let all = distances(&marked);
     let places: Vec<usize> = (0..marked.len()).filter(|k| marked[*k]).collect();
     for k in (0..marked.len()).step_by(97) {
-        let away = |m: &usize| ((m % SIDE) as i64 - (k % SIDE) as i64).pow(2) + ((m / SIDE) as i64 - (k / SIDE) as i64).pow(2);
+        let away = |m: &usize| {
+            ((m % SIDE) as i64 - (k % SIDE) as i64).pow(2)
+                + ((m / SIDE) as i64 - (k / SIDE) as i64).pow(2)
+        };
         assert_eq!(all[k], places.iter().map(away).min().unwrap());
     }
 }
 
-/// Sea lies round the island, polygons within are sea by the share asked for, and what is farthest from it is highest.
+/// Sea lies round the island, polygons within are sea by the share asked for, and what is farthest
+/// from it is highest.
 /// Holds D4 in part.
 #[test]
 fn the_farther_from_the_sea_the_higher() {
     let site = Site::bare(Window { origin: [0, 0], width: 257, height: 257 }, 10.0, 3);
     // A node a cell, so that words are those of nodes, smoothed.
-    let given =
-        [i("centre_x", 128), i("centre_y", 128), i("extent", 256), n("warp", 0.0), n("rough", 0.0), n("relief_m", 1000.0)];
+    let given = [
+        i("centre_x", 128),
+        i("centre_y", 128),
+        i("extent", 256),
+        n("warp", 0.0),
+        n("rough", 0.0),
+        n("relief_m", 1000.0),
+    ];
     let words = generated(&STAGE, &given, &site);
     let metres: Vec<f64> = words.iter().map(|w| f64::from(*w) / f64::from(CELL) * 10.0).collect();
     for k in 0..SIDE {
@@ -78,7 +90,8 @@ fn the_farther_from_the_sea_the_higher() {
         assert!((m / 1000.0 - share).abs() < 1.6 / top.sqrt(), "{m} m at {share}");
     }
     let share = |water: f64| {
-        let given: Vec<(String, Value)> = [i("lloyd", 3), n("water", water)].map(|(n, v)| (n.to_string(), v)).to_vec();
+        let given: Vec<(String, Value)> =
+            [i("lloyd", 3), n("water", water)].map(|(n, v)| (n.to_string(), v)).to_vec();
         let nodes = nodes(&Settings::new(STAGE.params, &given).unwrap(), 3);
         nodes.iter().filter(|v| **v < 0).count() as f64 / nodes.len() as f64
     };
@@ -86,11 +99,16 @@ fn the_farther_from_the_sea_the_higher() {
     assert!(none < 0.6 && half > none + 0.02 && all == 1.0, "{none} {half} {all}");
 }
 
-/// All sea is joined to the rim, so there are no pits below it inland: by repeated passes over all nodes, until nothing changes.
+/// All sea is joined to the rim, so there are no pits below it inland: by repeated passes over all
+/// nodes, until nothing changes.
 #[test]
 fn the_sea_is_one() {
     let by_passes = |wet: &[bool]| {
-        let rim = |k: usize| !(SIDE..SIDE * (SIDE - 1)).contains(&k) || k.is_multiple_of(SIDE) || k % SIDE == SIDE - 1;
+        let rim = |k: usize| {
+            !(SIDE..SIDE * (SIDE - 1)).contains(&k)
+                || k.is_multiple_of(SIDE)
+                || k % SIDE == SIDE - 1
+        };
         let mut sea: Vec<bool> = wet.iter().enumerate().map(|(k, wet)| *wet && rim(k)).collect();
         loop {
             let before = sea.clone();
@@ -112,8 +130,12 @@ fn the_sea_is_one() {
         assert!(sea.iter().any(|sea| *sea) && sea != wet, "{parts}, {modulus}: nothing was inland");
     }
     for seed in 0..8 {
-        let given: Vec<(String, Value)> = [i("lloyd", 2), n("water", 0.3)].map(|(n, v)| (n.to_string(), v)).to_vec();
-        let wet: Vec<bool> = nodes(&Settings::new(STAGE.params, &given).unwrap(), seed).iter().map(|v| *v < 0).collect();
+        let given: Vec<(String, Value)> =
+            [i("lloyd", 2), n("water", 0.3)].map(|(n, v)| (n.to_string(), v)).to_vec();
+        let wet: Vec<bool> = nodes(&Settings::new(STAGE.params, &given).unwrap(), seed)
+            .iter()
+            .map(|v| *v < 0)
+            .collect();
         assert!(by_passes(&wet) == wet, "seed {seed}");
     }
 }
@@ -125,7 +147,8 @@ fn noise_is_on_borders_and_heights() {
     let site = Site::bare(window, 10.0, 8);
     let [plain, moved, rough] = [(0.0, 0.0), (20.0, 0.0), (0.0, 0.6)]
         .map(|(warp, rough)| generated(&STAGE, &[n("warp", warp), n("rough", rough)], &site));
-    let other = |a: &[i32], b: &[i32]| a.iter().zip(b).filter(|(a, b)| (**a < 0) != (**b < 0)).count();
+    let other =
+        |a: &[i32], b: &[i32]| a.iter().zip(b).filter(|(a, b)| (**a < 0) != (**b < 0)).count();
     assert!(other(&plain, &moved) > 2000);
     assert_eq!(other(&plain, &rough), 0);
     for (k, (a, b)) in plain.iter().zip(&moved).enumerate() {
@@ -133,7 +156,9 @@ fn noise_is_on_borders_and_heights() {
         if *b >= 0 && *a < 0 && k % 13 == 0 {
             let (x, y) = (k as i32 % 512, k as i32 / 512);
             let near = (-22..=22).flat_map(|dy| (-22..=22).map(move |dx| (x + dx, y + dy)));
-            let land = |(x, y): (i32, i32)| (0..512).contains(&x) && (0..512).contains(&y) && plain[(y * 512 + x) as usize] >= 0;
+            let land = |(x, y): (i32, i32)| {
+                (0..512).contains(&x) && (0..512).contains(&y) && plain[(y * 512 + x) as usize] >= 0
+            };
             assert!(near.into_iter().any(land), "{x} {y}");
         }
     }
@@ -141,7 +166,8 @@ fn noise_is_on_borders_and_heights() {
         assert!(if *a < 0 {
             a == b
         } else {
-            i64::from(*b) * 10 >= i64::from(*a) * 4 - 50 && i64::from(*b) * 10 <= i64::from(*a) * 16 + 50
+            i64::from(*b) * 10 >= i64::from(*a) * 4 - 50
+                && i64::from(*b) * 10 <= i64::from(*a) * 16 + 50
         });
     }
 }
@@ -151,7 +177,13 @@ fn the_land_is_the_same_everywhere() {
     let window = Window { origin: [190, 200], width: 90, height: 71 };
     same_everywhere(&STAGE, &[], window, true, 4);
     let far = [i("centre_x", 1 << 60), i("centre_y", 1 << 59)];
-    same_everywhere(&STAGE, &far, Window { origin: [(1 << 60) - 60, (1 << 59) - 30], ..window }, true, 4);
+    same_everywhere(
+        &STAGE,
+        &far,
+        Window { origin: [(1 << 60) - 60, (1 << 59) - 30], ..window },
+        true,
+        4,
+    );
     // All sea, and nothing but sea far away.
     let site = Site::bare(Window { origin: [-(1 << 61), 5], width: 9, height: 9 }, 10.0, 1);
     let deep = (-10.0 * f64::from(CELL)) as i32;

@@ -20,8 +20,14 @@ fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
 }
 
 fn land() -> impl Strategy<Value = (usize, Vec<i32>)> {
-    let height = prop_oneof![Just(0..3i32), Just(-20..20), Just(-2_147_221_504..2_147_221_504), Just(-CELL..CELL)];
-    (1usize..14, 1usize..14, height).prop_flat_map(|(w, h, heights)| (Just(w), prop::collection::vec(heights, w * h)))
+    let height = prop_oneof![
+        Just(0..3i32),
+        Just(-20..20),
+        Just(-2_147_221_504..2_147_221_504),
+        Just(-CELL..CELL)
+    ];
+    (1usize..14, 1usize..14, height)
+        .prop_flat_map(|(w, h, heights)| (Just(w), prop::collection::vec(heights, w * h)))
 }
 
 #[test]
@@ -52,25 +58,41 @@ fn beds_of_any_land_never_rise_and_books_balance() {
                 let beds = after.carve();
                 prop_assert_eq!(&before.directions, &after.directions);
                 prop_assert_eq!(after.bed.as_ref(), Some(&beds.ground));
-                let falls: Vec<i64> =
-                    ground.iter().zip(&beds.ground).map(|(old, new)| i64::from(*old) - i64::from(*new)).collect();
+                let falls: Vec<i64> = ground
+                    .iter()
+                    .zip(&beds.ground)
+                    .map(|(old, new)| i64::from(*old) - i64::from(*new))
+                    .collect();
                 prop_assert!(falls.iter().all(|fall| *fall >= 0));
                 prop_assert_eq!(falls.iter().sum::<i64>(), beds.words);
                 prop_assert_eq!(falls.iter().filter(|fall| **fall > 0).count(), beds.cells);
                 let depth = after.depth();
-                for cell in (0..ground.len()).filter(|&cell| before.is_river(cell) && !before.is_wet(cell)) {
+                for cell in
+                    (0..ground.len()).filter(|&cell| before.is_river(cell) && !before.is_wet(cell))
+                {
                     // As deep as the law has it, below the water.
-                    let words = (before.channel(cell).depth_m / 10.0 * f64::from(CELL)).round() as i64;
-                    prop_assert!(i64::from(before.surface[cell]) - i64::from(beds.ground[cell]) >= words.min(1 << 31) - 1);
-                    prop_assert!(i64::from(depth[cell]) >= words.min(i64::from(i32::MAX)) || beds.ground[cell] == i32::MIN);
+                    let words =
+                        (before.channel(cell).depth_m / 10.0 * f64::from(CELL)).round() as i64;
+                    prop_assert!(
+                        i64::from(before.surface[cell]) - i64::from(beds.ground[cell])
+                            >= words.min(1 << 31) - 1
+                    );
+                    prop_assert!(
+                        i64::from(depth[cell]) >= words.min(i64::from(i32::MAX))
+                            || beds.ground[cell] == i32::MIN
+                    );
                     let to = size.target(cell, before.directions[cell]);
                     // A puddle keeps its floor, as a lake does.
-                    if let Some(to) = to.filter(|&to| before.is_river(to) && !before.is_puddle(cell)) {
+                    if let Some(to) =
+                        to.filter(|&to| before.is_river(to) && !before.is_puddle(cell))
+                    {
                         prop_assert!(beds.ground[to] <= beds.ground[cell], "a bed rises");
                     }
                 }
                 let is_pool = |cell: usize| before.is_puddle(cell) && before.is_river(cell);
-                for cell in (0..ground.len()).filter(|&cell| !before.is_wet(cell) && falls[cell] == 0 && !is_pool(cell)) {
+                for cell in (0..ground.len())
+                    .filter(|&cell| !before.is_wet(cell) && falls[cell] == 0 && !is_pool(cell))
+                {
                     prop_assert_eq!(depth[cell], before.depth()[cell]);
                 }
             }
@@ -80,10 +102,12 @@ fn beds_of_any_land_never_rise_and_books_balance() {
     done.unwrap();
 }
 
-/// Beside the outlet of a lake runs a brook into it, which comes down to the bed there. Its way through the lake goes down as far.
+/// Beside the outlet of a lake runs a brook into it, which comes down to the bed there. Its way
+/// through the lake goes down as far.
 #[test]
 fn a_bed_that_is_cut_deeper_goes_on_so_through_a_lake() {
-    let rows = [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, -16, -15], [0, -16, 0], [0, -15, 0], [0, 0, 0]];
+    let rows =
+        [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, -16, -15], [0, -16, 0], [0, -15, 0], [0, 0, 0]];
     let settings = Settings {
         descent: Descent::Lowest,
         river_km2: Some(0.7e-4),
@@ -107,7 +131,9 @@ fn a_bed_that_is_cut_deeper_goes_on_so_through_a_lake() {
 #[test]
 fn a_bed_is_as_deep_and_wide_as_its_river() {
     let (width, height) = (41usize, 60usize);
-    let ground: Vec<i32> = (0..width * height).map(|i| 100 * (i as i32 % 41 - 20).abs() - 3 * (i as i32 / 41)).collect();
+    let ground: Vec<i32> = (0..width * height)
+        .map(|i| 100 * (i as i32 % 41 - 20).abs() - 3 * (i as i32 / 41))
+        .collect();
     // 1 m³/s at the mouth: 41 · 60 cells of 100 m². The bed is 4 m deep and 60 m wide there.
     let settings = Settings {
         river_km2: Some(0.1),
@@ -122,19 +148,29 @@ fn a_bed_is_as_deep_and_wide_as_its_river() {
     let deep = f64::from(CELL) * 0.4;
     let cut = |cell: usize| f64::from(ground[cell] - beds.ground[cell]);
     assert!((cut(mouth) - deep).abs() <= 1.0, "{}", cut(mouth));
-    // A third of the way to the bank an eighth of the depth is gone: 1 − (10 / 30)². The ground there is 100 words higher than the water.
-    assert!((cut(mouth + 1) - (deep * 8.0 / 9.0 + 100.0)).abs() < deep * 0.01, "{}", cut(mouth + 1));
+    // A third of the way to the bank an eighth of the depth is gone: 1 − (10 / 30)². The ground
+    // there is 100 words higher than the water.
+    assert!(
+        (cut(mouth + 1) - (deep * 8.0 / 9.0 + 100.0)).abs() < deep * 0.01,
+        "{}",
+        cut(mouth + 1)
+    );
     assert!((cut(mouth - 2) - (deep * 5.0 / 9.0 + 200.0)).abs() < deep * 0.01);
     assert_eq!(cut(mouth + 3), 0.0);
-    assert!((f64::from(river.depth()[mouth + 1]) - deep * 8.0 / 9.0).abs() < deep * 0.01, "the water is level across");
+    assert!(
+        (f64::from(river.depth()[mouth + 1]) - deep * 8.0 / 9.0).abs() < deep * 0.01,
+        "the water is level across"
+    );
     assert_eq!(river.depth()[mouth + 4], 0);
 }
 
-const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin = 7\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
+const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin = 7\n\
+                      [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
 
 fn recipe(water: &str) -> Recipe {
     let text = format!(
-        "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.02\n{water}[output]\nmaps = [\"height\", \"water\", \"slope\"]\n"
+        "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.02\n{water}[output]\n\
+         maps = [\"height\", \"water\", \"slope\"]\n"
     );
     Recipe::from_toml(&text, "".as_ref(), "x").unwrap()
 }
@@ -150,14 +186,28 @@ fn recipes_have_beds_in_their_height() {
     let lowered: i64 = old.iter().zip(&new).map(|(old, new)| i64::from(old - new)).sum();
     let summary = with.water.as_ref().unwrap();
     let m3 = lowered as f64 / f64::from(CELL) * 20.0 * 400.0;
-    assert!(m3 > 1000.0 && (summary["carved_m3"].as_f64().unwrap() / m3 - 1.0).abs() < 1e-6, "{summary} {m3}");
-    assert_eq!(summary["carved_cells"], old.iter().zip(&new).filter(|(old, new)| old != new).count());
+    assert!(
+        m3 > 1000.0 && (summary["carved_m3"].as_f64().unwrap() / m3 - 1.0).abs() < 1e-6,
+        "{summary} {m3}"
+    );
+    assert_eq!(
+        summary["carved_cells"],
+        old.iter().zip(&new).filter(|(old, new)| old != new).count()
+    );
     assert!(without.water.as_ref().unwrap()["carved_m3"].is_null());
     // What follows from the height follows from the new one.
     assert_ne!(without.digest("slope").unwrap(), with.digest("slope").unwrap());
-    let deeper = with.words("water").unwrap().iter().zip(without.words("water").unwrap()).filter(|(a, b)| a > b).count();
+    let deeper = with
+        .words("water")
+        .unwrap()
+        .iter()
+        .zip(without.words("water").unwrap())
+        .filter(|(a, b)| a > b)
+        .count();
     assert!(deeper > 20);
-    let again = Recipe::from_json(&recipe("carve = true\n").describe().to_string(), "".as_ref(), "x").unwrap();
+    let again =
+        Recipe::from_json(&recipe("carve = true\n").describe().to_string(), "".as_ref(), "x")
+            .unwrap();
     assert!(again.water.unwrap().carve);
     let mut whole = recipe("carve = true\n");
     whole.margin = 0;
@@ -177,30 +227,53 @@ fn pictures_have_water() {
     let dry = shaded(&land, &style);
     let drawn = |depth: Option<&Map>, width: Option<&Map>| {
         let mut picture = dry.clone();
-        draw_water(&mut picture, &land, &Waters { depth, width, as_from_the_air: false }, &style).unwrap();
+        draw_water(&mut picture, &land, &Waters { depth, width, as_from_the_air: false }, &style)
+            .unwrap();
         picture
     };
     let at = |metres: f32| map((0..81).map(|i| if i % 9 == 4 { metres } else { 0.0 }).collect());
-    let [none, brook, river, wide] = [0.0, 1.0, 10.0, 50.0].map(|metres| drawn(None, Some(&at(metres))));
+    let [none, brook, river, wide] =
+        [0.0, 1.0, 10.0, 50.0].map(|metres| drawn(None, Some(&at(metres))));
     assert_eq!(none, dry);
     let blue = |p: &Rgb<u8>| i32::from(p[2]) - i32::from(p[0]);
-    let row = |picture: &image::RgbImage| (0..9).map(|x| blue(picture.get_pixel(x, 4))).collect::<Vec<_>>();
+    let row = |picture: &image::RgbImage| {
+        (0..9).map(|x| blue(picture.get_pixel(x, 4))).collect::<Vec<_>>()
+    };
     let old = row(&dry)[4];
     assert!(old < row(&brook)[4] && row(&brook)[4] < row(&river)[4]);
     assert_eq!(row(&river).iter().filter(|blue| **blue > old).count(), 1);
     assert_eq!(row(&wide).iter().filter(|blue| **blue > old).count(), 5);
-    // A brook takes most of its colour, and in a picture twice as large as one looks at whole it is two pixels wide.
+    // A brook takes most of its colour, and in a picture twice as large as one looks at whole it is
+    // two pixels wide.
     let most = |full: &Rgb<u8>, brook: &Rgb<u8>| 3 * (blue(brook) - old) >= 2 * (blue(full) - old);
     assert!(most(river.get_pixel(4, 4), brook.get_pixel(4, 4)));
     let far = |width: u32| {
-        let of = |metres: f32| (0..width * 3).map(|i| if i % width == 40 { metres } else { 0.0 }).collect();
-        let [land, brook] = [vec![100.0; width as usize * 3], of(1.0)].map(|data| Map { width, height: 3, ..map(data) });
+        let of = |metres: f32| {
+            (0..width * 3).map(|i| if i % width == 40 { metres } else { 0.0 }).collect()
+        };
+        let [land, brook] = [vec![100.0; width as usize * 3], of(1.0)].map(|data| Map {
+            width,
+            height: 3,
+            ..map(data)
+        });
         let mut picture = shaded(&land, &style);
-        draw_water(&mut picture, &land, &Waters { width: Some(&brook), ..Waters::default() }, &style).unwrap();
+        draw_water(
+            &mut picture,
+            &land,
+            &Waters { width: Some(&brook), ..Waters::default() },
+            &style,
+        )
+        .unwrap();
         (30..50).filter(|&x| blue(picture.get_pixel(x, 1)) > old).count()
     };
-    assert_eq!([far(512), far(1024), far(2048)], [1, 3, 5], "a pixel, and what its sides cover of two more");
-    let lake = map((0..81).map(|i| if (2..7).contains(&(i % 9)) { (i % 9).max(3) as f32 } else { 0.0 }).collect());
+    assert_eq!(
+        [far(512), far(1024), far(2048)],
+        [1, 3, 5],
+        "a pixel, and what its sides cover of two more"
+    );
+    let lake = map((0..81)
+        .map(|i| if (2..7).contains(&(i % 9)) { (i % 9).max(3) as f32 } else { 0.0 })
+        .collect());
     let lake = drawn(Some(&lake), None);
     let light = |x: u32| lake.get_pixel(x, 4).0.iter().map(|v| i32::from(*v)).sum::<i32>();
     assert_eq!(lake.get_pixel(1, 4), dry.get_pixel(1, 4));
@@ -221,16 +294,20 @@ fn pictures_have_water() {
     let shallow = drawn(Some(&shallow), None);
     assert!(blue(shallow.get_pixel(3, 4)) > 80, "{:?}", shallow.get_pixel(3, 4));
     // A puddle that is one cell wide is left out, but not where its ground is below the sea.
-    let puddle = map((0..81).map(|i| if i % 9 == 2 || [15, 16, 24, 25].contains(&i) { 1.0 } else { 0.0 }).collect());
+    let puddle = map((0..81)
+        .map(|i| if i % 9 == 2 || [15, 16, 24, 25].contains(&i) { 1.0 } else { 0.0 })
+        .collect());
     let small = drawn(Some(&puddle), None);
     assert_eq!(small.get_pixel(2, 4), dry.get_pixel(2, 4));
     assert_ne!(small.get_pixel(6, 1), dry.get_pixel(6, 1));
     let sea = Style { sea_level_m: Some(200.0), ..Style::default() };
     let mut inlet = shaded(&land, &sea);
     let before = *inlet.get_pixel(2, 4);
-    draw_water(&mut inlet, &land, &Waters { depth: Some(&puddle), ..Waters::default() }, &sea).unwrap();
+    draw_water(&mut inlet, &land, &Waters { depth: Some(&puddle), ..Waters::default() }, &sea)
+        .unwrap();
     assert_ne!(*inlet.get_pixel(2, 4), before);
-    // A bed is the river's water from bank to bank, deep or shallow, and a lake that a river crosses stays a lake.
+    // A bed is the river's water from bank to bank, deep or shallow, and a lake that a river
+    // crosses stays a lake.
     let bed = map((0..81).map(|i| [0.0, 0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, 0.0][i % 9]).collect());
     let carved = drawn(Some(&bed), Some(&at(50.0)));
     assert_eq!(carved, drawn(None, Some(&at(50.0))));
@@ -238,10 +315,22 @@ fn pictures_have_water() {
     let crossed = drawn(Some(&pond), Some(&at(20.0)));
     assert_eq!(row(&crossed)[1..8], row(&drawn(Some(&pond), None))[1..8]);
     let other = Map { width: 3, height: 27, ..map(vec![0.0; 81]) };
-    assert!(draw_water(&mut dry.clone(), &land, &Waters { depth: Some(&other), ..Waters::default() }, &style).is_err());
+    assert!(
+        draw_water(
+            &mut dry.clone(),
+            &land,
+            &Waters { depth: Some(&other), ..Waters::default() },
+            &style
+        )
+        .is_err()
+    );
     let preview = |recipe: &Recipe| {
         let mut files = Memory::default();
-        Job::new(recipe.clone()).unwrap().device(Device::Cpu).run_into(&mut files, None, &mut |_| Ok(())).unwrap();
+        Job::new(recipe.clone())
+            .unwrap()
+            .device(Device::Cpu)
+            .run_into(&mut files, None, &mut |_| Ok(()))
+            .unwrap();
         files.files.remove("preview.png").unwrap()
     };
     let mut without = recipe("");

@@ -1,4 +1,5 @@
-//! Rivers as lines, lakes and basins as polygons: on the cells of the maps, simple, a network, and in files.
+//! Rivers as lines, lakes and basins as polygons: on the cells of the maps, simple, a network, and
+//! in files.
 
 use crate::common::{config, cpu};
 use crate::water::all_lakes;
@@ -28,7 +29,8 @@ fn from_cells(cells: f64) -> Settings {
     Settings { river_km2: Some(cells * 1e-4), ..all_lakes() }
 }
 
-/// Whether the middle of a cell is within polygons: how often a line to the east crosses their rings.
+/// Whether the middle of a cell is within polygons: how often a line to the east crosses their
+/// rings.
 pub fn within(polygons: &[Polygon], [x, y]: [i32; 2]) -> bool {
     let crosses = |ring: &Ring| {
         let sides = ring.iter().zip(ring.iter().cycle().skip(1));
@@ -46,52 +48,58 @@ fn left(ring: &Ring) -> i64 {
 #[test]
 fn outlines_are_those_of_the_cells() {
     let mut runner = proptest::test_runner::TestRunner::new(config(400));
-    let done = runner.run(&(1usize..12, 1usize..12, prop::collection::vec(0i32..4, 144)), |(width, height, dice)| {
-        let size = Size { width, height };
-        let labels = &dice[..width * height];
-        let all = outlines(size, labels, 3);
-        for (polygons, label) in all.iter().zip(1..) {
-            for (cell, own) in labels.iter().enumerate() {
-                let middle = [(cell % width) as i32 * 2, (cell / width) as i32 * 2];
-                prop_assert_eq!(within(polygons, middle), *own == label, "{} {}", cell, label);
-            }
-            for polygon in polygons {
-                for (n, ring) in polygon.iter().enumerate() {
-                    // The outer ring runs counterclockwise, holes clockwise, and none meets itself.
-                    prop_assert_eq!(left(ring) > 0, n == 0);
-                    prop_assert_eq!(ring.iter().collect::<BTreeSet<_>>().len(), ring.len());
-                    for k in 0..ring.len() {
-                        let [a, b, c] = [0, 1, 2].map(|i| ring[(k + i) % ring.len()]);
-                        let turn = (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]);
-                        prop_assert!(turn != 0, "three corners on one line");
-                    }
+    let done = runner.run(
+        &(1usize..12, 1usize..12, prop::collection::vec(0i32..4, 144)),
+        |(width, height, dice)| {
+            let size = Size { width, height };
+            let labels = &dice[..width * height];
+            let all = outlines(size, labels, 3);
+            for (polygons, label) in all.iter().zip(1..) {
+                for (cell, own) in labels.iter().enumerate() {
+                    let middle = [(cell % width) as i32 * 2, (cell / width) as i32 * 2];
+                    prop_assert_eq!(within(polygons, middle), *own == label, "{} {}", cell, label);
                 }
-            }
-            // As many polygons as parts that hang together by sides.
-            let mut parts = 0;
-            let mut left: BTreeSet<usize> = (0..labels.len()).filter(|&cell| labels[cell] == label).collect();
-            while let Some(first) = left.pop_first() {
-                parts += 1;
-                let mut queue = vec![first];
-                while let Some(at) = queue.pop() {
-                    let beside = [
-                        (at % width > 0, 1, true),
-                        (at % width + 1 < width, 1, false),
-                        (true, width, true),
-                        (true, width, false),
-                    ];
-                    for (there, step, back) in beside {
-                        let n = if back { at.checked_sub(step) } else { Some(at + step) };
-                        if let Some(n) = n.filter(|n| there && left.remove(n)) {
-                            queue.push(n);
+                for polygon in polygons {
+                    for (n, ring) in polygon.iter().enumerate() {
+                        // The outer ring runs counterclockwise, holes clockwise, and none meets
+                        // itself.
+                        prop_assert_eq!(left(ring) > 0, n == 0);
+                        prop_assert_eq!(ring.iter().collect::<BTreeSet<_>>().len(), ring.len());
+                        for k in 0..ring.len() {
+                            let [a, b, c] = [0, 1, 2].map(|i| ring[(k + i) % ring.len()]);
+                            let turn =
+                                (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0]);
+                            prop_assert!(turn != 0, "three corners on one line");
                         }
                     }
                 }
+                // As many polygons as parts that hang together by sides.
+                let mut parts = 0;
+                let mut left: BTreeSet<usize> =
+                    (0..labels.len()).filter(|&cell| labels[cell] == label).collect();
+                while let Some(first) = left.pop_first() {
+                    parts += 1;
+                    let mut queue = vec![first];
+                    while let Some(at) = queue.pop() {
+                        let beside = [
+                            (at % width > 0, 1, true),
+                            (at % width + 1 < width, 1, false),
+                            (true, width, true),
+                            (true, width, false),
+                        ];
+                        for (there, step, back) in beside {
+                            let n = if back { at.checked_sub(step) } else { Some(at + step) };
+                            if let Some(n) = n.filter(|n| there && left.remove(n)) {
+                                queue.push(n);
+                            }
+                        }
+                    }
+                }
+                prop_assert_eq!(polygons.len(), parts);
             }
-            prop_assert_eq!(polygons.len(), parts);
-        }
-        Ok(())
-    });
+            Ok(())
+        },
+    );
     done.unwrap();
 }
 
@@ -147,10 +155,14 @@ fn is_network(size: Size, ground: &[i32], water: &Water, found: &Vectors, filled
     let mut on: BTreeMap<usize, u32> = BTreeMap::new();
     for (reach, id) in found.reaches.iter().zip(1..) {
         assert_eq!(reach.id, id);
-        let places: Vec<Option<usize>> = reach.vertices.iter().map(|vertex| cell_of(size, vertex.at)).collect();
+        let places: Vec<Option<usize>> =
+            reach.vertices.iter().map(|vertex| cell_of(size, vertex.at)).collect();
         assert!(places.len() > 1);
         for cell in places[..places.len() - 1].iter().map(|cell| cell.expect("a middle")) {
-            assert!(order[cell] == reach.order && on.insert(cell, id).is_none(), "a cell is in one reach");
+            assert!(
+                order[cell] == reach.order && on.insert(cell, id).is_none(),
+                "a cell is in one reach"
+            );
         }
         for (pair, vertices) in places.windows(2).zip(reach.vertices.windows(2)) {
             assert!(vertices[1].height_m <= vertices[0].height_m, "uphill");
@@ -161,10 +173,12 @@ fn is_network(size: Size, ground: &[i32], water: &Water, found: &Vectors, filled
             };
             assert!(size.around(from).any(|(_, n)| n == to), "a step to a neighbour");
             let Some(level) = &level else { continue };
-            // The next vertex is as steep a way down as there is: over √2 a fall f squared is f² / 2.
+            // The next vertex is as steep a way down as there is: over √2 a fall f squared is f²
+            // / 2.
             let steep = |n: usize| {
                 let fall = i128::from(level[from]) - i128::from(level[n]);
-                let straight = from % size.width == n % size.width || from / size.width == n / size.width;
+                let straight =
+                    from % size.width == n % size.width || from / size.width == n / size.width;
                 fall.signum() * fall * fall * if straight { 2 } else { 1 }
             };
             let steepest = size.around(from).map(|(_, n)| steep(n)).max().unwrap();
@@ -175,13 +189,16 @@ fn is_network(size: Size, ground: &[i32], water: &Water, found: &Vectors, filled
                 let next = &found.reaches[down as usize - 1];
                 assert_eq!(next.vertices[0], *reach.vertices.last().unwrap());
             }
-            None => assert!(places.last().unwrap().is_none_or(|cell| water.directions[cell] == SEA)),
+            None => {
+                assert!(places.last().unwrap().is_none_or(|cell| water.directions[cell] == SEA))
+            }
         }
     }
     // All rivers are on lines, and orders are those that the network gives.
     assert_eq!(on.len(), order.iter().filter(|order| **order > 0).count());
     for reach in &found.reaches {
-        let above: Vec<_> = found.reaches.iter().filter(|above| above.downstream == Some(reach.id)).collect();
+        let above: Vec<_> =
+            found.reaches.iter().filter(|above| above.downstream == Some(reach.id)).collect();
         let highest = above.iter().map(|above| above.order).max().unwrap_or(0);
         let twice = above.iter().filter(|above| above.order == highest).count() != 1;
         assert_eq!(reach.order, highest + i32::from(twice));
@@ -192,7 +209,8 @@ fn is_network(size: Size, ground: &[i32], water: &Water, found: &Vectors, filled
     }
     // Basins and the sea are the map.
     let cells: f64 = found.basins.iter().map(|basin| basin.area_m2 / 100.0).sum();
-    let sea: f64 = found.lakes.iter().filter(|lake| lake.id == 0).map(|lake| lake.area_m2 / 100.0).sum();
+    let sea: f64 =
+        found.lakes.iter().filter(|lake| lake.id == 0).map(|lake| lake.area_m2 / 100.0).sum();
     assert_eq!(cells + sea, ground.len() as f64);
     let basins = water.basins();
     for basin in &found.basins {
@@ -203,18 +221,26 @@ fn is_network(size: Size, ground: &[i32], water: &Water, found: &Vectors, filled
     }
     for lake in &found.lakes {
         let of = |cell: usize| {
-            (water.is_wet(cell) && within(&lake.polygons, [cell % size.width, cell / size.width].map(|v| v as i32 * 2))) as u32
+            (water.is_wet(cell)
+                && within(
+                    &lake.polygons,
+                    [cell % size.width, cell / size.width].map(|v| v as i32 * 2),
+                )) as u32
         };
         assert_eq!(f64::from((0..ground.len()).map(of).sum::<u32>()), lake.area_m2 / 100.0);
     }
     let count = |kind| found.points.iter().filter(|point| point.kind == kind).count();
-    assert_eq!(count(PointKind::Mouth), found.reaches.iter().filter(|reach| reach.downstream.is_none()).count());
+    assert_eq!(
+        count(PointKind::Mouth),
+        found.reaches.iter().filter(|reach| reach.downstream.is_none()).count()
+    );
     assert_eq!(count(PointKind::Outlet), water.lakes.len());
 }
 
 fn land() -> impl Strategy<Value = (usize, Vec<i32>)> {
     let height = prop_oneof![Just(0..3i32), Just(-20..20), Just(-2_147_221_504..2_147_221_504)];
-    (1usize..14, 1usize..14, height).prop_flat_map(|(w, h, heights)| (Just(w), prop::collection::vec(heights, w * h)))
+    (1usize..14, 1usize..14, height)
+        .prop_flat_map(|(w, h, heights)| (Just(w), prop::collection::vec(heights, w * h)))
 }
 
 #[test]
@@ -235,12 +261,24 @@ fn lines_of_any_land_are_a_network_on_its_cells() {
     done.unwrap();
 }
 
-/// Counts the vertices outside lakes and the sea, and those of them at which the claim fails as it reads: a raster's lowest neighbour is on the line, or in the lake or
-/// the sea that it comes to. Of equally low ones one is enough. `next` asks more: that the next vertex is the lowest, wherever it is a cell of the land.
-fn off_the_thalweg(size: Size, raster: &[i32], water: &Water, found: &Vectors, next: bool) -> (usize, Vec<String>) {
+/// Counts the vertices outside lakes and the sea, and those of them at which the claim fails as it
+/// reads: a raster's lowest neighbour is on the line, or in the lake or the sea that it comes to.
+/// Of equally low ones one is enough. `next` asks more: that the next vertex is the lowest,
+/// wherever it is a cell of the land.
+fn off_the_thalweg(
+    size: Size,
+    raster: &[i32],
+    water: &Water,
+    found: &Vectors,
+    next: bool,
+) -> (usize, Vec<String>) {
     let (mut count, mut off) = (0, vec![]);
     let cells = |reach: &thalweg::water::vectors::Reach| -> Vec<Option<usize>> {
-        reach.vertices.iter().map(|vertex| cell_of(size, vertex.at).filter(|cell| *cell < raster.len())).collect()
+        reach
+            .vertices
+            .iter()
+            .map(|vertex| cell_of(size, vertex.at).filter(|cell| *cell < raster.len()))
+            .collect()
     };
     let on_any: BTreeSet<usize> = found.reaches.iter().flat_map(cells).flatten().collect();
     for reach in &found.reaches {
@@ -259,23 +297,32 @@ fn off_the_thalweg(size: Size, raster: &[i32], water: &Water, found: &Vectors, n
             count += 1;
             let around: Vec<usize> = size.around(here).map(|(_, n)| n).collect();
             let lowest = around.iter().map(|n| raster[*n]).min().unwrap_or(i32::MAX);
-            let lowest: BTreeSet<usize> = around.into_iter().filter(|n| raster[*n] == lowest).collect();
+            let lowest: BTreeSet<usize> =
+                around.into_iter().filter(|n| raster[*n] == lowest).collect();
             let holds = match pair[1] {
-                // Over the edge of the map, where all that is on it is as high or higher, but for the floor of the sea or a lake.
+                // Over the edge of the map, where all that is on it is as high or higher, but for
+                // the floor of the sea or a lake.
                 None => lowest.iter().all(|n| raster[*n] >= raster[here] || water.is_wet(*n)),
-                // Into the sea or a lake: there, back on the line, or in a river that comes into it beside this one. The sea may stand higher.
+                // Into the sea or a lake: there, back on the line, or in a river that comes into it
+                // beside this one. The sea may stand higher.
                 Some(to) if water.is_wet(to) => {
-                    lowest.iter().any(|n| water.is_wet(*n) || on_any.contains(n)) || water.surface[here] < water.surface[to]
+                    lowest.iter().any(|n| water.is_wet(*n) || on_any.contains(n))
+                        || water.surface[here] < water.surface[to]
                 }
-                // At a shore the floor under water may be the lowest, if the water there stands no lower than the next vertex.
+                // At a shore the floor under water may be the lowest, if the water there stands no
+                // lower than the next vertex.
                 Some(to) if next => {
-                    let floor = |n: &usize| water.is_wet(*n) && water.surface[*n] >= water.surface[to];
+                    let floor =
+                        |n: &usize| water.is_wet(*n) && water.surface[*n] >= water.surface[to];
                     lowest.contains(&to) || lowest.iter().any(floor)
                 }
                 Some(_) => lowest.iter().any(|n| line.contains(n) || water.is_wet(*n)),
             };
             if !holds {
-                off.push(format!("reach {} at {here}, of {lowest:?}, next {:?}", reach.id, pair[1]));
+                off.push(format!(
+                    "reach {} at {here}, of {lowest:?}, next {:?}",
+                    reach.id, pair[1]
+                ));
             }
         }
     }
@@ -297,18 +344,33 @@ fn lines_lie_on_the_lowest_neighbours_of_any_land() {
             let size = Size { width, height: ground.len() / width };
             for sea_level_m in [None, Some(f64::from(sea) * 10.0 / f64::from(CELL))] {
                 for hollows in [Through::Fill, Through::Breach] {
-                    let settings =
-                        lowest(Settings { sea_level_m, hollows, width_m, depth_m, runoff_mm: 1e5, ..from_cells(cells) });
+                    let settings = lowest(Settings {
+                        sea_level_m,
+                        hollows,
+                        width_m,
+                        depth_m,
+                        runoff_mm: 1e5,
+                        ..from_cells(cells)
+                    });
                     let mut found = water(&ground, width, &settings);
                     let lines = found.vectors();
                     is_network(size, &ground, &found, &lines, false);
-                    prop_assert_eq!(off_the_thalweg(size, &found.surface, &found, &lines, true).1, Vec::<String>::new());
+                    prop_assert_eq!(
+                        off_the_thalweg(size, &found.surface, &found, &lines, true).1,
+                        Vec::<String>::new()
+                    );
                     let beds = found.carve();
                     prop_assert_eq!(&found.vectors().reaches, &lines.reaches);
-                    prop_assert_eq!(off_the_thalweg(size, &found.surface, &found, &lines, true).1, Vec::<String>::new());
+                    prop_assert_eq!(
+                        off_the_thalweg(size, &found.surface, &found, &lines, true).1,
+                        Vec::<String>::new()
+                    );
                     // With lakes the lowest may be a floor of one beside the line.
                     let strict = hollows == Through::Breach;
-                    prop_assert_eq!(off_the_thalweg(size, &beds.ground, &found, &lines, strict).1, Vec::<String>::new());
+                    prop_assert_eq!(
+                        off_the_thalweg(size, &beds.ground, &found, &lines, strict).1,
+                        Vec::<String>::new()
+                    );
                 }
             }
             Ok(())
@@ -317,7 +379,8 @@ fn lines_lie_on_the_lowest_neighbours_of_any_land() {
     done.unwrap();
 }
 
-/// Land with the heights of the survey that `tests/data` has, which are whole metres, and hills: at each vertex of each line.
+/// Land with the heights of the survey that `tests/data` has, which are whole metres, and hills: at
+/// each vertex of each line.
 #[test]
 fn lines_lie_on_the_lowest_neighbours_of_real_land() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif");
@@ -335,17 +398,31 @@ fn lines_lie_on_the_lowest_neighbours_of_real_land() {
             Water::of(ground.clone(), width, Scale::of(spacing_m), None, &settings).unwrap()
         };
         // Narrow rivers, and some that are wider than a cell.
-        for (hollows, width_m) in
-            [Through::Fill, Through::Breach].map(|hollows| [(hollows, 5.0), (hollows, 200.0)]).into_iter().flatten()
+        for (hollows, width_m) in [Through::Fill, Through::Breach]
+            .map(|hollows| [(hollows, 5.0), (hollows, 200.0)])
+            .into_iter()
+            .flatten()
         {
             let mut found = of(lowest(Settings { hollows, width_m, ..all_lakes() }));
             let lines = found.vectors();
             let (count, off) = off_the_thalweg(size, &found.surface, &found, &lines, true);
-            assert!(count > 300 && off.is_empty(), "{hollows:?}: {count}, {} off: {:?}", off.len(), off.first());
+            assert!(
+                count > 300 && off.is_empty(),
+                "{hollows:?}: {count}, {} off: {:?}",
+                off.len(),
+                off.first()
+            );
             let beds = found.carve();
-            for (raster, next) in [(&found.surface, true), (&beds.ground, hollows == Through::Breach)] {
+            for (raster, next) in
+                [(&found.surface, true), (&beds.ground, hollows == Through::Breach)]
+            {
                 let (_, off) = off_the_thalweg(size, raster, &found, &lines, next);
-                assert!(off.is_empty(), "{hollows:?}, {width_m} m, cut: {} of {count} off: {:?}", off.len(), off.first());
+                assert!(
+                    off.is_empty(),
+                    "{hollows:?}, {width_m} m, cut: {} of {count} off: {:?}",
+                    off.len(),
+                    off.first()
+                );
             }
         }
         // Steepest descent is another way at many.
@@ -366,16 +443,21 @@ fn cross([a, b]: [[i32; 2]; 2], [c, d]: [[i32; 2]; 2]) -> bool {
 }
 
 fn crossings(found: &Vectors) -> usize {
-    let sides: Vec<[[i32; 2]; 2]> =
-        found.reaches.iter().flat_map(|reach| reach.vertices.windows(2).map(|pair| [pair[0].at, pair[1].at])).collect();
+    let sides: Vec<[[i32; 2]; 2]> = found
+        .reaches
+        .iter()
+        .flat_map(|reach| reach.vertices.windows(2).map(|pair| [pair[0].at, pair[1].at]))
+        .collect();
     (0..sides.len()).map(|i| sides[..i].iter().filter(|side| cross(sides[i], **side)).count()).sum()
 }
 
 /// Hills without level ground, so that all ways are those of steepest descent.
 pub fn hills(width: usize, height: usize, seed: u32) -> Vec<i32> {
     let hill = |i: usize| {
-        let wave =
-            |n: u32, scale: usize| mix(seed ^ n ^ mix((i % width / scale + i / width / scale * 64) as u32)) as i32 % (1 << 14);
+        let wave = |n: u32, scale: usize| {
+            mix(seed ^ n ^ mix((i % width / scale + i / width / scale * 64) as u32)) as i32
+                % (1 << 14)
+        };
         wave(1, 1) / 4 + wave(2, 5) + wave(3, 11) * 2 + i as i32 % 7
     };
     (0..width * height).map(hill).collect()
@@ -390,15 +472,20 @@ fn simple_lines_keep_the_network() {
         let exact = water(&ground, width, &from_cells(6.0)).vectors();
         assert_eq!(crossings(&exact), 0, "water does not cross water");
         // A tenth of 4 m is more than these hills fall in a few cells.
-        for (tolerance, simplify_height_m) in [(4.0, None), (12.0, Some(0.05)), (1000.0, Some(0.2))] {
+        for (tolerance, simplify_height_m) in [(4.0, None), (12.0, Some(0.05)), (1000.0, Some(0.2))]
+        {
             let settings = Settings { simplify_m: tolerance, simplify_height_m, ..from_cells(6.0) };
             let higher = simplify_height_m.unwrap_or(tolerance / 10.0);
             let simple = water(&ground, width, &settings).vectors();
             assert_eq!(crossings(&simple), 0);
             for (reach, whole) in simple.reaches.iter().zip(&exact.reaches) {
-                assert_eq!((reach.vertices.first(), reach.vertices.last()), (whole.vertices.first(), whole.vertices.last()));
+                assert_eq!(
+                    (reach.vertices.first(), reach.vertices.last()),
+                    (whole.vertices.first(), whole.vertices.last())
+                );
                 assert!(reach.vertices.windows(2).all(|pair| pair[1].height_m <= pair[0].height_m));
-                // In their order, and each that went is near a side of the new line, which is about as high there.
+                // In their order, and each that went is near a side of the new line, which is about
+                // as high there.
                 let mut rest = whole.vertices.iter();
                 assert!(reach.vertices.iter().all(|kept| rest.any(|vertex| vertex == kept)));
                 let metres = |at: [i32; 2]| at.map(|half| f64::from(half) * 5.0);
@@ -407,14 +494,20 @@ fn simple_lines_keep_the_network() {
                     let away = |pair: &[thalweg::water::vectors::Vertex]| {
                         let (a, b) = (metres(pair[0].at), metres(pair[1].at));
                         let along = [b[0] - a[0], b[1] - a[1]];
-                        let t =
-                            ((p[0] - a[0]) * along[0] + (p[1] - a[1]) * along[1]) / (along[0] * along[0] + along[1] * along[1]);
+                        let t = ((p[0] - a[0]) * along[0] + (p[1] - a[1]) * along[1])
+                            / (along[0] * along[0] + along[1] * along[1]);
                         let t = t.clamp(0.0, 1.0);
-                        let [from, to, own] = [pair[0], pair[1], *vertex].map(|vertex| f64::from(vertex.height_m));
-                        ((p[0] - a[0] - t * along[0]).hypot(p[1] - a[1] - t * along[1]), (from + t * (to - from) - own).abs())
+                        let [from, to, own] =
+                            [pair[0], pair[1], *vertex].map(|vertex| f64::from(vertex.height_m));
+                        (
+                            (p[0] - a[0] - t * along[0]).hypot(p[1] - a[1] - t * along[1]),
+                            (from + t * (to - from) - own).abs(),
+                        )
                     };
                     let mut sides = reach.vertices.windows(2).map(away);
-                    assert!(sides.any(|(beside, above)| beside <= tolerance + 1e-9 && above <= higher + 1e-9));
+                    assert!(sides.any(
+                        |(beside, above)| beside <= tolerance + 1e-9 && above <= higher + 1e-9
+                    ));
                 }
                 fewer += reach.vertices.len();
                 all += whole.vertices.len();
@@ -434,21 +527,30 @@ fn a_cliff_is_a_waterfall() {
         })
         .collect();
     let found = water(&ground, 11, &from_cells(40.0)).vectors();
-    let falls: Vec<_> = found.points.iter().filter(|point| point.kind == PointKind::Waterfall).collect();
+    let falls: Vec<_> =
+        found.points.iter().filter(|point| point.kind == PointKind::Waterfall).collect();
     assert_eq!(falls.len(), 1);
     assert_eq!(falls[0].at, [10, 38]);
     assert!((falls[0].fall_m.unwrap() - 20.3).abs() < 1e-3, "{:?}", falls[0].fall_m);
     let [reach] = &found.reaches[..] else { panic!("one river") };
-    let springs: Vec<_> = found.points.iter().filter(|point| point.kind == PointKind::Spring).collect();
+    let springs: Vec<_> =
+        found.points.iter().filter(|point| point.kind == PointKind::Spring).collect();
     assert_eq!((springs.len(), springs[0].at), (1, reach.vertices[0].at));
     assert_eq!(reach.vertices.last().unwrap().at, [10, 59], "to the edge of the map");
     // 11 · 30 cells of 100 m², 500 mm a year.
     let discharge = 33_000.0 * 0.5 / 31_557_600.0;
     assert!((reach.channel.discharge / discharge - 1.0).abs() < 1e-12);
-    assert_eq!(water(&ground, 11, &Settings { waterfall_slope: 2.1, ..from_cells(40.0) }).vectors().points.len(), 2);
+    assert_eq!(
+        water(&ground, 11, &Settings { waterfall_slope: 2.1, ..from_cells(40.0) })
+            .vectors()
+            .points
+            .len(),
+        2
+    );
 }
 
-/// The numbers of the articles: L. B. Leopold and T. Maddock's exponents 0.5, 0.4 and 0.1, J. A. Moody and B. M. Troutman's 7.2 Q^0.5 and 0.27 Q^0.3.
+/// The numbers of the articles: L. B. Leopold and T. Maddock's exponents 0.5, 0.4 and 0.1, J. A.
+/// Moody and B. M. Troutman's 7.2 Q^0.5 and 0.27 Q^0.3.
 #[test]
 fn laws_are_those_of_their_articles() {
     let at = |law: Law, discharge: f64| {
@@ -458,7 +560,11 @@ fn laws_are_those_of_their_articles() {
     let (one, more) = (at(Law::LeopoldMaddock, 1.0), at(Law::LeopoldMaddock, 1024.0));
     assert_eq!((one.width_m, one.depth_m), (5.0, 0.3));
     // 1024 = 2^10.
-    for (ratio, power) in [(more.width_m / one.width_m, 5), (more.depth_m / one.depth_m, 4), (more.velocity / one.velocity, 1)] {
+    for (ratio, power) in [
+        (more.width_m / one.width_m, 5),
+        (more.depth_m / one.depth_m, 4),
+        (more.velocity / one.velocity, 1),
+    ] {
         assert!((ratio / f64::from(1 << power) - 1.0).abs() < 1e-12, "{ratio}");
     }
     let river = at(Law::MoodyTroutman, 1024.0);
@@ -467,18 +573,25 @@ fn laws_are_those_of_their_articles() {
     assert_eq!(at(Law::MoodyTroutman, 0.0).velocity, 0.0);
 }
 
-const RECIPE: &str =
-    "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
+const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
+                      kind = \"diamond_square\"\nrelief_m = 300\n";
 const FILES: &str = "vectors = [\"geojson\", \"gpkg\"]\nsplines = [\"unreal\", \"godot\"]\n";
 
 fn recipe(water: &str) -> Recipe {
-    let text = format!("{RECIPE}[water]\n{water}{FILES}[output]\nmaps = [\"height\", \"drainage_area\", \"river_depth\"]\n");
+    let text = format!(
+        "{RECIPE}[water]\n{water}{FILES}[output]\n\
+         maps = [\"height\", \"drainage_area\", \"river_depth\"]\n"
+    );
     Recipe::from_toml(&text, "".as_ref(), "x").unwrap()
 }
 
 fn bundle(recipe: &Recipe) -> BTreeMap<String, Vec<u8>> {
     let mut files = Memory::default();
-    Job::new(recipe.clone()).unwrap().device(Device::Cpu).run_into(&mut files, None, &mut |_| Ok(())).unwrap();
+    Job::new(recipe.clone())
+        .unwrap()
+        .device(Device::Cpu)
+        .run_into(&mut files, None, &mut |_| Ok(()))
+        .unwrap();
     files.files
 }
 
@@ -489,41 +602,60 @@ fn json(bytes: &[u8]) -> Value {
 /// Files are the same on one thread as on more, and agree with the maps.
 #[test]
 fn recipes_have_files_of_rivers() {
-    let recipe = recipe("sea_level_m = 20\nriver_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n");
+    let recipe =
+        recipe("sea_level_m = 20\nriver_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n");
     let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
     assert_eq!(again.water, recipe.water);
     let files = bundle(&recipe);
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| bundle(&recipe));
+    let one =
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| bundle(&recipe));
     let names = recipe.water.as_ref().unwrap().files();
     assert_eq!(names.len(), 7);
     let manifest = json(&files["manifest.json"]);
-    let listed: Vec<&str> = manifest["vectors"].as_array().unwrap().iter().map(|entry| entry["file"].as_str().unwrap()).collect();
+    let listed: Vec<&str> = manifest["vectors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["file"].as_str().unwrap())
+        .collect();
     assert_eq!(listed, names);
     for name in &names {
         assert_eq!(files[name], one[name], "{name}");
     }
     let outcome = Job::new(recipe.clone()).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
-    let (height, drainage, depth) =
-        (outcome.map("height").unwrap(), outcome.map("drainage_area").unwrap(), outcome.map("river_depth").unwrap());
+    let (height, drainage, depth) = (
+        outcome.map("height").unwrap(),
+        outcome.map("drainage_area").unwrap(),
+        outcome.map("river_depth").unwrap(),
+    );
     let rivers = json(&files["rivers.geojson"]);
     assert_eq!(rivers["crs"]["properties"]["name"], vector::LOCAL);
     let reaches = rivers["features"].as_array().unwrap();
     assert!(reaches.len() > 20, "{}", reaches.len());
-    let cell = |at: &Value| (-at[1].as_f64().unwrap() / 20.0 * 90.0 + at[0].as_f64().unwrap() / 20.0) as usize;
+    let cell = |at: &Value| {
+        (-at[1].as_f64().unwrap() / 20.0 * 90.0 + at[0].as_f64().unwrap() / 20.0) as usize
+    };
     for reach in reaches {
         let line = reach["geometry"]["coordinates"].as_array().unwrap();
         let last = cell(&line[line.len() - 2]);
         let near = |a: f64, b: f32| (a / f64::from(b) - 1.0).abs() < 1e-6;
         let of = |key: &str| reach["properties"][key].as_f64().unwrap();
-        assert!(near(of("drainage_km2") * 1e6, drainage.data[last]) && near(of("depth_m"), depth.data[last]));
+        assert!(
+            near(of("drainage_km2") * 1e6, drainage.data[last])
+                && near(of("depth_m"), depth.data[last])
+        );
         // Where no lake is, the height is the ground's.
         if reach["properties"]["lake"].is_null() && reach["properties"]["downstream"].is_null() {
             assert_eq!(line[0][2].as_f64().unwrap() as f32, height.data[cell(&line[0])]);
         }
     }
     let lakes = json(&files["lakes.geojson"]);
-    let kinds: BTreeSet<&str> =
-        lakes["features"].as_array().unwrap().iter().map(|f| f["properties"]["kind"].as_str().unwrap()).collect();
+    let kinds: BTreeSet<&str> = lakes["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["properties"]["kind"].as_str().unwrap())
+        .collect();
     assert_eq!(kinds, ["lake", "sea"].into());
     let gpkg = &files["water.gpkg"];
     assert_eq!((&gpkg[..16], &gpkg[68..72]), (&b"SQLite format 3\0"[..], &b"GPKG"[..]));
@@ -533,10 +665,23 @@ fn recipes_have_files_of_rivers() {
     let vectors = outcome.vectors.unwrap();
     let unreal = json(&files["rivers_unreal.json"]);
     let splines = unreal["rivers"].as_array().unwrap();
-    let points: usize = splines.iter().map(|spline| spline["points"].as_array().unwrap().len() - 1).sum();
-    assert_eq!(points, vectors.reaches.iter().filter(|r| r.lake.is_none()).map(|r| r.vertices.len() - 1).sum::<usize>());
-    let ids: BTreeSet<u32> = vectors.reaches.iter().filter(|r| r.lake.is_none()).map(|r| r.river).collect();
-    assert!(splines.len() >= ids.len() && splines.len() < vectors.reaches.iter().filter(|r| r.lake.is_none()).count());
+    let points: usize =
+        splines.iter().map(|spline| spline["points"].as_array().unwrap().len() - 1).sum();
+    assert_eq!(
+        points,
+        vectors
+            .reaches
+            .iter()
+            .filter(|r| r.lake.is_none())
+            .map(|r| r.vertices.len() - 1)
+            .sum::<usize>()
+    );
+    let ids: BTreeSet<u32> =
+        vectors.reaches.iter().filter(|r| r.lake.is_none()).map(|r| r.river).collect();
+    assert!(
+        splines.len() >= ids.len()
+            && splines.len() < vectors.reaches.iter().filter(|r| r.lake.is_none()).count()
+    );
     for pair in splines.iter().flat_map(|spline| spline["points"].as_array().unwrap().windows(2)) {
         assert!(pair[0]["z"].as_f64() >= pair[1]["z"].as_f64());
     }
@@ -551,11 +696,16 @@ fn indexed(gpkg: &[u8], geojson: &Value, layer: &str) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), gpkg).unwrap();
     let file = rusqlite::Connection::open(file.path()).unwrap();
-    let said = "SELECT count(*) FROM gpkg_extensions WHERE table_name = ?1 AND column_name = 'geom' AND extension_name = 'gpkg_rtree_index'";
+    let said = "SELECT count(*) FROM gpkg_extensions WHERE table_name = ?1 AND column_name = \
+                'geom' AND extension_name = 'gpkg_rtree_index'";
     assert_eq!(file.query_one(said, [layer], |row| row.get::<_, i64>(0)).unwrap(), 1);
-    let mut rows = file.prepare(&format!("SELECT id, minx, maxx, miny, maxy FROM rtree_{layer}_geom ORDER BY id")).unwrap();
+    let mut rows = file
+        .prepare(&format!("SELECT id, minx, maxx, miny, maxy FROM rtree_{layer}_geom ORDER BY id"))
+        .unwrap();
     let boxes: Vec<(i64, [f64; 4])> = rows
-        .query_map([], |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])))
+        .query_map([], |row| {
+            Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]))
+        })
         .unwrap()
         .map(Result::unwrap)
         .collect();
@@ -583,11 +733,16 @@ fn indexed(gpkg: &[u8], geojson: &Value, layer: &str) {
 /// An earlier run's files of rivers go when a new run has none, and a damaged one is found.
 #[test]
 fn files_of_rivers_belong_to_the_bundle() {
-    let root = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vectors-{}", std::process::id()));
+    let root = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("vectors-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
     let run = |recipe: &Recipe| {
         let mut folder = Folder::for_bundle(&root, true);
-        Job::new(recipe.clone()).unwrap().device(Device::Cpu).run_into(&mut folder, None, &mut |_| Ok(())).unwrap()
+        Job::new(recipe.clone())
+            .unwrap()
+            .device(Device::Cpu)
+            .run_into(&mut folder, None, &mut |_| Ok(()))
+            .unwrap()
     };
     let with = recipe("river_km2 = 0.02\n");
     run(&with);
@@ -599,7 +754,8 @@ fn files_of_rivers_belong_to_the_bundle() {
             .all(|f| f.fault.is_none())
     );
     std::fs::write(root.join("lakes.geojson"), "{}").unwrap();
-    let faults: Vec<_> = verify(&root).unwrap().into_iter().filter(|file| file.fault.is_some()).collect();
+    let faults: Vec<_> =
+        verify(&root).unwrap().into_iter().filter(|file| file.fault.is_some()).collect();
     assert_eq!(faults.iter().map(|file| file.file.as_str()).collect::<Vec<_>>(), ["lakes.geojson"]);
     let mut without = with;
     without.water.as_mut().unwrap().vectors.clear();
@@ -613,37 +769,67 @@ fn files_of_rivers_belong_to_the_bundle() {
 fn lines_lie_where_the_map_lies() {
     let ground: Vec<i32> = (0..30).map(|i| i * CELL).collect();
     let vectors = water(&ground, 6, &from_cells(5.0)).vectors();
-    let map = |georef| Map { width: 6, height: 5, spacing_m: 10.0, data: vec![0.0; 30], range_m: None, georef };
-    let utm = Georef { epsg: Some(32632), west: 500_000.0, north: 5_000_000.0, cell: (10.0, 10.0), keys: None };
+    let map = |georef| Map {
+        width: 6,
+        height: 5,
+        spacing_m: 10.0,
+        data: vec![0.0; 30],
+        range_m: None,
+        georef,
+    };
+    let utm = Georef {
+        epsg: Some(32632),
+        west: 500_000.0,
+        north: 5_000_000.0,
+        cell: (10.0, 10.0),
+        keys: None,
+    };
     let crs = |georef| {
         let files = vector::encode(&vectors, &map(georef), VectorFormat::GeoJson).unwrap();
         let text = json(&files[3].1);
-        (text["crs"]["properties"]["name"].as_str().map(String::from), text["features"][0]["geometry"]["coordinates"].clone())
+        (
+            text["crs"]["properties"]["name"].as_str().map(String::from),
+            text["features"][0]["geometry"]["coordinates"].clone(),
+        )
     };
     let (name, at) = crs(Some(utm.clone()));
     assert_eq!(name.unwrap(), "urn:ogc:def:crs:EPSG::32632");
     let half = vectors.points[0].at.map(f64::from);
     assert_eq!(at[0].as_f64().unwrap(), 500_005.0 + half[0] * 5.0);
     assert_eq!(at[1].as_f64().unwrap(), 4_999_995.0 - half[1] * 5.0);
-    let degrees = Georef { epsg: Some(4326), cell: (1e-4, 1e-4), west: 7.0, north: 47.0, keys: None };
+    let degrees =
+        Georef { epsg: Some(4326), cell: (1e-4, 1e-4), west: 7.0, north: 47.0, keys: None };
     assert_eq!(crs(Some(degrees)).0, None, "as RFC 7946 has it");
     assert_eq!(crs(None).0.unwrap(), vector::LOCAL);
     // Without a code: by its text, where that is known.
     let albers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiff/albers.tif");
-    let albers = thalweg::io::read(&albers, &thalweg::io::ReadOptions::default()).unwrap().map.georef.unwrap();
+    let albers = thalweg::io::read(&albers, &thalweg::io::ReadOptions::default())
+        .unwrap()
+        .map
+        .georef
+        .unwrap();
     let text = thalweg::io::crs::system(&albers).unwrap().text;
     assert_eq!(crs(Some(albers.clone())).0.unwrap(), text);
-    let package = |georef| vector::encode(&vectors, &map(georef), VectorFormat::Gpkg).unwrap().remove(0).1;
-    let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let package =
+        |georef| vector::encode(&vectors, &map(georef), VectorFormat::Gpkg).unwrap().remove(0).1;
+    let has =
+        |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(has(&package(Some(utm)), "EPSG:32632") && !has(&package(None), "EPSG:32632"));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), package(Some(albers.clone()))).unwrap();
     let file = rusqlite::Connection::open(file.path()).unwrap();
-    let said = "SELECT c.srs_id, s.organization, s.organization_coordsys_id, s.srs_name, s.definition FROM gpkg_contents c \
+    let said = "SELECT c.srs_id, s.organization, s.organization_coordsys_id, s.srs_name, \
+                s.definition FROM gpkg_contents c \
                 JOIN gpkg_spatial_ref_sys s ON s.srs_id = c.srs_id WHERE c.table_name = 'rivers'";
-    let row: (i64, String, i64, String, String) =
-        file.query_one(said, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))).unwrap();
-    assert_eq!(row, (100_000, "NONE".into(), 100_000, "North_America_Albers_Equal_Area_Conic".into(), text));
+    let row: (i64, String, i64, String, String) = file
+        .query_one(said, [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })
+        .unwrap();
+    assert_eq!(
+        row,
+        (100_000, "NONE".into(), 100_000, "North_America_Albers_Equal_Area_Conic".into(), text)
+    );
     let mut odd = albers.clone();
     odd.keys.as_mut().unwrap().directory.truncate(4 + 4 * 8);
     assert_eq!(crs(Some(odd)).0.unwrap(), vector::LOCAL, "some keys are missing");
@@ -690,9 +876,20 @@ fn the_ends_of_settings_have_files() {
     });
     assert_eq!(
         counts,
-        [(false, 1, false), (true, 0, true), (false, 0, true), (true, 0, true), (true, 0, true), (false, 0, true)]
+        [
+            (false, 1, false),
+            (true, 0, true),
+            (false, 0, true),
+            (true, 0, true),
+            (true, 0, true),
+            (false, 0, true)
+        ]
     );
-    let wrong = |rest: &str| Recipe::from_toml(&format!("{RECIPE}[water]\n{rest}"), "".as_ref(), "x").unwrap_err().to_string();
+    let wrong = |rest: &str| {
+        Recipe::from_toml(&format!("{RECIPE}[water]\n{rest}"), "".as_ref(), "x")
+            .unwrap_err()
+            .to_string()
+    };
     assert!(wrong("vectors = [\"shp\"]\n").contains("geojson"));
     assert!(wrong("vectors = \"gpkg\"\n").contains("a list"));
     assert!(wrong("vectors = [\"gpkg\", \"gpkg\"]\n").contains("once"));

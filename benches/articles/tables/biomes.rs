@@ -20,10 +20,11 @@ use thalweg::stage::biomes::STAGE;
 use thalweg::{Error, Result};
 
 const METHODS: [&str; 4] = ["full", "scattered", "convolved", "lerped"];
-/// Interval of the grid, radius, and the article's nanoseconds for each method. Full resolution has no interval.
+/// Interval of the grid, radius, and the article's nanoseconds for each method. Full resolution has
+/// no interval.
 type Row = (i64, f64, [Option<f64>; 4]);
-/// The article's tables: side of a chunk, whether chunks with a single biome are skipped, rows. The last two rows of the second
-/// table are from the article's text.
+/// The article's tables: side of a chunk, whether chunks with a single biome are skipped, rows. The
+/// last two rows of the second table are from the article's text.
 const ARTICLE: [(&str, bool, &[Row]); 3] = [
     (
         "16",
@@ -111,12 +112,15 @@ fn text(c: &Cell) -> String {
     let factor = article_ns.map_or(String::new(), |a| format!("  article {a:.1}, {:.1} x", a / ns));
     let skip = if *skip { "skip" } else { "all" };
     format!(
-        "{side} chunk {chunk} {skip:<4} interval {interval} radius {radius} {method:<9} {executor:<16} {ns:>9.2} ns per cell ({min_ns:.2} to {max_ns:.2}), passes {passes_ns:.2}, {bytes:.0} bytes per cell, {gb_per_s:.2} GB/s, {:.1} % of a copy{factor}",
+        "{side} chunk {chunk} {skip:<4} interval {interval} radius {radius} {method:<9} \
+         {executor:<16} {ns:>9.2} ns per cell ({min_ns:.2} to {max_ns:.2}), passes {passes_ns:.2}, \
+         {bytes:.0} bytes per cell, {gb_per_s:.2} GB/s, {:.1} % of a copy{factor}",
         100.0 * gb_per_s / copy_gb_per_s
     )
 }
 
-/// The article's biomes with three octaves of noise, blended by one of the methods with the same radius.
+/// The article's biomes with three octaves of noise, blended by one of the methods with the same
+/// radius.
 fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> Result<Settings> {
     let word = |w: &str| Value::Word(w.into());
     // As many points as the grid has, and the same radius, with a padding of at least 4 cells.
@@ -134,8 +138,8 @@ fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> R
     settings(&STAGE, &values)
 }
 
-/// Bytes of the buffers that the kernels read and write, each counted once per kernel: what must move if no kernel finds
-/// anything in a cache.
+/// Bytes of the buffers that the kernels read and write, each counted once per kernel: what must
+/// move if no kernel finds anything in a cache.
 fn moved(plan: &Plan) -> u64 {
     let mut kernels: Vec<&Kernel> = vec![];
     let mut words = 0;
@@ -144,10 +148,16 @@ fn moved(plan: &Plan) -> u64 {
             continue;
         }
         // A buffer that an earlier kernel has written is read before it is written again.
-        let changed = |name: &str| kernels.iter().any(|known| known.owns.iter().any(|(owned, _)| *owned == name));
+        let changed = |name: &str| {
+            kernels.iter().any(|known| known.owns.iter().any(|(owned, _)| *owned == name))
+        };
         let size = |name: &str| plan.buffer(name).words as u64;
         words += kernel.reads.iter().map(|name| size(name)).sum::<u64>();
-        words += kernel.owns.iter().map(|(name, _)| size(name) * (1 + u64::from(changed(name)))).sum::<u64>();
+        words += kernel
+            .owns
+            .iter()
+            .map(|(name, _)| size(name) * (1 + u64::from(changed(name))))
+            .sum::<u64>();
         kernels.push(kernel);
     }
     words * 4
@@ -156,7 +166,11 @@ fn moved(plan: &Plan) -> u64 {
 /// The plan from the settings to the weights.
 fn weights(s: &Settings, site: &Site) -> Plan {
     let mut plan = (STAGE.plan)(s, site);
-    let uses = plan.passes.iter().position(|pass| pass.kernel.entry == "dominate").unwrap_or(plan.passes.len());
+    let uses = plan
+        .passes
+        .iter()
+        .position(|pass| pass.kernel.entry == "dominate")
+        .unwrap_or(plan.passes.len());
     plan.passes.truncate(uses);
     plan
 }
@@ -179,7 +193,8 @@ fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Resul
     executor.begin(&plan)?;
     // The first run warms up.
     seconds(executor, &plan, 0..probes::COPIES)?;
-    let speeds = (0..bench.rounds).map(|_| Ok(probes::copied_gb(words) / seconds(executor, &plan, 0..probes::COPIES)?));
+    let speeds = (0..bench.rounds)
+        .map(|_| Ok(probes::copied_gb(words) / seconds(executor, &plan, 0..probes::COPIES)?));
     let mut speeds = speeds.collect::<Result<Vec<f64>>>()?;
     executor.end(&plan);
     executor.release();
@@ -187,7 +202,8 @@ fn copy_speed(bench: &Bench, executor: &mut dyn Executor, words: usize) -> Resul
     Ok(speeds[speeds.len() / 2])
 }
 
-/// Measures the tables on one core and on the graphics adapter, then a large map on all cores and on the adapter.
+/// Measures the tables on one core and on the graphics adapter, then a large map on all cores and
+/// on the adapter.
 pub fn table(
     bench: &Bench,
     executors: &mut [&mut dyn Executor],
@@ -198,51 +214,61 @@ pub fn table(
     let mut core = Cpu::new(1, Order::default())?;
     let words = if quick { 1 << 20 } else { 1 << 24 };
     let core_copy = copy_speed(bench, &mut core, words)?;
-    let copies = executors.iter_mut().map(|executor| copy_speed(bench, &mut **executor, words)).collect::<Result<Vec<f64>>>()?;
+    let copies = executors
+        .iter_mut()
+        .map(|executor| copy_speed(bench, &mut **executor, words))
+        .collect::<Result<Vec<f64>>>()?;
     let mut cells: Vec<Cell> = vec![];
-    let mut row =
-        |executor: &mut dyn Executor, copy_gb_per_s, side: u32, chunk, skip, (interval, radius, article): Row| -> Result<()> {
-            let site = Site::bare(Window { origin: [0, 0], width: side, height: side }, 1.0, 99999);
-            let count = site.window.cells() as f64;
-            executor.write("height", &vec![0; site.window.cells()])?;
-            for (method, article_ns) in METHODS.into_iter().zip(article) {
-                if article_ns.is_none() {
-                    continue;
-                }
-                let s = blend(method, chunk, skip, interval, radius)?;
-                (STAGE.check)(&s, &site)?;
-                // The first runs warm up. A large map at full resolution takes so long that its first run is the only one.
-                let cold = side > SIDES[0] && method == "full";
-                let [warmup, rounds] = if cold { [0, 1] } else { [warmup, bench.rounds].map(|n| n as usize) };
-                let mut figures = vec![];
-                for _ in 0..warmup + rounds {
-                    figures.push(weigh(executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
-                }
-                figures.drain(..warmup);
-                figures.sort_by(|a, b| a[0].total_cmp(&b[0]));
-                let [ns, passes_ns] = figures[figures.len() / 2];
-                let bytes = moved(&weights(&s, &site)) as f64 / count;
-                cells.push(Cell {
-                    side,
-                    chunk,
-                    skip,
-                    interval,
-                    radius,
-                    method,
-                    executor: executor.name(),
-                    ns,
-                    min_ns: figures[0][0],
-                    max_ns: figures[figures.len() - 1][0],
-                    passes_ns,
-                    article_ns: article_ns.filter(|_| side == SIDES[0]),
-                    bytes,
-                    gb_per_s: bytes / passes_ns,
-                    copy_gb_per_s,
-                });
-                bench.note(text(&cells[cells.len() - 1]));
+    let mut row = |executor: &mut dyn Executor,
+                   copy_gb_per_s,
+                   side: u32,
+                   chunk,
+                   skip,
+                   (interval, radius, article): Row|
+     -> Result<()> {
+        let site = Site::bare(Window { origin: [0, 0], width: side, height: side }, 1.0, 99999);
+        let count = site.window.cells() as f64;
+        executor.write("height", &vec![0; site.window.cells()])?;
+        for (method, article_ns) in METHODS.into_iter().zip(article) {
+            if article_ns.is_none() {
+                continue;
             }
-            Ok(())
-        };
+            let s = blend(method, chunk, skip, interval, radius)?;
+            (STAGE.check)(&s, &site)?;
+            // The first runs warm up. A large map at full resolution takes so long that its
+            // first run is the only one.
+            let cold = side > SIDES[0] && method == "full";
+            let [warmup, rounds] =
+                if cold { [0, 1] } else { [warmup, bench.rounds].map(|n| n as usize) };
+            let mut figures = vec![];
+            for _ in 0..warmup + rounds {
+                figures.push(weigh(executor, &s, &site)?.map(|seconds| seconds * 1e9 / count));
+            }
+            figures.drain(..warmup);
+            figures.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            let [ns, passes_ns] = figures[figures.len() / 2];
+            let bytes = moved(&weights(&s, &site)) as f64 / count;
+            cells.push(Cell {
+                side,
+                chunk,
+                skip,
+                interval,
+                radius,
+                method,
+                executor: executor.name(),
+                ns,
+                min_ns: figures[0][0],
+                max_ns: figures[figures.len() - 1][0],
+                passes_ns,
+                article_ns: article_ns.filter(|_| side == SIDES[0]),
+                bytes,
+                gb_per_s: bytes / passes_ns,
+                copy_gb_per_s,
+            });
+            bench.note(text(&cells[cells.len() - 1]));
+        }
+        Ok(())
+    };
     let tables = if quick { &ARTICLE[1..2] } else { &ARTICLE[..] };
     for (chunk, skip, rows) in tables {
         for line in rows.iter().take(if quick { 1 } else { rows.len() }) {
@@ -259,7 +285,8 @@ pub fn table(
             if minutes > MINUTES_MAX {
                 let (side, name) = (SIDES[1], executor.name());
                 bench.note(format!(
-                    "full at {side} x {side} cells is left out: on {name} it would take about {minutes:.0} minutes"
+                    "full at {side} x {side} cells is left out: on {name} it would take about \
+                     {minutes:.0} minutes"
                 ));
                 large.2[0] = None;
             }
@@ -275,7 +302,8 @@ pub fn table(
     Ok(json!({ "rows": cells }))
 }
 
-/// Minutes that the large map would take at full resolution, estimated from a map of 256 x 256 cells.
+/// Minutes that the large map would take at full resolution, estimated from a map of 256 x 256
+/// cells.
 fn full_minutes(executor: &mut dyn Executor) -> Result<f64> {
     let site = Site::bare(Window { origin: [0, 0], width: 256, height: 256 }, 1.0, 99999);
     executor.write("height", &vec![0; site.window.cells()])?;
@@ -295,7 +323,12 @@ const FIGURES: [[(&str, &[&str]); 4]; 3] = [
         (BIOMES, &["heights=keep", "feature=250"]),
         (BIOMES, &["heights=keep", "feature=250", "frequency=0.08"]),
     ],
-    [(PLATEAUS, &[]), (PLATEAUS, &["method=full"]), (PLATEAUS, &["method=convolved"]), (PLATEAUS, &["method=lerped"])],
+    [
+        (PLATEAUS, &[]),
+        (PLATEAUS, &["method=full"]),
+        (PLATEAUS, &["method=convolved"]),
+        (PLATEAUS, &["method=lerped"]),
+    ],
     [
         (PLATEAUS, &["method=convolved", "interval=4"]),
         (PLATEAUS, &["method=lerped", "interval=4"]),

@@ -37,8 +37,8 @@ const ARTICLE: [(&str, u64, f64); 19] = [
 
 const SPACING_M: f64 = 20.0;
 
-/// Measures the four sweeps; with `quick`, the first two values of each. What a sweep does not vary has the article's default,
-/// except that the sweep of the radius has 10 000 droplets.
+/// Measures the four sweeps; with `quick`, the first two values of each. What a sweep does not vary
+/// has the article's default, except that the sweep of the radius has 10 000 droplets.
 pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) -> Result<Report> {
     let mut lines: Vec<Line> = vec![];
     for (sweep, value, article_ms) in ARTICLE {
@@ -46,7 +46,8 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) ->
             continue;
         }
         let defaults = Droplets::default();
-        let (mut count, mut side, mut radius, mut lifetime) = (defaults.count, 100u32, defaults.radius, defaults.lifetime);
+        let (mut count, mut side, mut radius, mut lifetime) =
+            (defaults.count, 100u32, defaults.radius, defaults.lifetime);
         match sweep {
             "particles" => count = value,
             "radius" => (count, radius) = (10_000, value as u32),
@@ -94,8 +95,16 @@ fn site(side: u32, seed: u64) -> Site {
     Site::bare(Window { origin: [side as i64; 2], width: side, height: side }, SPACING_M, seed)
 }
 
-/// The droplets stage with the settings of the loop, timed from the settings to the heights read back.
-fn stage(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32, start: &[i32], p: &Droplets) -> Result<Cell> {
+/// The droplets stage with the settings of the loop, timed from the settings to the heights read
+/// back.
+fn stage(
+    bench: &Bench,
+    executor: &mut dyn Executor,
+    article_ms: f64,
+    side: u32,
+    start: &[i32],
+    p: &Droplets,
+) -> Result<Cell> {
     let (block, lives) = density(p.count, [side, side], 1);
     let density = 1.0 / (block * block) as f64;
     let number = |v: f32| Value::Number(v as f64);
@@ -136,7 +145,11 @@ fn stage(bench: &Bench, executor: &mut dyn Executor, article_ms: f64, side: u32,
 }
 
 /// Milliseconds of the plan and of each kernel, in a run that waits after every pass.
-fn parts(executor: &mut dyn Executor, start: &[i32], plan: impl Fn() -> Plan) -> Result<Vec<(&'static str, f64)>> {
+fn parts(
+    executor: &mut dyn Executor,
+    start: &[i32],
+    plan: impl Fn() -> Plan,
+) -> Result<Vec<(&'static str, f64)>> {
     let begun = Instant::now();
     let plan = plan();
     let mut parts = vec![("plan", begun.elapsed().as_secs_f64() * 1e3)];
@@ -167,7 +180,13 @@ fn laws(lines: &[Line]) -> Vec<Law> {
             laws.push(Law { sweep, law, criterion, executor: executor.clone(), figure, holds })
         };
         let power = exponent(&of("particles"));
-        law("particles", "linear", "time grows with a power of 0.85 to 1.15", power, (0.85..=1.15).contains(&power));
+        law(
+            "particles",
+            "linear",
+            "time grows with a power of 0.85 to 1.15",
+            power,
+            (0.85..=1.15).contains(&power),
+        );
         let radius = of("radius");
         let power = exponent(&radius);
         let convex = radius.windows(3).all(|w| w[2].1 - w[1].1 > w[1].1 - w[0].1);
@@ -180,10 +199,22 @@ fn laws(lines: &[Line]) -> Vec<Law> {
         );
         let lifetime = of("lifetime");
         let power = exponent(&lifetime[lifetime.len().saturating_sub(2)..]);
-        law("lifetime", "saturates", "over the last two values time grows with a power below 0.5", power, power < 0.5);
+        law(
+            "lifetime",
+            "saturates",
+            "over the last two values time grows with a power below 0.5",
+            power,
+            power < 0.5,
+        );
         let cells: Vec<_> = of("map").iter().map(|(side, ms)| (side * side, *ms)).collect();
         let power = exponent(&cells);
-        law("map", "nearly flat", "time grows with a power of the cells below 0.25", power, power < 0.25);
+        law(
+            "map",
+            "nearly flat",
+            "time grows with a power of the cells below 0.25",
+            power,
+            power < 0.25,
+        );
     }
     laws
 }
@@ -194,6 +225,8 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
     let mean = |f: fn(&(f64, f64)) -> f64| logs.iter().map(f).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let (top, low) = logs.iter().fold((0.0, 0.0), |(t, l), p| (t + (p.0 - x) * (p.1 - y), l + (p.0 - x) * (p.0 - x)));
+    let (top, low) = logs
+        .iter()
+        .fold((0.0, 0.0), |(t, l), p| (t + (p.0 - x) * (p.1 - y), l + (p.0 - x) * (p.0 - x)));
     top / low
 }

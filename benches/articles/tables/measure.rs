@@ -1,4 +1,5 @@
-//! What the tables share: rounds, lines of milliseconds, the laws that an article states, and the number of particles.
+//! What the tables share: rounds, lines of milliseconds, the laws that an article states, and the
+//! number of particles.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,8 +18,14 @@ impl Bench {
         if self.json { eprintln!("{text}") } else { println!("{text}") }
     }
 
-    /// Times [`Bench::rounds`] runs. Each returns its seconds, how many particles it had, and how many steps they took.
-    pub fn measure(&self, executor: &str, article_ms: f64, mut run: impl FnMut() -> Result<(f64, u64, u64)>) -> Result<Cell> {
+    /// Times [`Bench::rounds`] runs. Each returns its seconds, how many particles it had, and how
+    /// many steps they took.
+    pub fn measure(
+        &self,
+        executor: &str,
+        article_ms: f64,
+        mut run: impl FnMut() -> Result<(f64, u64, u64)>,
+    ) -> Result<Cell> {
         let mut ms = vec![];
         let (mut particles, mut steps) = (0, 0);
         for _ in 0..self.rounds {
@@ -27,9 +34,19 @@ impl Bench {
             ms.push(seconds * 1e3);
         }
         let mean_ms = ms.iter().sum::<f64>() / ms.len() as f64;
-        let (min_ms, max_ms) = ms.iter().fold((f64::MAX, 0f64), |(low, high), &v| (low.min(v), high.max(v)));
+        let (min_ms, max_ms) =
+            ms.iter().fold((f64::MAX, 0f64), |(low, high), &v| (low.min(v), high.max(v)));
         let factor = (particles > 0).then_some(article_ms / mean_ms);
-        Ok(Cell { executor: executor.into(), mean_ms, min_ms, max_ms, particles, steps, factor, parts: vec![] })
+        Ok(Cell {
+            executor: executor.into(),
+            mean_ms,
+            min_ms,
+            max_ms,
+            particles,
+            steps,
+            factor,
+            parts: vec![],
+        })
     }
 }
 
@@ -95,10 +112,12 @@ pub fn line_text(line: &Line) -> String {
         let Cell { executor, mean_ms, min_ms, max_ms, particles, steps, factor, parts } = c;
         let (executor, millions) = (short(executor), *steps as f64 / 1e6);
         let parts: Vec<_> = parts.iter().map(|(name, ms)| format!("{name} {ms:.2}")).collect();
-        let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join(", ")) };
+        let parts =
+            if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join(", ")) };
         let factor = factor.map_or("-".into(), |factor| format!("{factor:.1} x"));
         format!(
-            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>8}  {particles} particles, {millions:.2} M steps{parts}"
+            "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>8}  \
+             {particles} particles, {millions:.2} M steps{parts}"
         )
     });
     let head = format!("{} {}: {} ms in the article", line.sweep, line.value, line.article_ms);
@@ -111,11 +130,13 @@ fn law_text(law: &Law) -> String {
     format!("{sweep}: {law} ({criterion}): {}: {figure:.2}, {holds}\n", short(executor))
 }
 
-/// How a stage lets about `count` particles fall on a map of these sides: the side of a home block, and the lives of each particle.
+/// How a stage lets about `count` particles fall on a map of these sides: the side of a home block,
+/// and the lives of each particle.
 ///
-/// A stage has one particle for each block of b × b cells, and each particle has a whole number of lives, `least` or more. Among
-/// the pairs that come to 95 to 130 % of `count` this picks the one with the fewest lives, because each life costs `lifetime`
-/// steps. If there is none, it picks the nearest.
+/// A stage has one particle for each block of b × b cells, and each particle has a whole number of
+/// lives, `least` or more. Among the pairs that come to 95 to 130 % of `count` this picks the one
+/// with the fewest lives, because each life costs `lifetime` steps. If there is none, it picks the
+/// nearest.
 pub fn density(count: u64, sides: [u32; 2], least: u64) -> (u32, u64) {
     let all = (1..=16).flat_map(|b| {
         let homes: u64 = sides.iter().map(|s| s.div_ceil(b) as u64).product();
@@ -125,6 +146,7 @@ pub fn density(count: u64, sides: [u32; 2], least: u64) -> (u32, u64) {
     let off = |c: &(u32, u64, f64)| (c.2 - 1.0).abs();
     let near = all.clone().filter(|c| (0.95..=1.3).contains(&c.2));
     let best = near.min_by(|a, b| a.1.cmp(&b.1).then(off(a).total_cmp(&off(b))));
-    let (b, lives, _) = best.or_else(|| all.min_by(|a, b| off(a).total_cmp(&off(b)))).unwrap_or((1, 1, 1.0));
+    let (b, lives, _) =
+        best.or_else(|| all.min_by(|a, b| off(a).total_cmp(&off(b)))).unwrap_or((1, 1, 1.0));
     (b, lives)
 }

@@ -31,20 +31,24 @@ pub struct Arguments {
     /// Rounds of each measurement; one with --quick
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "quick")]
     rounds: u32,
-    /// Runs of biomes before those that count, 1 or more [default: 1]; the article has 16, and 128 rounds
+    /// Runs of biomes before those that count, 1 or more [default: 1]; the article has 16, and 128
+    /// rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     warmup: Option<u32>,
-    /// One round of the first values of each sweep: checks that the bench works; the figures mean little
+    /// One round of the first values of each sweep: checks that the bench works; the figures mean
+    /// little
     #[arg(long)]
     quick: bool,
-    /// Draw the islands of snowballs side by side, or the figures of biomes; a file that exists is replaced
+    /// Draw the islands of snowballs side by side, or the figures of biomes; a file that exists is
+    /// replaced
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
-    /// How the sequential loop of snowballs shares a change of height among four vertices [default: bilinear]
+    /// How the sequential loop of snowballs shares a change of height among four vertices [default:
+    /// bilinear]
     #[arg(long, value_enum)]
     splat: Option<snowballs::Share>,
-    /// The graphics adapter to measure as well as the CPU: auto (a hardware one, if there is one), cpu (none), gpu (the best one),
-    /// or an adapter's number or part of its name
+    /// The graphics adapter to measure as well as the CPU: auto (a hardware one, if there is one),
+    /// cpu (none), gpu (the best one), or an adapter's number or part of its name
     #[arg(long, default_value = "auto")]
     device: Device,
     /// Print one JSON object; lines go to stderr as they are measured
@@ -57,7 +61,8 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Table {
-    /// Sweeps of the number, radius and lifetime of droplets and of the map size, after van der Veen
+    /// Sweeps of the number, radius and lifetime of droplets and of the map size, after van der
+    /// Veen
     Droplets,
     /// 0, 35 000, 50 000 and 100 000 snowballs on an island of 251 x 501 samples, after Talle
     Snowballs,
@@ -80,7 +85,11 @@ pub fn measured(arguments: &Arguments) -> Result<(Value, String)> {
         }
         let folder = picture.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Error::param(format!("--picture {}: there is no folder {}", picture.display(), folder.display())));
+            return Err(Error::param(format!(
+                "--picture {}: there is no folder {}",
+                picture.display(),
+                folder.display()
+            )));
         }
     }
     if arguments.splat.is_some() && table != Table::Snowballs {
@@ -98,8 +107,14 @@ pub fn measured(arguments: &Arguments) -> Result<(Value, String)> {
     let picture = arguments.picture.as_deref();
     let (mut json, text) = match table {
         Table::Droplets => droplets::table(&bench, &mut executors, quick)?.print(),
-        Table::Snowballs => snowballs::table(&bench, &mut executors, picture, arguments.splat.unwrap_or_default())?.print(),
-        Table::Biomes => (biomes::table(&bench, &mut executors, quick, picture, arguments.warmup.unwrap_or(1))?, String::new()),
+        Table::Snowballs => {
+            snowballs::table(&bench, &mut executors, picture, arguments.splat.unwrap_or_default())?
+                .print()
+        }
+        Table::Biomes => (
+            biomes::table(&bench, &mut executors, quick, picture, arguments.warmup.unwrap_or(1))?,
+            String::new(),
+        ),
     };
     (json["devices"], json["rounds"]) = (json!(names), json!(bench.rounds));
     Ok((json, text))

@@ -35,24 +35,33 @@ const SEED: u64 = 6;
 /// The article's time for each of its images: within half a second.
 const IMAGE_MS: f64 = 500.0;
 
-/// Measures the article's series of images. Each image is an island that is made, eroded and blurred.
+/// Measures the article's series of images. Each image is an island that is made, eroded and
+/// blurred.
 ///
-/// The stage's snowballs are of all ages when a run starts, so each has two or more lives here: with fewer, too few lives would
-/// be whole.
-pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option<&Path>, share: Share) -> Result<Report> {
+/// The stage's snowballs are of all ages when a run starts, so each has two or more lives here:
+/// with fewer, too few lives would be whole.
+pub fn table(
+    bench: &Bench,
+    executors: &mut [&mut dyn Executor],
+    picture: Option<&Path>,
+    share: Share,
+) -> Result<Report> {
     let s = settings(&island::STAGE, &[])?;
     let site = Site::bare(ISLAND, SPACING_M, SEED);
     let floor = site.height_of(s.number("base_m"));
     let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
-    let run = |executor: &mut dyn Executor, stage: &Stage, values: &[(&str, Value)]| -> Result<()> {
-        let plan = (stage.plan)(&settings(stage, values)?, &site);
-        executor.admits(&plan)?;
-        executor.begin(&plan)?;
-        seconds(executor, &plan, 0..plan.passes.len())?;
-        executor.end(&plan);
-        Ok(())
+    let run =
+        |executor: &mut dyn Executor, stage: &Stage, values: &[(&str, Value)]| -> Result<()> {
+            let plan = (stage.plan)(&settings(stage, values)?, &site);
+            executor.admits(&plan)?;
+            executor.begin(&plan)?;
+            seconds(executor, &plan, 0..plan.passes.len())?;
+            executor.end(&plan);
+            Ok(())
+        };
+    let cells = |words: Vec<i32>| {
+        words.into_iter().map(|w| (w - floor) as f64 / CELL as f64).collect::<Vec<f64>>()
     };
-    let cells = |words: Vec<i32>| words.into_iter().map(|w| (w - floor) as f64 / CELL as f64).collect::<Vec<f64>>();
     let mut lines = vec![];
     let (splat, loop_name) = match share {
         Share::Bilinear => (Splat::Bilinear, "classic, 1 thread"),
@@ -77,9 +86,15 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
         for (executor, images) in executors.iter_mut().zip(&mut images[1..]) {
             let (block, lives) = density(count.max(1), [ISLAND.width, ISLAND.height], 2);
             let density = 1.0 / (block * block) as f64;
-            let values = [("density", Value::Number(density)), ("rain", Value::Number(lives as f64 * density))];
+            let values = [
+                ("density", Value::Number(density)),
+                ("rain", Value::Number(lives as f64 * density)),
+            ];
             let balls = &snowballs::STAGE;
-            let fallen = (balls.summary)(&settings(balls, &values)?, &site)["droplets"].as_u64().unwrap_or(0) * lives;
+            let fallen = (balls.summary)(&settings(balls, &values)?, &site)["droplets"]
+                .as_u64()
+                .unwrap_or(0)
+                * lives;
             let name = executor.name();
             columns.push(bench.measure(&name, IMAGE_MS, || {
                 let begun = Instant::now();
@@ -92,7 +107,11 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
                 let seconds = begun.elapsed().as_secs_f64();
                 image = cells(words);
                 let flow = if count > 0 { executor.read("flow")? } else { vec![] };
-                Ok((seconds, if count > 0 { fallen } else { 0 }, flow.iter().map(|&w| w as u32 as u64).sum()))
+                Ok((
+                    seconds,
+                    if count > 0 { fallen } else { 0 },
+                    flow.iter().map(|&w| w as u32 as u64).sum(),
+                ))
             })?);
             images.push(std::mem::take(&mut image));
         }
@@ -106,25 +125,49 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], picture: Option
     Ok(Report { lines, laws })
 }
 
-/// What the article says of its series of images: what the snowballs carve, and how long it takes. The article has pictures and
-/// no figures except the time, so the criteria are ours. `sea` is the level of the sea over its floor, in cells.
+/// What the article says of its series of images: what the snowballs carve, and how long it takes.
+/// The article has pictures and no figures except the time, so the criteria are ours. `sea` is the
+/// level of the sea over its floor, in cells.
 fn laws(lines: &[Line], images: &[Vec<Vec<f64>>], sea: f64) -> Vec<Law> {
     let mut laws = vec![];
     for (column, images) in images.iter().enumerate() {
         let executor = &lines[0].cells[column].executor;
         let start = &images[0];
         let land: Vec<usize> = (0..start.len()).filter(|&i| start[i] > sea).collect();
-        let carved: Vec<f64> = images.iter().map(|image| roughness(&land, |i| image[i] - start[i])).collect();
+        let carved: Vec<f64> =
+            images.iter().map(|image| roughness(&land, |i| image[i] - start[i])).collect();
         let teeth: Vec<usize> = images.iter().map(|image| teeth(image, sea)).collect();
         let mut law = |law, criterion, figure: f64, holds: bool| {
-            laws.push(Law { sweep: "snowballs", law, criterion, executor: executor.clone(), figure, holds })
+            laws.push(Law {
+                sweep: "snowballs",
+                law,
+                criterion,
+                executor: executor.clone(),
+                figure,
+                holds,
+            })
         };
         let valleys = carved[1] / roughness(&land, |i| start[i]);
-        law("35 000 carve valleys", "what they change is as rough as a fifth of the land was", valleys, valleys >= 0.2);
+        law(
+            "35 000 carve valleys",
+            "what they change is as rough as a fifth of the land was",
+            valleys,
+            valleys >= 0.2,
+        );
         let same = likeness(start, &images[1], &images[2]);
-        law("50 000 add no new features", "what both change is alike, by a correlation of 0.9", same, same >= 0.9);
+        law(
+            "50 000 add no new features",
+            "what both change is alike, by a correlation of 0.9",
+            same,
+            same >= 0.9,
+        );
         let clearer = carved[2] / carved[1];
-        law("but they are more pronounced", "what they change is rougher than under 35 000", clearer, clearer > 1.0);
+        law(
+            "but they are more pronounced",
+            "what they change is rougher than under 35 000",
+            clearer,
+            clearer > 1.0,
+        );
         let deeper = carved[3] / carved[2];
         law(
             "100 000 are too many: deep ridges",
@@ -133,25 +176,39 @@ fn laws(lines: &[Line], images: &[Vec<Vec<f64>>], sea: f64) -> Vec<Law> {
             deeper >= 1.25,
         );
         let ragged = teeth[3] as f64 / teeth[2].max(1) as f64;
-        law("and a ragged coast", "half as many teeth again as under 50 000", ragged, ragged >= 1.5);
+        law(
+            "and a ragged coast",
+            "half as many teeth again as under 50 000",
+            ragged,
+            ragged >= 1.5,
+        );
         let slowest = lines.iter().map(|line| line.cells[column].mean_ms).fold(0.0, f64::max);
-        law("an image takes half a second", "the slowest, in milliseconds: up to 500", slowest, slowest <= IMAGE_MS);
+        law(
+            "an image takes half a second",
+            "the slowest, in milliseconds: up to 500",
+            slowest,
+            slowest <= IMAGE_MS,
+        );
     }
     laws
 }
 
-/// The mean, over the cells of the land, of the distance of a value from the mean of the four values 4 cells away along the axes.
+/// The mean, over the cells of the land, of the distance of a value from the mean of the four
+/// values 4 cells away along the axes.
 fn roughness(land: &[usize], value: impl Fn(usize) -> f64) -> f64 {
     const FAR: usize = 4;
     let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
     let within = |at: usize, side: usize| (FAR..side - FAR).contains(&at);
-    let inner = || land.iter().copied().filter(|i| within(i % width, width) && within(i / width, depth));
-    let around = |i: usize| [i - FAR, i + FAR, i - FAR * width, i + FAR * width].map(&value).iter().sum::<f64>() / 4.0;
+    let inner =
+        || land.iter().copied().filter(|i| within(i % width, width) && within(i / width, depth));
+    let around = |i: usize| {
+        [i - FAR, i + FAR, i - FAR * width, i + FAR * width].map(&value).iter().sum::<f64>() / 4.0
+    };
     inner().map(|i| (value(i) - around(i)).abs()).sum::<f64>() / inner().count().max(1) as f64
 }
 
-/// How ragged the coast is: the number of land cells with mostly sea in the 5 × 5 cells around them, and of sea cells with mostly
-/// land.
+/// How ragged the coast is: the number of land cells with mostly sea in the 5 × 5 cells around
+/// them, and of sea cells with mostly land.
 fn teeth(image: &[f64], sea: f64) -> usize {
     let (width, depth) = (ISLAND.width as usize, ISLAND.height as usize);
     let land = |x: usize, y: usize| image[y * width + x] > sea;
@@ -159,15 +216,20 @@ fn teeth(image: &[f64], sea: f64) -> usize {
         let near = (y - 2..=y + 2).flat_map(|j| (x - 2..=x + 2).map(move |i| (i, j)));
         near.filter(|&(i, j)| land(i, j) == land(x, y)).count()
     };
-    (2..depth - 2).flat_map(|y| (2..width - 2).map(move |x| (x, y))).filter(|&(x, y)| alike(x, y) <= 12).count()
+    (2..depth - 2)
+        .flat_map(|y| (2..width - 2).map(move |x| (x, y)))
+        .filter(|&(x, y)| alike(x, y) <= 12)
+        .count()
 }
 
 /// The correlation between the changes that two runs made.
 fn likeness(start: &[f64], a: &[f64], b: &[f64]) -> f64 {
-    let changes = || start.iter().zip(a.iter().zip(b)).map(|(start, (a, b))| (a - start, b - start));
+    let changes =
+        || start.iter().zip(a.iter().zip(b)).map(|(start, (a, b))| (a - start, b - start));
     let n = start.len() as f64;
     let (mean_a, mean_b) = changes().fold((0.0, 0.0), |(s, t), (a, b)| (s + a / n, t + b / n));
-    let sum = |f: fn(f64, f64) -> f64| changes().map(|(a, b)| f(a - mean_a, b - mean_b)).sum::<f64>();
+    let sum =
+        |f: fn(f64, f64) -> f64| changes().map(|(a, b)| f(a - mean_a, b - mean_b)).sum::<f64>();
     sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt()
 }
 
@@ -182,12 +244,22 @@ fn sheet(sets: [&Vec<Vec<f64>>; 2], base_m: f64) -> RgbImage {
         georef: None,
     };
     let (low, high) = map(&sets[0][0]).min_max();
-    let style = Style { range_m: Some((low as f64, high as f64)), sea_level_m: Some(0.0), ..Style::default() };
-    let mut sheet = RgbImage::new(ISLAND.width * sets[0].len() as u32, ISLAND.height * sets.len() as u32);
+    let style = Style {
+        range_m: Some((low as f64, high as f64)),
+        sea_level_m: Some(0.0),
+        ..Style::default()
+    };
+    let mut sheet =
+        RgbImage::new(ISLAND.width * sets[0].len() as u32, ISLAND.height * sets.len() as u32);
     for (set, y) in sets.into_iter().zip(0..) {
         for (heights, x) in set.iter().zip(0..) {
             let picture = shaded(&map(heights), &style);
-            imageops::replace(&mut sheet, &picture, x * i64::from(ISLAND.width), y * i64::from(ISLAND.height));
+            imageops::replace(
+                &mut sheet,
+                &picture,
+                x * i64::from(ISLAND.width),
+                y * i64::from(ISLAND.height),
+            );
         }
     }
     sheet

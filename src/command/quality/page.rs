@@ -17,9 +17,12 @@ const SIDE: u32 = 512;
 const SCALE: f64 = 160.0;
 const REAL: f64 = 0.5;
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#222}\
-figure{display:inline-block;margin:0 1rem 1rem 0;vertical-align:top}figcaption{color:#555}img{display:block;max-width:100%}\
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem \
+                     auto;max-width:72rem;padding:0 1rem;color:#222}\
+                     figure{display:inline-block;margin:0 1rem 1rem \
+                     0;vertical-align:top}figcaption{color:#555}img{display:block;max-width:100%}\
+                     table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem \
+                     .8rem;text-align:right;border-bottom:1px solid #ddd}\
 td:first-child,th:first-child,td.left{text-align:left}.out{color:#a3200d;font-weight:600}small{color:#555}";
 
 /// A text as it stands in a page.
@@ -33,7 +36,8 @@ fn picture(map: &Map, caption: &str) -> Result<String> {
     let (width, height) = (picture.width(), picture.height());
     let data = BASE64_STANDARD.encode(encode_picture(picture)?);
     Ok(format!(
-        "<figure><img width=\"{width}\" height=\"{height}\" alt=\"{0}\" src=\"data:image/png;base64,{data}\">\
+        "<figure><img width=\"{width}\" height=\"{height}\" alt=\"{0}\" \
+         src=\"data:image/png;base64,{data}\">\
          <figcaption>{0}</figcaption></figure>\n",
         escaped(caption)
     ))
@@ -46,8 +50,10 @@ fn scale(figure: &Figure, value: f64) -> String {
     let at = (from + (value - low) / (high - low) * REAL * SCALE).clamp(3.0, SCALE - 3.0);
     let colour = if value < low || value > high { "#a3200d" } else { "#1d5c2e" };
     format!(
-        "<svg width=\"{SCALE}\" height=\"14\" role=\"img\" aria-label=\"{}\"><rect y=\"6\" width=\"{SCALE}\" height=\"2\" \
-         fill=\"#ddd\"/><rect x=\"{from}\" y=\"3\" width=\"{}\" height=\"8\" fill=\"#bcd9bf\"/><circle cx=\"{at:.1}\" cy=\"7\" \
+        "<svg width=\"{SCALE}\" height=\"14\" role=\"img\" aria-label=\"{}\"><rect y=\"6\" \
+         width=\"{SCALE}\" height=\"2\" \
+         fill=\"#ddd\"/><rect x=\"{from}\" y=\"3\" width=\"{}\" height=\"8\" \
+         fill=\"#bcd9bf\"/><circle cx=\"{at:.1}\" cy=\"7\" \
          r=\"3\" fill=\"{colour}\"/></svg>",
         if value < low {
             "below real land"
@@ -66,7 +72,8 @@ fn pictures(land: &Land) -> Result<String> {
     let mut figures = picture(&reduced(map, SIDE), "the whole, in plain light from several sides")?;
     if map.width.max(map.height) > SIDE {
         let [width, height] = [map.width, map.height].map(|side| side.min(SIDE));
-        let middle = map.crop([(map.width - width) / 2, (map.height - height) / 2], [width, height])?;
+        let middle =
+            map.crop([(map.width - width) / 2, (map.height - height) / 2], [width, height])?;
         figures += &picture(&middle, "its middle, one pixel a cell")?;
     }
     Ok(figures)
@@ -76,8 +83,10 @@ fn pictures(land: &Land) -> Result<String> {
 pub fn page(lands: &[Land]) -> Result<String> {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>Land and real land</title><style>{STYLE}</style></head><body>\n\
-         <h1>Land and real land</h1>\n<p>Figures beside the range of ten squares of real land (NED and SRTM, U.S. Geological \
+         content=\"width=device-width\"><title>Land and real \
+         land</title><style>{STYLE}</style></head><body>\n\
+         <h1>Land and real land</h1>\n\
+         <p>Figures beside the range of ten squares of real land (NED and SRTM, U.S. Geological \
          Survey and NASA); green is within it, red is not. Made by thalweg {}.</p>\n",
         env!("CARGO_PKG_VERSION")
     );
@@ -95,8 +104,14 @@ pub fn page(lands: &[Land]) -> Result<String> {
         for land in lands {
             let _ = match (figure.of)(&land.figures) {
                 Some(value) => {
-                    let class = if figure.is_outside(&land.figures) { " class=\"out\"" } else { "" };
-                    write!(page, "<td{class}>{}</td><td>{}</td>", figure.shown(value), scale(&figure, value))
+                    let class =
+                        if figure.is_outside(&land.figures) { " class=\"out\"" } else { "" };
+                    write!(
+                        page,
+                        "<td{class}>{}</td><td>{}</td>",
+                        figure.shown(value),
+                        scale(&figure, value)
+                    )
                 }
                 None => write!(page, "<td>–</td><td></td>"),
             };
@@ -108,6 +123,7 @@ pub fn page(lands: &[Land]) -> Result<String> {
             escaped(figure.published)
         );
     }
-    page += "</table>\n<p>What each figure is: <code>docs/quality.md</code> of thalweg.</p>\n</body></html>\n";
+    page += "</table>\n<p>What each figure is: <code>docs/quality.md</code> of thalweg.</p>\n\
+             </body></html>\n";
     Ok(page)
 }

@@ -11,7 +11,8 @@ pub const TILE: u32 = 16;
 /// The file name of the tileset, which maps expect in their own folder.
 pub const TILESET: &str = "thalweg-dungeon.png";
 
-/// Columns of the tileset. The first row has the kinds of tile, the second the floor of each role, the third the things.
+/// Columns of the tileset. The first row has the kinds of tile, the second the floor of each role,
+/// the third the things.
 const COLUMNS: u32 = 11;
 const ROWS: u32 = 3;
 
@@ -60,8 +61,12 @@ pub fn tileset() -> RgbaImage {
 /// The index in the tileset of each tile of a dungeon. Void tiles have none.
 fn indices(dungeon: &Dungeon) -> Vec<Option<u32>> {
     let width = dungeon.tiles.width as usize;
-    let mut indices: Vec<Option<u32>> =
-        dungeon.tiles.data.iter().map(|tile| (*tile != Tile::Void).then_some(*tile as u32)).collect();
+    let mut indices: Vec<Option<u32>> = dungeon
+        .tiles
+        .data
+        .iter()
+        .map(|tile| (*tile != Tile::Void).then_some(*tile as u32))
+        .collect();
     for room in &dungeon.rooms {
         let role = Role::ALL.iter().position(|role| *role == room.role).unwrap_or(0) as u32;
         for [x, y] in room.tiles.cells() {
@@ -100,7 +105,8 @@ fn word(value: impl serde::Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// A map in the JSON map format 1.10 of Tiled: a tile layer, and layers of objects with classes for rooms, doors and things.
+/// A map in the JSON map format 1.10 of Tiled: a tile layer, and layers of objects with classes for
+/// rooms, doors and things.
 pub(super) fn tiled(dungeon: &Dungeon) -> Value {
     let (width, height) = (dungeon.tiles.width, dungeon.tiles.height);
     let mut next = 1;
@@ -126,7 +132,8 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
             let mut object = object(format!("room {}", r.id), r.role.name(), r.tiles, properties);
             if let Some(corners) = corners(r) {
                 let corners = corners.map(|[x, y]| json!({ "x": pixels(x), "y": pixels(y) }));
-                (object["polygon"], object["width"], object["height"]) = (json!(corners), 0.into(), 0.into());
+                (object["polygon"], object["width"], object["height"]) =
+                    (json!(corners), 0.into(), 0.into());
             }
             object
         })
@@ -150,10 +157,20 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         .iter()
         .map(|s| {
             let at = Rect { x: s.x, y: s.y, width: 1, height: 1 };
-            let name = if s.thing == Thing::Key { format!("key {}", s.variant) } else { s.thing.name().to_string() };
-            let mut object = object(name, s.thing.name(), at, vec![("room", s.room.into()), ("variant", s.variant.into())]);
+            let name = if s.thing == Thing::Key {
+                format!("key {}", s.variant)
+            } else {
+                s.thing.name().to_string()
+            };
+            let mut object = object(
+                name,
+                s.thing.name(),
+                at,
+                vec![("room", s.room.into()), ("variant", s.variant.into())],
+            );
             // Tiled positions an object that shows a tile by its south-west corner.
-            (object["gid"], object["y"]) = ((1 + tile_of(s.thing, s.variant)).into(), pixels(at.y + 1).into());
+            (object["gid"], object["y"]) =
+                ((1 + tile_of(s.thing, s.variant)).into(), pixels(at.y + 1).into());
             object
         })
         .collect();
@@ -164,13 +181,19 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         })
     };
     let data: Vec<u32> = indices(dungeon).into_iter().map(|n| n.map_or(0, |n| n + 1)).collect();
-    let solid = |tile: Tile| json!([{ "name": "walkable", "type": "bool", "value": tile.walkable() }]);
-    let kinds = Tile::ALL.into_iter().zip(0u32..).map(|(t, id)| json!({ "id": id, "type": t.name(), "properties": solid(t) }));
+    let solid =
+        |tile: Tile| json!([{ "name": "walkable", "type": "bool", "value": tile.walkable() }]);
+    let kinds = Tile::ALL
+        .into_iter()
+        .zip(0u32..)
+        .map(|(t, id)| json!({ "id": id, "type": t.name(), "properties": solid(t) }));
     let floors = Role::ALL
         .into_iter()
         .zip(COLUMNS..)
         .map(|(role, id)| json!({ "id": id, "type": format!("floor_{}", role.name()), "properties": solid(Tile::Floor) }));
-    let icons = THINGS.into_iter().map(|(t, variant)| json!({ "id": tile_of(t, variant), "type": t.name() }));
+    let icons = THINGS
+        .into_iter()
+        .map(|(t, variant)| json!({ "id": tile_of(t, variant), "type": t.name() }));
     json!({
         "compressionlevel": -1,
         "height": height,
@@ -213,7 +236,8 @@ const LAYER_THINGS: u32 = 3;
 const LEVEL: u32 = 4;
 const FIRST_ENTITY: u32 = 10;
 
-/// A project in the format of LDtk 1.5.3: one level with a layer of tiles, and a layer of entities for things, doors and rooms.
+/// A project in the format of LDtk 1.5.3: one level with a layer of tiles, and a layer of entities
+/// for things, doors and rooms.
 pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     let (width, height) = (dungeon.tiles.width, dungeon.tiles.height);
     let mut count = 0u64;
@@ -224,9 +248,24 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     };
     let (project, world, level, layer_tiles, layer_things) = (iid(), iid(), iid(), iid(), iid());
 
-    let things = [Thing::Player, Thing::Enemy, Thing::Boss, Thing::Item, Thing::Ware, Thing::Fire, Thing::Key];
-    let colours = ["#1D4E89", "#6B3A3A", "#5C101C", "#FFFFFF", "#F6E05E", "#F07B2E", "#FFD43B", "#9C6B3F", "#C8C1B0"];
-    let names: Vec<String> = things.iter().map(|thing| capital(thing.name())).chain(["Door".into(), "Room".into()]).collect();
+    let things = [
+        Thing::Player,
+        Thing::Enemy,
+        Thing::Boss,
+        Thing::Item,
+        Thing::Ware,
+        Thing::Fire,
+        Thing::Key,
+    ];
+    let colours = [
+        "#1D4E89", "#6B3A3A", "#5C101C", "#FFFFFF", "#F6E05E", "#F07B2E", "#FFD43B", "#9C6B3F",
+        "#C8C1B0",
+    ];
+    let names: Vec<String> = things
+        .iter()
+        .map(|thing| capital(thing.name()))
+        .chain(["Door".into(), "Room".into()])
+        .collect();
     let fields: Vec<[(&str, &str); 2]> = things
         .iter()
         .map(|_| [("room", "Int"), ("variant", "Int")])
@@ -236,8 +275,11 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     let uid = |kind: usize| FIRST_ENTITY + 3 * kind as u32;
     let entities: Vec<Value> = (0..names.len())
         .map(|kind| {
-            let field_defs: Vec<_> =
-                fields[kind].iter().zip(1..).map(|((name, type_), i)| field(name, type_, uid(kind) + i)).collect();
+            let field_defs: Vec<_> = fields[kind]
+                .iter()
+                .zip(1..)
+                .map(|((name, type_), i)| field(name, type_, uid(kind) + i))
+                .collect();
             let tile = things.get(kind).map(|thing| tile_rect(tile_of(*thing, 0)));
             entity(&names[kind], colours[kind], tile, uid(kind), field_defs)
         })
@@ -261,10 +303,18 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     };
     let mut placed: Vec<Value> = vec![];
     for room in &dungeon.rooms {
-        placed.push(instance(things.len() + 1, room.tiles, [room.id.into(), room.role.name().into()]));
+        placed.push(instance(
+            things.len() + 1,
+            room.tiles,
+            [room.id.into(), room.role.name().into()],
+        ));
     }
     for door in &dungeon.doors {
-        placed.push(instance(things.len(), bounds(door.tiles()), [word(door.state), word(door.key)]));
+        placed.push(instance(
+            things.len(),
+            bounds(door.tiles()),
+            [word(door.state), word(door.key)],
+        ));
     }
     for spawn in &dungeon.spawns {
         let kind = things.iter().position(|thing| *thing == spawn.thing).unwrap_or(0);
@@ -284,7 +334,13 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
             Some(json!({ "px": [x, y], "src": source, "f": 0, "t": number, "d": [i], "a": 1 }))
         })
         .collect();
-    let layer = |identifier: &str, type_: &str, iid: &str, def: u32, csv: Vec<u32>, painted: Vec<Value>, placed: Vec<Value>| {
+    let layer = |identifier: &str,
+                 type_: &str,
+                 iid: &str,
+                 def: u32,
+                 csv: Vec<u32>,
+                 painted: Vec<Value>,
+                 placed: Vec<Value>| {
         let tileset = (type_ == "Tiles").then_some(TILESET_UID);
         json!({
             "__identifier": identifier, "__type": type_, "__cWid": width, "__cHei": height, "__gridSize": TILE, "__opacity": 1,
@@ -297,7 +353,8 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
     let mut all = json!({
         "__header__": {
             "fileType": "LDtk Project JSON", "app": "LDtk", "doc": "https://ldtk.io/json",
-            "schema": "https://ldtk.io/files/JSON_SCHEMA.json", "appAuthor": "Sebastien 'deepnight' Benard",
+            "schema": "https://ldtk.io/files/JSON_SCHEMA.json", "appAuthor": "Sebastien \
+                                                                              'deepnight' Benard",
             "appVersion": "1.5.3", "url": "https://ldtk.io",
         },
         "iid": project,
@@ -365,7 +422,10 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
 
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+        .unwrap_or_default()
 }
 
 fn layer_def(identifier: &str, type_: &str, uid: u32) -> Value {
@@ -387,7 +447,13 @@ fn tile_rect(number: u32) -> Value {
 }
 
 /// The definition of an entity. It shows a tile if it has one; otherwise it covers an area.
-fn entity(identifier: &str, color: &str, tile: Option<Value>, uid: u32, field_defs: Vec<Value>) -> Value {
+fn entity(
+    identifier: &str,
+    color: &str,
+    tile: Option<Value>,
+    uid: u32,
+    field_defs: Vec<Value>,
+) -> Value {
     let hollow = tile.is_none();
     json!({
         "identifier": identifier, "uid": uid, "tags": [], "exportToToc": false, "allowOutOfBounds": false, "doc": null,

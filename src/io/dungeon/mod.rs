@@ -1,6 +1,7 @@
 //! Encodes dungeons as JSON, text maps, pictures, and maps for the editors Tiled and LDtk.
 //!
-//! The same dungeon always gives the same bytes. `schemas/dungeon.schema.json` in the repository describes the JSON.
+//! The same dungeon always gives the same bytes. `schemas/dungeon.schema.json` in the repository
+//! describes the JSON.
 
 mod editors;
 mod picture;
@@ -34,7 +35,8 @@ pub enum DungeonFormat {
 }
 
 impl DungeonFormat {
-    /// The format for the extension of a path: `json`, `jsonl`, `txt`, `svg`, `png`, `tmj` or `ldtk`, in upper or lower case.
+    /// The format for the extension of a path: `json`, `jsonl`, `txt`, `svg`, `png`, `tmj` or
+    /// `ldtk`, in upper or lower case.
     ///
     /// # Errors
     /// [`Error::Param`] for any other extension, and for a path without one.
@@ -49,9 +51,12 @@ impl DungeonFormat {
             Some("tmj") => Self::Tiled,
             Some("ldtk") => Self::Ldtk,
             other => {
-                let given = other.map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
+                let given = other.map_or("there is no extension".into(), |e| {
+                    format!("the extension .{e} is unknown")
+                });
                 return Err(Error::param(format!(
-                    "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj (Tiled) \
+                    "{}: {given}; use .json, .jsonl (many in one file), .txt, .svg, .png, .tmj \
+                     (Tiled) \
                      or .ldtk (LDtk)",
                     path.display()
                 )));
@@ -89,19 +94,24 @@ pub fn read_rooms(path: &Path) -> Result<Rooms> {
     const SIZE_MAX: u64 = 4 << 20;
     let size = std::fs::metadata(path).map_err(|e| Error::input(path, e))?.len();
     if size > SIZE_MAX {
-        return Err(Error::input(path, format!("the file has {size} bytes: a furniture file has at most {SIZE_MAX}")));
+        return Err(Error::input(
+            path,
+            format!("the file has {size} bytes: a furniture file has at most {SIZE_MAX}"),
+        ));
     }
     let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Error::input(path, "the file is not UTF-8 text: a furniture file is TOML"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::input(path, "the file is not UTF-8 text: a furniture file is TOML"))?;
     Rooms::from_toml(&text).map_err(|e| Error::input(path, e))
 }
 
 fn text(json: serde_json::Result<String>) -> Result<Vec<u8>> {
-    json.map(|text| format!("{text}\n").into_bytes()).map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
+    json.map(|text| format!("{text}\n").into_bytes())
+        .map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
-/// The content of a JSON file: the version of the format, the version of the program, and the fields of [`Dungeon`].
+/// The content of a JSON file: the version of the format, the version of the program, and the
+/// fields of [`Dungeon`].
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -121,15 +131,19 @@ impl<'a> Document<'a> {
 /// # Errors
 /// [`Error::Limit`] if the dungeon cannot be encoded as JSON.
 pub fn document(dungeon: &Dungeon) -> Result<serde_json::Value> {
-    serde_json::to_value(Document::new(dungeon)).map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
+    serde_json::to_value(Document::new(dungeon))
+        .map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
-/// A text map; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. Empty rows and columns at the border
-/// are left out.
+/// A text map; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. Empty
+/// rows and columns at the border are left out.
 fn letters(dungeon: &Dungeon) -> String {
-    let mut rows: Vec<Vec<char>> = dungeon.tiles.rows().iter().map(|row| row.chars().collect()).collect();
+    let mut rows: Vec<Vec<char>> =
+        dungeon.tiles.rows().iter().map(|row| row.chars().collect()).collect();
     for spawn in &dungeon.spawns {
-        if let Some(letter) = rows.get_mut(spawn.y as usize).and_then(|row| row.get_mut(spawn.x as usize)) {
+        if let Some(letter) =
+            rows.get_mut(spawn.y as usize).and_then(|row| row.get_mut(spawn.x as usize))
+        {
             *letter = spawn.thing.letter();
         }
     }
@@ -137,5 +151,8 @@ fn letters(dungeon: &Dungeon) -> String {
     let first = rows.iter().position(|row| !blank(row)).unwrap_or(0);
     let last = rows.iter().rposition(|row| !blank(row)).map_or(0, |i| i + 1);
     let left = rows.iter().filter_map(|row| row.iter().position(|c| *c != ' ')).min().unwrap_or(0);
-    rows[first..last].iter().map(|row| format!("{}\n", row[left..].iter().collect::<String>().trim_end())).collect()
+    rows[first..last]
+        .iter()
+        .map(|row| format!("{}\n", row[left..].iter().collect::<String>().trim_end()))
+        .collect()
 }

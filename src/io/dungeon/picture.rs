@@ -1,7 +1,11 @@
-//! Pictures of dungeons: a list of rectangles is drawn as SVG or as pixels. Also contact sheets, and animations of the layout.
+//! Pictures of dungeons: a list of rectangles is drawn as SVG or as pixels. Also contact sheets,
+//! and animations of the layout.
 
 use crate::dungeon::floor_grid::{CELL_TILES, origin};
-use crate::dungeon::{Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Side, Step, Tally, Thing, Tile, Tiles};
+use crate::dungeon::{
+    Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Side, Step, Tally, Thing,
+    Tile, Tiles,
+};
 use crate::{Error, Result};
 use image::{Rgb, RgbImage};
 
@@ -68,7 +72,9 @@ fn roles(dungeon: &Dungeon) -> Vec<Role> {
             true => vec![room.tiles],
             false => {
                 let origins = room.cells.iter().map(|cell| origin(i32::from(*cell)));
-                origins.map(|[x, y]| Rect { x, y, width: width_tiles, height: height_tiles }).collect()
+                origins
+                    .map(|[x, y]| Rect { x, y, width: width_tiles, height: height_tiles })
+                    .collect()
             }
         };
         for [x, y] in pieces.into_iter().flat_map(Rect::cells) {
@@ -92,15 +98,22 @@ fn scene(dungeon: &Dungeon) -> Scene {
         Tile::Door | Tile::Locked => Some(CORRIDOR),
         Tile::Floor | Tile::Rock | Tile::Spikes => Some(floor_colour(roles[i])),
     };
-    let mut scene =
-        vec![(Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS }, BACKGROUND)];
+    let mut scene = vec![(
+        Rect { x: 0, y: 0, width: tiles.width as i32 * UNITS, height: tiles.height as i32 * UNITS },
+        BACKGROUND,
+    )];
     for y in 0..tiles.height as usize {
         let mut x = 0;
         while x < width {
             let colour = base(y * width + x);
             let run = (x..width).take_while(|&x| base(y * width + x) == colour).count();
             if let Some(colour) = colour {
-                let at = Rect { x: x as i32 * UNITS, y: y as i32 * UNITS, width: run as i32 * UNITS, height: UNITS };
+                let at = Rect {
+                    x: x as i32 * UNITS,
+                    y: y as i32 * UNITS,
+                    width: run as i32 * UNITS,
+                    height: UNITS,
+                };
                 scene.push((at, colour));
             }
             x += run;
@@ -112,9 +125,13 @@ fn scene(dungeon: &Dungeon) -> Scene {
             Tile::Rock => {
                 scene.push((inner(at, 0), shade(floor_colour(roles[i]), 88)));
                 scene.push((inner(at, 1), [0x6e, 0x6a, 0x66]));
-                scene.push((Rect { x: at[0] * UNITS + 2, y: at[1] * UNITS + 2, width: 3, height: 2 }, [0x8b, 0x87, 0x82]));
+                scene.push((
+                    Rect { x: at[0] * UNITS + 2, y: at[1] * UNITS + 2, width: 3, height: 2 },
+                    [0x8b, 0x87, 0x82],
+                ));
             }
-            // The base is the rim of the pit. It shows where the pit ends, so a pit looks like no gap in the map.
+            // The base is the rim of the pit. It shows where the pit ends, so a pit looks like no
+            // gap in the map.
             Tile::Pit => {
                 let [n, e, s, w] = Side::ALL.map(|side| {
                     let [dx, dy] = side.step();
@@ -125,7 +142,10 @@ fn scene(dungeon: &Dungeon) -> Scene {
             }
             Tile::Spikes => {
                 for (dx, dy) in [(1, 1), (5, 1), (3, 3), (1, 5), (5, 5)] {
-                    scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + dy, width: 2, height: 2 }, [0x55, 0x57, 0x63]));
+                    scene.push((
+                        Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + dy, width: 2, height: 2 },
+                        [0x55, 0x57, 0x63],
+                    ));
                 }
             }
             Tile::Door => scene.push((inner(at, 0), [0x9c, 0x6b, 0x3f])),
@@ -140,7 +160,10 @@ fn scene(dungeon: &Dungeon) -> Scene {
             _ => {}
         }
     }
-    dungeon.spawns.iter().for_each(|spawn| put(spawn.thing, spawn.variant, [spawn.x, spawn.y], &mut scene));
+    dungeon
+        .spawns
+        .iter()
+        .for_each(|spawn| put(spawn.thing, spawn.variant, [spawn.x, spawn.y], &mut scene));
     scene
 }
 
@@ -165,7 +188,10 @@ fn put(what: Thing, variant: u32, at: [i32; 2], scene: &mut Scene) {
             scene.push((inner(at, -6), shade(colour, 60)));
             scene.push((inner(at, -5), colour));
             for dx in [-2, 5] {
-                scene.push((Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + 1, width: 5, height: 4 }, [0xf4, 0xe8, 0xe0]));
+                scene.push((
+                    Rect { x: at[0] * UNITS + dx, y: at[1] * UNITS + 1, width: 5, height: 4 },
+                    [0xf4, 0xe8, 0xe0],
+                ));
             }
         }
         Thing::Player => {
@@ -174,10 +200,22 @@ fn put(what: Thing, variant: u32, at: [i32; 2], scene: &mut Scene) {
         }
         Thing::Key => {
             scene.push((inner(at, -3), DARK));
-            scene.push((Rect { x: at[0] * UNITS - 1, y: at[1] * UNITS, width: 5, height: 7 }, colour));
-            scene.push((Rect { x: at[0] * UNITS + 1, y: at[1] * UNITS + 2, width: 1, height: 3 }, DARK));
-            scene.push((Rect { x: at[0] * UNITS + 4, y: at[1] * UNITS + 3, width: 5, height: 2 }, colour));
-            scene.push((Rect { x: at[0] * UNITS + 7, y: at[1] * UNITS + 5, width: 2, height: 2 }, colour));
+            scene.push((
+                Rect { x: at[0] * UNITS - 1, y: at[1] * UNITS, width: 5, height: 7 },
+                colour,
+            ));
+            scene.push((
+                Rect { x: at[0] * UNITS + 1, y: at[1] * UNITS + 2, width: 1, height: 3 },
+                DARK,
+            ));
+            scene.push((
+                Rect { x: at[0] * UNITS + 4, y: at[1] * UNITS + 3, width: 5, height: 2 },
+                colour,
+            ));
+            scene.push((
+                Rect { x: at[0] * UNITS + 7, y: at[1] * UNITS + 5, width: 2, height: 2 },
+                colour,
+            ));
         }
         Thing::Item | Thing::Ware => {
             scene.push((inner(at, 0), DARK));
@@ -197,7 +235,10 @@ pub(super) fn scale(dungeon: &Dungeon) -> u32 {
 /// [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
 pub fn picture(dungeon: &Dungeon, tile_px: u32) -> Result<RgbImage> {
     let tile_px = tile_px.clamp(1, 64);
-    let mut canvas = Canvas::new(u64::from(dungeon.tiles.width * tile_px), u64::from(dungeon.tiles.height * tile_px))?;
+    let mut canvas = Canvas::new(
+        u64::from(dungeon.tiles.width * tile_px),
+        u64::from(dungeon.tiles.height * tile_px),
+    )?;
     canvas.draw(&scene(dungeon), tile_px, [0, 0]);
     Ok(canvas.0)
 }
@@ -212,33 +253,48 @@ fn drawn(dungeon: &Dungeon) -> Rect {
             (low[axis], high[axis]) = (low[axis].min(at[axis]), high[axis].max(at[axis] + 1));
         }
     }
-    Rect { x: low[0].min(high[0]), y: low[1].min(high[1]), width: (high[0] - low[0]).max(0), height: (high[1] - low[1]).max(0) }
+    Rect {
+        x: low[0].min(high[0]),
+        y: low[1].min(high[1]),
+        width: (high[0] - low[0]).max(0),
+        height: (high[1] - low[1]).max(0),
+    }
 }
 
-/// Draws several dungeons on a contact sheet that is about as many rows high as columns wide. The seed is written above each.
+/// Draws several dungeons on a contact sheet that is about as many rows high as columns wide. The
+/// seed is written above each.
 ///
 /// # Errors
-/// [`Error::Param`] if there are no dungeons. [`Error::Limit`] if the picture would have more than 2²⁸ pixels.
+/// [`Error::Param`] if there are no dungeons. [`Error::Limit`] if the picture would have more than
+/// 2²⁸ pixels.
 pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<RgbImage> {
     const GAP: u32 = 8;
     const BORDER: u32 = 8;
     /// The height of the line with the seed.
     const HEAD: u32 = 20;
     let bounds: Vec<Rect> = dungeons.iter().map(drawn).collect();
-    let (Some(w), Some(h)) = (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max()) else {
+    let (Some(w), Some(h)) =
+        (bounds.iter().map(|b| b.width as u32).max(), bounds.iter().map(|b| b.height as u32).max())
+    else {
         return Err(Error::param("a sheet needs at least one dungeon"));
     };
     let tile_px = tile_px.clamp(1, 64);
-    let columns = (1..).find(|n: &u32| u64::from(*n) * u64::from(*n) >= dungeons.len() as u64).unwrap_or(1);
+    let columns =
+        (1..).find(|n: &u32| u64::from(*n) * u64::from(*n) >= dungeons.len() as u64).unwrap_or(1);
     let rows = (dungeons.len() as u32).div_ceil(columns);
     let side = |n: u32, pixels: u32| u64::from(n) * u64::from(pixels + GAP) + u64::from(GAP);
     let [field_w, field_h] = [w * tile_px + 2 * BORDER, h * tile_px + 2 * BORDER + HEAD];
     let mut canvas = Canvas::new(side(columns, field_w), side(rows, field_h))?;
     for ((dungeon, at), i) in dungeons.iter().zip(bounds).zip(0u32..) {
-        let (left, top) = ((GAP + i % columns * (field_w + GAP)) as i32, (GAP + i / columns * (field_h + GAP)) as i32);
+        let (left, top) = (
+            (GAP + i % columns * (field_w + GAP)) as i32,
+            (GAP + i / columns * (field_h + GAP)) as i32,
+        );
         canvas.fill(Rect { x: left, y: top, width: field_w as i32, height: field_h as i32 }, FIELD);
         canvas.number(dungeon.seed, 3, [left + BORDER as i32, top + BORDER as i32], LABEL);
-        let middle = |whole: u32, part: i32, first: i32| BORDER as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32;
+        let middle = |whole: u32, part: i32, first: i32| {
+            BORDER as i32 + ((whole as i32 - part) / 2 - first) * tile_px as i32
+        };
         let x = left + middle(w, at.width, at.x);
         let y = top + HEAD as i32 + middle(h, at.height, at.y);
         // The first rectangle is the background, which would cover the neighbours.
@@ -251,18 +307,27 @@ pub fn sheet(dungeons: &[Dungeon], tile_px: u32) -> Result<RgbImage> {
 pub(super) fn svg(dungeon: &Dungeon) -> String {
     let (width, height) = (dungeon.tiles.width as i32 * UNITS, dungeon.tiles.height as i32 * UNITS);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" shape-rendering=\"crispEdges\">\n<title>{}, seed {}</title>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" shape-rendering=\"crispEdges\">\n\
+         <title>{}, seed {}</title>\n",
         dungeon.kind.name(),
         dungeon.seed
     );
-    let rect = |r: &Rect| format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", r.x, r.y, r.width, r.height);
+    let rect = |r: &Rect| {
+        format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", r.x, r.y, r.width, r.height)
+    };
     for (at, [r, g, b]) in scene(dungeon) {
         out += &format!("<rect {} fill=\"#{r:02x}{g:02x}{b:02x}\"/>\n", rect(&at));
     }
     for room in &dungeon.rooms {
         let Rect { x, y, width, height } = room.tiles;
         let at = Rect { x: x * UNITS, y: y * UNITS, width: width * UNITS, height: height * UNITS };
-        out += &format!("<rect {} fill-opacity=\"0\"><title>room {}: {}</title></rect>\n", rect(&at), room.id, room.role.name());
+        out += &format!(
+            "<rect {} fill-opacity=\"0\"><title>room {}: {}</title></rect>\n",
+            rect(&at),
+            room.id,
+            room.role.name()
+        );
     }
     out + "</svg>\n"
 }
@@ -274,7 +339,8 @@ impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
         if width.saturating_mul(height) > 1 << 28 {
             return Err(Error::Limit(format!(
-                "the picture would have {width} x {height} pixels: allowed at most 268435456; draw fewer or smaller dungeons"
+                "the picture would have {width} x {height} pixels: allowed at most 268435456; draw \
+                 fewer or smaller dungeons"
             )));
         }
         Ok(Self(RgbImage::from_pixel(width as u32, height as u32, Rgb(BACKGROUND))))
@@ -299,7 +365,10 @@ impl Canvas {
             let squares = DIGITS[usize::from(digit - b'0')];
             for i in (0..15).filter(|i| squares >> (14 - i) & 1 == 1) {
                 let (dx, dy) = (4 * nth + i % 3, i / 3);
-                self.fill(Rect { x: x + dx * size, y: y + dy * size, width: size, height: size }, colour);
+                self.fill(
+                    Rect { x: x + dx * size, y: y + dy * size, width: size, height: size },
+                    colour,
+                );
             }
         }
     }
@@ -310,7 +379,8 @@ impl Canvas {
         let (x0, x1) = (at.x.clamp(0, width), (at.x + at.width).clamp(0, width));
         for y in at.y.clamp(0, height)..(at.y + at.height).clamp(0, height) {
             let row = (y * width) as usize;
-            for pixel in bytes[3 * (row + x0 as usize)..3 * (row + x1 as usize)].chunks_exact_mut(3) {
+            for pixel in bytes[3 * (row + x0 as usize)..3 * (row + x1 as usize)].chunks_exact_mut(3)
+            {
                 pixel.copy_from_slice(&colour);
             }
         }
@@ -321,7 +391,12 @@ impl Canvas {
         let pixel = |u: i32| (u * tile_px as i32 + UNITS / 2).div_euclid(UNITS);
         for (r, colour) in scene {
             let (x, y) = (pixel(r.x), pixel(r.y));
-            let at = Rect { x: left + x, y: top + y, width: pixel(r.x + r.width) - x, height: pixel(r.y + r.height) - y };
+            let at = Rect {
+                x: left + x,
+                y: top + y,
+                width: pixel(r.x + r.width) - x,
+                height: pixel(r.y + r.height) - y,
+            };
             self.fill(at, *colour);
         }
     }
@@ -330,8 +405,14 @@ impl Canvas {
     fn line(&mut self, from: [i32; 2], to: [i32; 2], wide: i32, colour: Colour) {
         let steps = (to[0] - from[0]).abs().max((to[1] - from[1]).abs()).max(1);
         for i in 0..=steps {
-            let along = |axis: usize| from[axis] + (i64::from(to[axis] - from[axis]) * i64::from(i) / i64::from(steps)) as i32;
-            self.fill(Rect { x: along(0) - wide / 2, y: along(1) - wide / 2, width: wide, height: wide }, colour);
+            let along = |axis: usize| {
+                from[axis]
+                    + (i64::from(to[axis] - from[axis]) * i64::from(i) / i64::from(steps)) as i32
+            };
+            self.fill(
+                Rect { x: along(0) - wide / 2, y: along(1) - wide / 2, width: wide, height: wide },
+                colour,
+            );
         }
     }
 }
@@ -350,7 +431,8 @@ fn mark_colour(mark: Mark) -> Colour {
     }
 }
 
-/// An animated PNG with a frame for each step of the layout and a last frame with the finished dungeon.
+/// An animated PNG with a frame for each step of the layout and a last frame with the finished
+/// dungeon.
 ///
 /// # Errors
 /// [`Error::Limit`] if the picture is too large.
@@ -363,7 +445,8 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     let last = picture(dungeon, tile_px)?;
     let (width, height) = last.dimensions();
     let steps = &steps[steps.len().saturating_sub(FRAMES_MAX)..];
-    let error = |e: png::EncodingError| Error::Limit(format!("the animation cannot be encoded: {e}"));
+    let error =
+        |e: png::EncodingError| Error::Limit(format!("the animation cannot be encoded: {e}"));
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(png::ColorType::Rgb);
@@ -375,11 +458,19 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     let (wide, high) = (wide * tile_px as i32, high * tile_px as i32);
     for step in steps {
         let mut canvas = Canvas::new(width.into(), height.into())?;
-        let at = |r: &Rect| Rect { x: r.x * wide, y: r.y * high, width: r.width * wide, height: r.height * high };
-        // On a floor plan all borders are drawn first, so no border divides the two boxes of an L-shaped room.
+        let at = |r: &Rect| Rect {
+            x: r.x * wide,
+            y: r.y * high,
+            width: r.width * wide,
+            height: r.height * high,
+        };
+        // On a floor plan all borders are drawn first, so no border divides the two boxes of an
+        // L-shaped room.
         let plan = dungeon.kind != GeneratorKind::TinyKeep;
         if plan {
-            step.boxes.iter().for_each(|(r, mark)| canvas.fill(at(r), shade(mark_colour(*mark), 55)));
+            step.boxes
+                .iter()
+                .for_each(|(r, mark)| canvas.fill(at(r), shade(mark_colour(*mark), 55)));
         }
         for (r, mark) in &step.boxes {
             if !plan && *mark != Mark::Corridor {
@@ -390,7 +481,12 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
         }
         for (a, b, mark) in &step.lines {
             let at = |[x, y]: [i32; 2]| [x * wide + wide / 2, y * high + high / 2];
-            canvas.line(at(*a), at(*b), if *mark == Mark::Triangulation { 1 } else { 3 }, mark_colour(*mark));
+            canvas.line(
+                at(*a),
+                at(*b),
+                if *mark == Mark::Triangulation { 1 } else { 3 },
+                mark_colour(*mark),
+            );
         }
         writer.write_image_data(&canvas.0).map_err(error)?;
     }
@@ -401,13 +497,21 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
 }
 
 /// Draws a thing for the tileset, as large as fits into a tile, without a background.
-pub(super) fn one_thing(thing: Thing, variant: u32, canvas: &mut Canvas, tile_px: u32, [x, y]: [i32; 2]) {
+pub(super) fn one_thing(
+    thing: Thing,
+    variant: u32,
+    canvas: &mut Canvas,
+    tile_px: u32,
+    [x, y]: [i32; 2],
+) {
     let mut scene = vec![];
     put(thing, variant, [0, 0], &mut scene);
     let all = scene.iter().map(|(r, _)| *r).reduce(Rect::hull).unwrap_or_default();
     // Small things keep a margin around them.
     let scale = tile_px as i32 * UNITS / all.width.max(all.height).max(UNITS - 2);
-    let first = |at: i32, near: i32, length: i32| at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS;
+    let first = |at: i32, near: i32, length: i32| {
+        at + (tile_px as i32 - length * scale / UNITS) / 2 - near * scale / UNITS
+    };
     let corner = [first(x, all.x, all.width), first(y, all.y, all.height)];
     canvas.draw(&scene, scale as u32, corner);
 }

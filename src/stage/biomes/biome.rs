@@ -74,8 +74,24 @@ impl Biome {
         };
         vec![
             made("forest", [8, 112, 32], BiomeShape::Fractal, 49.0, 40.0 / 3.0, 0.01, &[1.0, 0.5]),
-            made("plains", [133, 161, 90], BiomeShape::Fractal, 35.0, 40.0 / 3.0, 0.015, &[1.0, 0.5]),
-            made("mountains", [104, 112, 112], BiomeShape::Ridged, 0.0, 859.0 / 7.0, 0.005, &[1.0, 0.5, 0.25, 0.0625]),
+            made(
+                "plains",
+                [133, 161, 90],
+                BiomeShape::Fractal,
+                35.0,
+                40.0 / 3.0,
+                0.015,
+                &[1.0, 0.5],
+            ),
+            made(
+                "mountains",
+                [104, 112, 112],
+                BiomeShape::Ridged,
+                0.0,
+                859.0 / 7.0,
+                0.005,
+                &[1.0, 0.5, 0.25, 0.0625],
+            ),
             made("desert", [242, 232, 52], BiomeShape::Dunes, 0.0, 88.0 / 7.0, 0.015, &[1.0]),
         ]
     }
@@ -97,24 +113,42 @@ impl Biome {
         ])?;
         let name = table.text("name")?.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| wrong("name is missing".into()))?;
-        let colour = table.text("colour")?.ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
+        let colour = table
+            .text("colour")?
+            .ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
         // A number can begin with a sign, but a colour cannot.
-        let digits = colour.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = colour
+            .strip_prefix('#')
+            .filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
         let digits = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
-        let digits = digits.ok_or_else(|| wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\"")))?;
+        let digits = digits.ok_or_else(|| {
+            wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\""))
+        })?;
         let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
         let shape = table.text("shape")?.unwrap_or("fractal");
-        let shape = BiomeShape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(|| {
-            wrong(format!("shape = {}", crate::params::unknown("shape", shape, BiomeShape::ALL.iter().map(|(n, _)| *n))))
-        })?;
+        let shape = BiomeShape::ALL
+            .iter()
+            .find(|(n, _)| *n == shape)
+            .map(|(_, shape)| *shape)
+            .ok_or_else(|| {
+                wrong(format!(
+                    "shape = {}",
+                    crate::params::unknown("shape", shape, BiomeShape::ALL.iter().map(|(n, _)| *n))
+                ))
+            })?;
         let amplitudes = match table.get("amplitudes") {
             None => usual.amplitudes.clone(),
             Some(v) => v
                 .as_array()
                 .filter(|all| (1..=8).contains(&all.len()))
-                .and_then(|all| all.iter().map(|a| a.as_f64().filter(|a| (-1.0..=1.0).contains(a))).collect())
+                .and_then(|all| {
+                    all.iter().map(|a| a.as_f64().filter(|a| (-1.0..=1.0).contains(a))).collect()
+                })
                 .ok_or_else(|| {
-                    wrong(format!("amplitudes = {}: allowed 1 to 8 numbers from -1 to 1, such as [1, 0.5]", shown(v)))
+                    wrong(format!(
+                        "amplitudes = {}: allowed 1 to 8 numbers from -1 to 1, such as [1, 0.5]",
+                        shown(v)
+                    ))
                 })?,
         };
         Ok(Self {
@@ -138,12 +172,15 @@ impl Biome {
 
     /// The biome as a table of a recipe.
     fn describe(&self) -> serde_json::Value {
-        let shape = BiomeShape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
+        let shape =
+            BiomeShape::ALL.iter().find(|(_, shape)| *shape == self.shape).map(|(name, _)| *name);
         let mut table = json!({
             "name": self.name, "colour": self.code(), "shape": shape, "base_m": self.base_m,
             "relief_m": self.relief_m, "frequency": self.frequency, "amplitudes": self.amplitudes,
         });
-        for (layer, value) in [("hardness", self.hardness), ("rain", self.rain), ("vegetation", self.vegetation)] {
+        for (layer, value) in
+            [("hardness", self.hardness), ("rain", self.rain), ("vegetation", self.vegetation)]
+        {
             value.into_iter().for_each(|value| table[layer] = json!(value));
         }
         table
@@ -177,13 +214,20 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
         return Ok(Biome::published());
     }
     if list.len() > BIOMES_MAX {
-        return Err(crate::Error::param(format!("{} biomes: allowed 1 to {BIOMES_MAX}", list.len())));
+        return Err(crate::Error::param(format!(
+            "{} biomes: allowed 1 to {BIOMES_MAX}",
+            list.len()
+        )));
     }
     let all = list.iter().enumerate().map(|(i, v)| Biome::parse(v, &format!("biome {}", i + 1)));
     let all = all.collect::<crate::Result<Vec<_>>>()?;
     for (i, biome) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.name == biome.name) {
-            return Err(crate::Error::param(format!("biome {}: there are two called {:?}", i + 1, biome.name)));
+            return Err(crate::Error::param(format!(
+                "biome {}: there are two called {:?}",
+                i + 1,
+                biome.name
+            )));
         }
     }
     Ok(all)

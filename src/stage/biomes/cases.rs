@@ -11,7 +11,13 @@ pub(super) fn cases() -> Vec<Case> {
     let i = Value::Integer;
     let word = |w: &str| Value::Word(w.into());
     let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case { name, settings, window, surface, layers: Layers::NONE };
+    let case = |name, settings, window, surface| Case {
+        name,
+        settings,
+        window,
+        surface,
+        layers: Layers::NONE,
+    };
     let many = |count: usize| {
         Value::List(
             (0..count)

@@ -1,9 +1,9 @@
-//! The kernels, twins of `shaders/biomes.wgsl`: the biome of each point, the biomes of each chunk, sums and weights, and the maps that
-//! follow from them.
+//! The kernels, twins of `shaders/biomes.wgsl`: the biome of each point, the biomes of each chunk,
+//! sums and weights, and the maps that follow from them.
 
 use super::{
-    ADD, DUNES, FORM_WORDS, GRADIENTS, GROUP, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS, SO_FAR, TOTAL, WAVE_WORDS,
-    WET,
+    ADD, DUNES, FORM_WORDS, GRADIENTS, GROUP, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS,
+    SO_FAR, TOTAL, WAVE_WORDS, WET,
 };
 use crate::plan::Call;
 use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
@@ -33,8 +33,10 @@ fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
             let t = near >> 12;
             let t2 = (t * t) >> 15;
             let t4 = (t2 * t2) >> 15;
-            let at =
-                (((hash(key, i.wrapping_add(a as u32), j.wrapping_add(b as u32)) >> 16) * GRADIENTS as u32) >> 16) as usize * 2;
+            let at = (((hash(key, i.wrapping_add(a as u32), j.wrapping_add(b as u32)) >> 16)
+                * GRADIENTS as u32)
+                >> 16) as usize
+                * 2;
             sum += t4 * ((gradients[at] * dx + gradients[at + 1] * dy) >> 14);
         }
     }
@@ -75,7 +77,8 @@ pub(super) fn by_noise(call: &mut Call) {
         let mut highest = i32::MIN;
         for (b, form) in forms.chunks_exact(FORM_WORDS).enumerate() {
             let mut value = 0;
-            for wave in waves.chunks_exact(WAVE_WORDS).skip(form[7] as usize).take(form[8] as usize) {
+            for wave in waves.chunks_exact(WAVE_WORDS).skip(form[7] as usize).take(form[8] as usize)
+            {
                 value += times(wave[8], noise(wave, gradients, x, y));
             }
             if value > highest {
@@ -86,7 +89,8 @@ pub(super) fn by_noise(call: &mut Call) {
     }
 }
 
-/// Where the water is: cells below the sea, and those that the mask calls wet, are their own nearest water, stored as 2¹⁶·y + x. The others have none yet.
+/// Where the water is: cells below the sea, and those that the mask calls wet, are their own
+/// nearest water, stored as 2¹⁶·y + x. The others have none yet.
 pub(super) fn shore(call: &mut Call) {
     let p = parameters(call);
     let &[height, mask] = call.reads else { return };
@@ -97,14 +101,16 @@ pub(super) fn shore(call: &mut Call) {
     }
 }
 
-/// The square of the distance from a cell to a cell of water, or the largest integer if there is none.
+/// The square of the distance from a cell to a cell of water, or the largest integer if there is
+/// none.
 #[inline(always)]
 fn distance(water: i32, x: i32, y: i32) -> i32 {
     let (dx, dy) = ((water & 0xffff) - x, (water >> 16) - y);
     if water < 0 { i32::MAX } else { dx * dx + dy * dy }
 }
 
-/// The nearest water that nine cells know, which are `leap` apart (of equally near ones, that of lower number).
+/// The nearest water that nine cells know, which are `leap` apart (of equally near ones, that of
+/// lower number).
 pub(super) fn flood(call: &mut Call) {
     let p = parameters(call);
     let before = call.reads[0];
@@ -138,7 +144,8 @@ pub(super) fn by_climate(call: &mut Call) {
     let &[points, height, water, table, waves, gradients] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let [x, y] = cell_of(p, points, i as usize);
-        let (column, row) = (fold(x - p.margin, p.width, false), fold(y - p.margin, p.height, false));
+        let (column, row) =
+            (fold(x - p.margin, p.width, false), fold(y - p.margin, p.height, false));
         let at = (row * p.width + column) as usize;
         let above = height[at].clamp(-(1 << 30), 1 << 30) - p.sea;
         if above < 0 && p.below >= 0 {
@@ -228,7 +235,8 @@ fn present(set: &[i32], group: u32) -> u32 {
     (set[(group >> 2) as usize] as u32 >> ((group & 3) * 8)) & 0xff
 }
 
-/// Whether nothing is done for a chunk with this set: the group adds nothing there. The first group's records are always written.
+/// Whether nothing is done for a chunk with this set: the group adds nothing there. The first
+/// group's records are always written.
 #[inline(always)]
 fn is_left(p: &Params, set: &[i32]) -> bool {
     p.sparse == 1 && p.group > 0 && present(set, p.group) == 0
@@ -257,7 +265,8 @@ pub(super) fn convolve(call: &mut Call) {
                 let [from, to] = run(p, buckets, corner, row);
                 for i in from as usize..to as usize {
                     if kinds[i] as u32 >> 3 == p.group {
-                        near[kinds[i] as usize & 7].push([points[i * POINT_WORDS], points[i * POINT_WORDS + 1]]);
+                        near[kinds[i] as usize & 7]
+                            .push([points[i * POINT_WORDS], points[i * POINT_WORDS + 1]]);
                     }
                 }
             }
@@ -276,10 +285,17 @@ pub(super) fn convolve(call: &mut Call) {
             if p.opens == 1 {
                 sums.fill(0);
             } else {
-                sums.iter_mut().zip(records.iter().skip(n).step_by(RECORD_WORDS)).for_each(|(sum, word)| *sum = *word);
+                sums.iter_mut()
+                    .zip(records.iter().skip(n).step_by(RECORD_WORDS))
+                    .for_each(|(sum, word)| *sum = *word);
             }
             sum_up(p, corner(p, chunk as i32), near, sums);
-            records.iter_mut().skip(n).step_by(RECORD_WORDS).zip(sums).for_each(|(word, sum)| *word = *sum);
+            records
+                .iter_mut()
+                .skip(n)
+                .step_by(RECORD_WORDS)
+                .zip(sums)
+                .for_each(|(word, sum)| *word = *sum);
         }
         if p.closes == 1 {
             records.chunks_exact_mut(RECORD_WORDS).for_each(|record| close(p, record));
@@ -301,7 +317,11 @@ fn close(p: &Params, record: &mut [i32]) {
 }
 
 /// Adds to the sums of a chunk's cells what the points give them.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
     let side = 1usize << p.bits;
     let half = (1u32 << p.halve) >> 1;
@@ -338,7 +358,8 @@ fn part(sum: u32, total: u32) -> u32 {
     divided(((sum >> shift) as u64) << 16, (total >> shift).max(1)).0
 }
 
-/// Quotient and remainder. The totals of the lerped grid often are powers of two, which need no division.
+/// Quotient and remainder. The totals of the lerped grid often are powers of two, which need no
+/// division.
 #[inline(always)]
 fn divided(sum: u64, total: u32) -> (u32, u32) {
     if total.is_power_of_two() {
@@ -469,7 +490,11 @@ fn kind(p: &Params, place: usize) -> usize {
 /// The places of a record whose biomes have weight, and the weights.
 #[inline(always)]
 fn weighty(record: &[i32]) -> impl Iterator<Item = (usize, u32)> {
-    record[..GROUP].iter().map(|&weight| weight as u32).enumerate().filter(|(_, weight)| *weight > 0)
+    record[..GROUP]
+        .iter()
+        .map(|&weight| weight as u32)
+        .enumerate()
+        .filter(|(_, weight)| *weight > 0)
 }
 
 /// Whether this pass is about the last group of biomes.
@@ -490,16 +515,21 @@ pub(super) fn dominate(call: &mut Call) {
     }
 }
 
-/// The mean of the colours by weight. The sums of red and green have buffers of their own; that of blue is kept in the map.
+/// The mean of the colours by weight. The sums of red and green have buffers of their own; that of
+/// blue is kept in the map.
 pub(super) fn paint(call: &mut Call) {
     let p = parameters(call);
     let &[records, sets, forms] = call.reads else { return };
     let [reds, greens, colours] = call.owns else { return };
-    for (((i, red), green), own) in call.range.clone().zip(reds.iter_mut()).zip(greens.iter_mut()).zip(colours.iter_mut()) {
+    for (((i, red), green), own) in
+        call.range.clone().zip(reds.iter_mut()).zip(greens.iter_mut()).zip(colours.iter_mut())
+    {
         let mut sums = if p.group == 0 { [0x8000; 3] } else { [*red, *green, *own] };
         for (n, weight) in weighty(record_of(p, records, sets, i)) {
             let colour = forms[kind(p, n) * FORM_WORDS + 9];
-            sums.iter_mut().zip([16, 8, 0]).for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) * weight as i32);
+            sums.iter_mut()
+                .zip([16, 8, 0])
+                .for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) * weight as i32);
         }
         (*red, *green) = (sums[0], sums[1]);
         let [red, green, blue] = sums.map(|sum| sum >> 16);
@@ -548,13 +578,14 @@ pub(super) fn assign<const VALUE: usize>(call: &mut Call) {
     let p = parameters(call);
     let &[records, sets, forms] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let values =
-            weighty(record_of(p, records, sets, i)).map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
+        let values = weighty(record_of(p, records, sets, i))
+            .map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
         *own = values.sum::<i32>() + if p.group == 0 { 0 } else { *own };
     }
 }
 
-/// Of all 255 of a cell, a group gets those between the rounded shares up to its first and up to its last biome.
+/// Of all 255 of a cell, a group gets those between the rounded shares up to its first and up to
+/// its last biome.
 #[inline(always)]
 fn bound(weights: u32) -> u32 {
     (weights * 255 + 0x8000) >> 16
@@ -567,7 +598,9 @@ pub(super) fn texture(call: &mut Call) {
         let record = record_of(p, call.reads[0], call.reads[1], i % cells);
         let after = reached(record);
         let before = after - weighty(record).map(|(_, weight)| weight).sum::<u32>();
-        let left = bound(after) - bound(before) - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
+        let left = bound(after)
+            - bound(before)
+            - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
         let mut word = 0;
         for (n, weight) in weighty(record).filter(|(n, _)| *n as u32 >> 2 == (i / cells) & 1) {
             let rest = (weight * 255) & 0xffff;

@@ -1,9 +1,10 @@
 //! From settings to buffers and passes: the layout of points, and the tables of biomes and noise.
 
 use super::{
-    ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome, BiomeShape, CENSUS, CONVOLVE,
-    DOMINATE, FLOOD, GRADIENTS, GROUP, GULP, INTERPOLATE, LIST, PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHORE, SIDE_MAX,
-    STAGE, TEXTURE, WAVE_WORDS, biomes, layers, radius, table,
+    ASSIGN_HARDNESS, ASSIGN_RAIN, ASSIGN_VEGETATION, BY_CLIMATE, BY_IMAGE, BY_NOISE, Biome,
+    BiomeShape, CENSUS, CONVOLVE, DOMINATE, FLOOD, GRADIENTS, GROUP, GULP, INTERPOLATE, LIST,
+    PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHORE, SIDE_MAX, STAGE, TEXTURE, WAVE_WORDS,
+    biomes, layers, radius, table,
 };
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
@@ -48,7 +49,8 @@ impl Layout {
             "full" => 1,
             _ => (s.integer("interval") / stride).max(1),
         };
-        // On a coarser lattice places are rounded to larger parts, and still there always is a point within the radius.
+        // On a coarser lattice places are rounded to larger parts, and still there always is a
+        // point within the radius.
         let radius = match s.word("method") {
             _ if stride == 1 => radius(s),
             "scattered" => radius(s) / stride as f64 + 1.0 / 16.0,
@@ -63,14 +65,27 @@ impl Layout {
         let nodes = chunks.map(|n| n * side / interval + 3);
         let node_chunks = if lerped { nodes.map(|n| up(n, side)) } else { [0, 0] };
         let buckets = chunks.map(|n| n + 2 * (margin >> bits));
-        // Squares of distances must fit in 32 bits for the largest chunks, because no result depends on the size of chunks.
+        // Squares of distances must fit in 32 bits for the largest chunks, because no result
+        // depends on the size of chunks.
         let step = if lerped { interval } else { 1 };
         let span = radius.ceil() as i64 + (SIDE_MAX - 1) * step + 2 * SIDE_MAX;
         let fraction = (31 - (2 * span * span).ilog2()).min(16) / 2;
-        Self { bits, margin, chunks, buckets, node_chunks, node_start, interval, radius, stride, fraction }
+        Self {
+            bits,
+            margin,
+            chunks,
+            buckets,
+            node_chunks,
+            node_start,
+            interval,
+            radius,
+            stride,
+            fraction,
+        }
     }
 
-    /// The largest number of points in a rectangle of cells: each point has a hexagon round its vertex.
+    /// The largest number of points in a rectangle of cells: each point has a hexagon round its
+    /// vertex.
     fn most_points(&self, s: &Settings, size: [i64; 2]) -> u64 {
         let [wide, high] = match s.word("method") {
             "scattered" => {
@@ -92,7 +107,8 @@ impl Layout {
         Points { count: most as usize, fullest: fullest as usize, sorted: vec![], buckets: vec![] }
     }
 
-    /// The points of all buckets: their places relative to the first cell that can hold points, with `fraction` bits.
+    /// The points of all buckets: their places relative to the first cell that can hold points,
+    /// with `fraction` bits.
     fn points(&self, s: &Settings, site: &Site) -> Vec<[i32; 2]> {
         let first = site.window.origin.map(|o| o - self.margin);
         let size = self.buckets.map(|n| (n << self.bits) as u32);
@@ -102,7 +118,9 @@ impl Layout {
             let size = size.map(|n| n * self.stride as u32);
             let finer = self.stride.ilog2();
             // The frequency has been checked.
-            let Ok(lattice) = Lattice::new(s.number("frequency"), site.world.seed) else { return vec![] };
+            let Ok(lattice) = Lattice::new(s.number("frequency"), site.world.seed) else {
+                return vec![];
+            };
             let rows: Vec<u32> = (0..size[1]).step_by(256).collect();
             let place = |p: crate::lattice::Point| {
                 [0, 1].map(|a| {
@@ -110,14 +128,22 @@ impl Layout {
                     (at >> (16 - self.fraction + finer)) as i32
                 })
             };
-            let strip = |&y: &u32| lattice.within([first[0], first[1] + y as i64], [size[0], 256.min(size[1] - y)]);
+            let strip = |&y: &u32| {
+                lattice.within([first[0], first[1] + y as i64], [size[0], 256.min(size[1] - y)])
+            };
             let stop = plan::stop();
             let heard = |_: &&u32| !stop.load(Ordering::Relaxed);
-            rows.par_iter().filter(heard).flat_map_iter(|y| strip(y).into_iter().map(place)).collect()
+            rows.par_iter()
+                .filter(heard)
+                .flat_map_iter(|y| strip(y).into_iter().map(place))
+                .collect()
         } else {
             let [columns, rows] = [0, 1].map(|a| {
                 let start = (-first[a]).rem_euclid(self.interval) as u32;
-                (start..size[a]).step_by(self.interval as usize).map(|at| (at << self.fraction) as i32).collect::<Vec<_>>()
+                (start..size[a])
+                    .step_by(self.interval as usize)
+                    .map(|at| (at << self.fraction) as i32)
+                    .collect::<Vec<_>>()
             });
             rows.iter().flat_map(|&y| columns.iter().map(move |&x| [x, y])).collect()
         }
@@ -149,7 +175,9 @@ impl Points {
 /// The points sorted by bucket, row-major, and where the points of each bucket begin.
 fn sorted(layout: &Layout, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
     let shift = layout.fraction + layout.bits;
-    let bucket = |p: &[i32; 2]| (p[1] >> shift) as usize * layout.buckets[0] as usize + (p[0] >> shift) as usize;
+    let bucket = |p: &[i32; 2]| {
+        (p[1] >> shift) as usize * layout.buckets[0] as usize + (p[0] >> shift) as usize
+    };
     let count = (layout.buckets[0] * layout.buckets[1]) as usize;
     let mut starts = vec![0i32; count + 1];
     points.iter().for_each(|p| starts[bucket(p) + 1] += 1);
@@ -198,19 +226,23 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     let made_chunks = of(if lerped { layout.node_chunks } else { layout.chunks });
 
     let climate = from == "climate";
-    let (climates, columns) = if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
+    let (climates, columns) =
+        if climate { table(s, &all).unwrap_or_default() } else { (vec![0], 1) };
     let params = uniform(s, site, &layout, &all, [columns, climates.len() / columns.max(1)]);
     let (textures, pairs) = (super::textures(s), super::pairs(s));
     let raised = s.word("heights") != "keep";
-    let pass =
-        |kernel, params: Params, count: usize, granule: usize| Pass::new(kernel, Uniform::of(params), count, granule as u32);
+    let pass = |kernel, params: Params, count: usize, granule: usize| {
+        Pass::new(kernel, Uniform::of(params), count, granule as u32)
+    };
 
     let gulps = gulps(&layout, points.fullest, &params);
     let area = side * side;
     let mut passes = vec![];
     if climate {
-        let flooded =
-            |kernel, leap| pass(kernel, Params { leap, ..params }, cells, width as usize).swapping(&[["before", "water"]]);
+        let flooded = |kernel, leap| {
+            pass(kernel, Params { leap, ..params }, cells, width as usize)
+                .swapping(&[["before", "water"]])
+        };
         passes.push(flooded(&SHORE, 0));
         let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
         passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
@@ -231,12 +263,22 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         ("vegetation", Layer::Vegetation, &ASSIGN_VEGETATION),
     ];
     let convolved = |of: Params, count: usize| {
-        let of = move |p: &Params| Params { group: of.group, counts: of.counts, weighs: of.weighs, strip: of.strip, ..*p };
+        let of = move |p: &Params| Params {
+            group: of.group,
+            counts: of.counts,
+            weighs: of.weighs,
+            strip: of.strip,
+            ..*p
+        };
         gulps.iter().map(move |p| pass(&CONVOLVE, of(p), count, area)).collect::<Vec<_>>()
     };
     // What follows from the records of a group in a strip.
     let used = |params: &Params, strip: &Strip| {
-        let over = Params { chunks_across: layout.chunks[0] as i32, strip: strip.chunks.start as i32, ..*params };
+        let over = Params {
+            chunks_across: layout.chunks[0] as i32,
+            strip: strip.chunks.start as i32,
+            ..*params
+        };
         let per_cell = |kernel, n: usize| {
             let range = strip.cells.start + n * cells..strip.cells.end + n * cells;
             pass(kernel, over, cells, width as usize).within(range)
@@ -249,7 +291,12 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         if raised {
             passes.push(per_cell(&RAISE, 0));
         }
-        passes.extend(assigned.iter().filter(|(_, layer, _)| made.has(*layer)).map(|(_, _, kernel)| per_cell(kernel, 0)));
+        passes.extend(
+            assigned
+                .iter()
+                .filter(|(_, layer, _)| made.has(*layer))
+                .map(|(_, _, kernel)| per_cell(kernel, 0)),
+        );
         // Of the textures and the pairs of weights, those of this group.
         for (kernel, all, each) in [(&TEXTURE, textures, GROUP / 4), (&LIST, pairs, GROUP / 2)] {
             let first = params.group as usize * each;
@@ -260,7 +307,8 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     let strips = strips(&layout, &site.window, records_max);
     let of_group = |group: u32| Params { group, weighs: 1, counts: (groups == 1) as u32, ..params };
     if lerped {
-        // The nodes are few, so they are made at once, and then each strip of what lies between them.
+        // The nodes are few, so they are made at once, and then each strip of what lies between
+        // them.
         for group in 0..if groups > 1 { groups } else { 0 } {
             passes.extend(convolved(Params { group, counts: 1, ..params }, made_chunks * area));
         }
@@ -276,9 +324,11 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     } else {
         for strip in &strips {
             let (count, begin) = (strip.chunks.len() * area, strip.chunks.start as i32);
-            // A weight needs the total of all groups. Where there is a single group, its own sums are all.
+            // A weight needs the total of all groups. Where there is a single group, its own sums
+            // are all.
             for group in 0..if groups > 1 { groups } else { 0 } {
-                passes.extend(convolved(Params { group, counts: 1, strip: begin, ..params }, count));
+                passes
+                    .extend(convolved(Params { group, counts: 1, strip: begin, ..params }, count));
             }
             for group in 0..groups {
                 passes.extend(convolved(Params { strip: begin, ..of_group(group) }, count));
@@ -287,20 +337,29 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         }
     }
 
-    let strip_words = strips.iter().map(|strip| strip.chunks.len()).max().unwrap_or(0) * area * RECORD_WORDS;
+    let strip_words =
+        strips.iter().map(|strip| strip.chunks.len()).max().unwrap_or(0) * area * RECORD_WORDS;
     let window = &site.window;
     // One texture or pair of weights after the other.
     let stacked = |name, each: usize| match each {
         0 => Buffer::absent(name),
         _ => Buffer { shape: Shape::Table, ..Buffer::cells(name, window, each) }.kept().unset(),
     };
-    let option = |name, there: bool| if there { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) };
+    let option = |name, there: bool| {
+        if there { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) }
+    };
     let mut buffers = vec![
         Buffer::height(window),
         // Only this stage reads it.
-        Buffer { keep: None, ..Buffer::layer("mask", window, 1, from == "image" || super::takes_water(s)) },
+        Buffer {
+            keep: None,
+            ..Buffer::layer("mask", window, 1, from == "image" || super::takes_water(s))
+        },
         // The words of a draft of many points are not there.
-        Buffer { words: points.count * 2, ..Buffer::table("points", points.sorted.into_iter().flatten().collect()) },
+        Buffer {
+            words: points.count * 2,
+            ..Buffer::table("points", points.sorted.into_iter().flatten().collect())
+        },
         Buffer::scratch("kinds", points.count.max(1)).unset(),
         Buffer { words: buckets, ..Buffer::table("buckets", points.buckets) },
         Buffer::table("forms", forms),
@@ -310,9 +369,17 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         option("water", climate),
         option("before", climate),
         Buffer::scratch("sets", made_chunks * SET_WORDS).unset(),
-        Buffer::scratch("records", if lerped { made_chunks * area * RECORD_WORDS } else { strip_words }).unset(),
+        Buffer::scratch(
+            "records",
+            if lerped { made_chunks * area * RECORD_WORDS } else { strip_words },
+        )
+        .unset(),
         // Exchanges its name with the records.
-        if lerped { Buffer::scratch("nodes", strip_words).unset() } else { Buffer::absent("nodes") },
+        if lerped {
+            Buffer::scratch("nodes", strip_words).unset()
+        } else {
+            Buffer::absent("nodes")
+        },
         Buffer::cells("biome", window, 1).kept().unset(),
         Buffer::cells("biome_colour", window, 1).kept().unset(),
         if raised { Buffer::cells("lift", window, 1).unset() } else { Buffer::absent("lift") },
@@ -331,14 +398,16 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
     Plan::new(STAGE.shader, site.window, buffers, passes)
 }
 
-/// The uniform struct that all passes start from. `shape` is the columns and rows of the table of climates.
+/// The uniform struct that all passes start from. `shape` is the columns and rows of the table of
+/// climates.
 fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [usize; 2]) -> Params {
     let scale = (1u64 << layout.fraction) as f64;
     let square = (layout.radius * layout.radius * scale * scale) as u32;
     // r² − d² has 15 bits and its square 30. The halvings keep every total below 2³¹.
     let shorten = (32 - square.leading_zeros()).saturating_sub(15);
     let halve = (crowd(s, layout).ceil() as u32).next_power_of_two().ilog2();
-    let lapse = (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    let lapse =
+        (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
     let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let lerped = s.word("method") == "lerped";
     let narrow = |pair: [i64; 2]| IVec2::from(pair.map(|v| v as i32));
@@ -363,8 +432,8 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         node_chunks_across: layout.node_chunks[0] as i32,
         interval: layout.interval as i32,
         heights: s.choice("heights"),
-        equator: (s.integer("equator") - (site.window.origin[1] - layout.margin) * layout.stride).clamp(-(1 << 20), 1 << 20)
-            as i32,
+        equator: (s.integer("equator") - (site.window.origin[1] - layout.margin) * layout.stride)
+            .clamp(-(1 << 20), 1 << 20) as i32,
         pole: s.integer("pole") as i32,
         sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
         lapse: lapse >> lapse_shift,
@@ -389,7 +458,8 @@ struct Strip {
     cells: Range<usize>,
 }
 
-/// The strips of a window, from the north, whose records have so many words at most, or a single row of chunks.
+/// The strips of a window, from the north, whose records have so many words at most, or a single
+/// row of chunks.
 fn strips(layout: &Layout, window: &Window, records_max: usize) -> Vec<Strip> {
     let [across, down] = layout.chunks.map(|n| n as usize);
     let side = 1usize << layout.bits;
@@ -427,9 +497,11 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
     let (mut forms, mut waves): (Vec<i32>, Vec<i32>) = (vec![], vec![]);
     let mut wave = |frequency: f64, amplitude: i32| {
         let purpose = 1 + (waves.len() / WAVE_WORDS) as u32;
-        let [along, across] = [1.0 + skew, skew].map(|v| (v * frequency * 4294967296.0).round() as u64 & 0xffff_ffff);
+        let [along, across] =
+            [1.0 + skew, skew].map(|v| (v * frequency * 4294967296.0).round() as u64 & 0xffff_ffff);
         let [x, y] = first.map(|v| v as u64);
-        let start = [(x, y), (y, x)].map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));
+        let start = [(x, y), (y, x)]
+            .map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));
         waves.extend(spec::key(site.world.seed, purpose).map(|k| k as i32));
         waves.extend([along as i32, across as i32]);
         waves.extend(start.map(|v| [v as i32, (v >> 32) as i32]).as_flattened());
@@ -456,9 +528,15 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
             })
             .collect();
         let candidate = octaves_of(&mut wave);
-        let base = site.units(biome.base_m - if s.word("heights") == "replace" { site.datum_m() } else { 0.0 });
+        let base = site.units(
+            biome.base_m - if s.word("heights") == "replace" { site.datum_m() } else { 0.0 },
+        );
         forms.extend([biome.shape as i32, base, numbers[0], list.len() as i32]);
-        forms.extend([q16(biome.hardness.unwrap_or(0.0)), q16(biome.rain.unwrap_or(1.0)), q16(biome.vegetation.unwrap_or(0.0))]);
+        forms.extend([
+            q16(biome.hardness.unwrap_or(0.0)),
+            q16(biome.rain.unwrap_or(1.0)),
+            q16(biome.vegetation.unwrap_or(0.0)),
+        ]);
         let [red, green, blue] = biome.colour.map(i32::from);
         forms.extend([candidate, octaves, red << 16 | green << 8 | blue]);
     }
@@ -468,5 +546,8 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
 /// Unit vectors in 24 directions, 2⁻¹⁴.
 fn gradients() -> Vec<i32> {
     let turn = |n: usize| (n as f64 + 0.5) * (2.0 * std::f64::consts::PI / GRADIENTS as f64);
-    (0..GRADIENTS).flat_map(|n| [libm::cos(turn(n)), libm::sin(turn(n))]).map(|c| (c * 16384.0).round() as i32).collect()
+    (0..GRADIENTS)
+        .flat_map(|n| [libm::cos(turn(n)), libm::sin(turn(n))])
+        .map(|c| (c * 16384.0).round() as i32)
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Uplift against incision by rivers, on the nodes of a lattice: IEEE doubles, + − × ÷ and √, in one order.
+//! Uplift against incision by rivers, on the nodes of a lattice: IEEE doubles, + − × ÷ and √, in
+//! one order.
 
 use crate::picture::Picture;
 use crate::spec::{self, hash};
@@ -11,15 +12,18 @@ use std::sync::Arc;
 const COARSEST: usize = 24;
 /// Steps on the coarsest lattice, and on each finer one.
 const STEPS: [usize; 2] = [40, 12];
-/// Parts of the time that a wave takes from the mouth to the farthest divide, of which a step is one.
+/// Parts of the time that a wave takes from the mouth to the farthest divide, of which a step is
+/// one.
 const PARTS: f64 = 6.0;
 /// How far a node is off its place, at most, of a spacing.
 const JITTER: f64 = 0.4;
-/// How far noise bends the land on the way to a finer lattice, at most, in spacings of the coarser one, and how large it is.
+/// How far noise bends the land on the way to a finer lattice, at most, in spacings of the coarser
+/// one, and how large it is.
 const BEND: f64 = 2.0;
 const BEND_SIZE: f64 = 3.0;
 /// The eight neighbours, those along the axes first.
-const AROUND: [[i32; 2]; 8] = [[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]];
+const AROUND: [[i32; 2]; 8] =
+    [[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]];
 
 /// Where rock rises.
 pub enum Lift<'a> {
@@ -77,7 +81,9 @@ struct Routes {
 impl Land<'_> {
     /// The heights of the nodes, 2⁻²⁸ of the highest before mountainsides are cut.
     pub fn worked_out(&self) -> Vec<i32> {
-        let halvings = (0..12).take_while(|n| self.nodes.iter().all(|count| (count >> (n + 1)) >= COARSEST)).count();
+        let halvings = (0..12)
+            .take_while(|n| self.nodes.iter().all(|count| (count >> (n + 1)) >= COARSEST))
+            .count();
         let mut height: Vec<f64> = vec![];
         let mut nodes = [0; 2];
         for (n, halved) in (0..=halvings).rev().enumerate() {
@@ -103,24 +109,40 @@ impl Land<'_> {
         height.into_iter().map(|z| (z.clamp(0.0, 1.0) * f64::from(ONE)).round() as i32).collect()
     }
 
-    /// Heights on a finer lattice over the same area. A noise bends what was straight on the coarser one, or rivers would keep to its lines
-    /// for good.
-    fn resampled(&self, height: &[f64], from: [usize; 2], to: [usize; 2], purpose: u32) -> Vec<f64> {
+    /// Heights on a finer lattice over the same area. A noise bends what was straight on the
+    /// coarser one, or rivers would keep to its lines for good.
+    fn resampled(
+        &self,
+        height: &[f64],
+        from: [usize; 2],
+        to: [usize; 2],
+        purpose: u32,
+    ) -> Vec<f64> {
         let mut out = Vec::with_capacity(to[0] * to[1]);
         let coarse = self.spacing * (self.nodes[0] - 1) as f64 / (from[0] - 1) as f64;
         for j in 0..to[1] {
             for i in 0..to[0] {
-                let along = |n: usize, a: usize| n as f64 * (from[a] - 1) as f64 / (to[a] - 1) as f64;
+                let along =
+                    |n: usize, a: usize| n as f64 * (from[a] - 1) as f64 / (to[a] - 1) as f64;
                 let place = [along(i, 0), along(j, 1)];
                 let [x, y] = place.map(|v| v * coarse);
                 let bent = |a: usize| {
-                    let by = (self.fractal(purpose + a as u32, x, y, BEND_SIZE * coarse) * 2.0 - 1.0) * BEND;
+                    let by = (self.fractal(purpose + a as u32, x, y, BEND_SIZE * coarse) * 2.0
+                        - 1.0)
+                        * BEND;
                     (place[a] + by).clamp(0.0, (from[a] - 1) as f64)
                 };
                 let (u, v) = (bent(0), bent(1));
                 let (x, y) = ((u as usize).min(from[0] - 2), (v as usize).min(from[1] - 2));
                 let at = |x: usize, y: usize| height[y * from[0] + x];
-                out.push(mixed(at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1), u - x as f64, v - y as f64));
+                out.push(mixed(
+                    at(x, y),
+                    at(x + 1, y),
+                    at(x, y + 1),
+                    at(x + 1, y + 1),
+                    u - x as f64,
+                    v - y as f64,
+                ));
             }
         }
         out
@@ -131,11 +153,13 @@ impl Land<'_> {
         let [columns, rows] = nodes;
         let key = spec::key(self.seed, 10);
         let share = |word: u32| f64::from(word & 0xffff) / 65536.0;
-        // A node that finer lattices have too is off its place in the same direction on all of them.
+        // A node that finer lattices have too is off its place in the same direction on all of
+        // them.
         let mut lattice = Lattice { nodes, places: vec![], uplift: vec![], erodibility: vec![] };
         for j in 0..rows {
             for i in 0..columns {
-                let at = |n: usize, of: usize, all: usize| n as f64 * (all - 1) as f64 / (of - 1) as f64;
+                let at =
+                    |n: usize, of: usize, all: usize| n as f64 * (all - 1) as f64 / (of - 1) as f64;
                 let (x, y) = (at(i, columns, self.nodes[0]), at(j, rows, self.nodes[1]));
                 let random = hash(key, x as u32, y as u32);
                 let off = |word: u32| (share(word) * 2.0 - 1.0) * JITTER;
@@ -158,7 +182,8 @@ impl Land<'_> {
             let square = spot.map(f64::floor);
             let part = [0, 1].map(|a| ((spot[a] - square[a]) * f64::from(ONE)) as i32);
             let at = Spot { square: square.map(|v| v as i32), part };
-            sum += weight * f64::from(gradient(spec::key(self.seed, purpose * 16 + octave), &at)) / f64::from(ONE);
+            sum += weight * f64::from(gradient(spec::key(self.seed, purpose * 16 + octave), &at))
+                / f64::from(ONE);
             weight /= 2.0;
             size /= 2.0;
         }
@@ -181,7 +206,14 @@ impl Land<'_> {
                 let v = row / (self.nodes[1] - 1) as f64 * (height - 1) as f64;
                 let (i, j) = ((u as usize).min(width - 2), (v as usize).min(height - 2));
                 let sample = |i: usize, j: usize| f64::from(picture.words[j * width + i]) / 65536.0;
-                mixed(sample(i, j), sample(i + 1, j), sample(i, j + 1), sample(i + 1, j + 1), u - i as f64, v - j as f64)
+                mixed(
+                    sample(i, j),
+                    sample(i + 1, j),
+                    sample(i, j + 1),
+                    sample(i + 1, j + 1),
+                    u - i as f64,
+                    v - j as f64,
+                )
             }
         };
         self.plain + (1.0 - self.plain) * share
@@ -199,7 +231,8 @@ impl Land<'_> {
                 area[receiver as usize] += own;
             }
         }
-        // How readily a river cuts at a node, over the distance to its receiver; and how long a wave takes to the node.
+        // How readily a river cuts at a node, over the distance to its receiver; and how long a
+        // wave takes to the node.
         let mut rate = area;
         let mut time = vec![0.0f64; count];
         let mut longest = 0.0f64;
@@ -219,12 +252,14 @@ impl Land<'_> {
                 height[i] = 0.0;
             } else {
                 let cut = dt * rate[i];
-                height[i] = (height[i] + dt * lattice.uplift[i] + cut * height[receiver]) / (1.0 + cut);
+                height[i] =
+                    (height[i] + dt * lattice.uplift[i] + cut * height[receiver]) / (1.0 + cut);
             }
         }
     }
 
-    /// Makes the highest node 1 high, and cuts what is steeper than a mountainside can be, from below.
+    /// Makes the highest node 1 high, and cuts what is steeper than a mountainside can be, from
+    /// below.
     fn cut_sides(&self, lattice: &Lattice, height: &mut [f64]) {
         let top = height.iter().fold(0.0, |top: f64, z| top.max(*z));
         if top <= 0.0 {
@@ -232,7 +267,8 @@ impl Land<'_> {
         }
         height.iter_mut().for_each(|z| *z = *z / top + 0.0);
         // From the lowest node up, each holds its neighbours down.
-        let mut open: BinaryHeap<_> = height.iter().enumerate().map(|(i, z)| Reverse((z.to_bits(), i as u32))).collect();
+        let mut open: BinaryHeap<_> =
+            height.iter().enumerate().map(|(i, z)| Reverse((z.to_bits(), i as u32))).collect();
         while let Some(Reverse((rank, i))) = open.pop() {
             let level = height[i as usize];
             if rank != level.to_bits() {
@@ -272,10 +308,15 @@ impl Lattice {
         let count = height.len();
         let (mut receiver, mut filled) = (vec![u32::MAX; count], height.to_vec());
         let mut open = BinaryHeap::with_capacity(count / 2);
-        // Heights are not negative, so their bits have their order. Ties go by the number of the node.
+        // Heights are not negative, so their bits have their order. Ties go by the number of the
+        // node.
         let rank = |z: f64| (z + 0.0).to_bits();
-        let is_side =
-            |i: usize| i.is_multiple_of(columns) || i % columns == columns - 1 || i / columns == 0 || i / columns == rows - 1;
+        let is_side = |i: usize| {
+            i.is_multiple_of(columns)
+                || i % columns == columns - 1
+                || i / columns == 0
+                || i / columns == rows - 1
+        };
         for i in (0..count).filter(|i| is_side(*i)) {
             receiver[i] = i as u32;
             filled[i] = 0.0;

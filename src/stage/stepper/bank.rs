@@ -10,12 +10,19 @@ use crate::plan::{Call, Kernel};
 pub(super) const EVERY: u32 = 128;
 
 /// Moves what the particles of each tile have exported to `banked`.
-pub(super) static BANK: Kernel =
-    Kernel { entry: "bank", reads: &[], owns: &[("exported", EXPORT_WORDS), ("banked", BANKED_WORDS)], adds: &[], cpu: bank };
+pub(super) static BANK: Kernel = Kernel {
+    entry: "bank",
+    reads: &[],
+    owns: &[("exported", EXPORT_WORDS), ("banked", BANKED_WORDS)],
+    adds: &[],
+    cpu: bank,
+};
 
 fn bank(call: &mut Call) {
     let [exported, banked] = call.owns else { return };
-    for (exported, banked) in exported.chunks_exact_mut(EXPORT_WORDS).zip(banked.chunks_exact_mut(BANKED_WORDS)) {
+    for (exported, banked) in
+        exported.chunks_exact_mut(EXPORT_WORDS).zip(banked.chunks_exact_mut(BANKED_WORDS))
+    {
         let sum = i64::from(exported[0] as u32) + (i64::from(exported[1]) << 12);
         let all = (i64::from(banked[1]) << 32 | i64::from(banked[0] as u32)) + sum;
         (banked[0], banked[1]) = (all as i32, (all >> 32) as i32);

@@ -1,4 +1,5 @@
-//! `limit`: how much of what particles want of a vertex they get. `soften`: how erodible the ground is.
+//! `limit`: how much of what particles want of a vertex they get. `soften`: how erodible the ground
+//! is.
 
 use super::params::{EBB, SEDIMENT, SOFT};
 use super::room::{SLACK, room};
@@ -23,8 +24,13 @@ pub static LIMIT: Kernel = Kernel {
 };
 
 /// Writes the erodibility of the ground, once a run.
-pub(super) static SOFTEN: Kernel =
-    Kernel { entry: "soften", reads: &["hardness", "vegetation"], owns: &[("soft", 1)], adds: &[], cpu: soften };
+pub(super) static SOFTEN: Kernel = Kernel {
+    entry: "soften",
+    reads: &["hardness", "vegetation"],
+    owns: &[("soft", 1)],
+    adds: &[],
+    cpu: soften,
+};
 
 fn limit(call: &mut Call) {
     let p: &Params = call.params();
@@ -33,10 +39,16 @@ fn limit(call: &mut Call) {
     let first = cells.start / w;
     let [grant, want, moved] = call.owns else { return };
     let [.., asked, stirred] = *call.touched else { return };
-    let spans = || asked.within(cells.clone(), WANT_WORDS).map(|span| span.start - cells.start..span.end - cells.start);
+    let spans = || {
+        asked
+            .within(cells.clone(), WANT_WORDS)
+            .map(|span| span.start - cells.start..span.end - cells.start)
+    };
     let mut scratch = vec![0i32; 2 * (w + 2)];
     if spans().map(|span| span.len()).sum::<usize>() * 4 > cells.len() {
-        for (i, (grant, want)) in grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate() {
+        for (i, (grant, want)) in
+            grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate()
+        {
             limit_row(p, first + i, grant, want, call.reads, &mut scratch);
             forget(want);
         }
@@ -53,12 +65,17 @@ fn limit(call: &mut Call) {
         }
     }
     for span in stirred.within(cells.clone(), MOVED_WORDS) {
-        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS].fill(0);
+        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
+            .fill(0);
     }
 }
 
 /// Zeroes the two sums of each record, and keeps the count of passages.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn forget(want: &mut [i32]) {
     // As many whole records as fill vector registers, so that masks do it.
     const SOME: usize = 16 * WANT_WORDS;
@@ -70,14 +87,33 @@ fn forget(want: &mut [i32]) {
     rest.iter_mut().zip(kept).for_each(|(word, kept)| *word &= kept);
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn limit_row(p: &Params, y: usize, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn limit_row(
+    p: &Params,
+    y: usize,
+    grant: &mut [i32],
+    want: &[i32],
+    reads: &[&[i32]],
+    scratch: &mut [i32],
+) {
     limit_cells(p, y, 0..p.width as usize, grant, want, reads, scratch);
 }
 
 /// Limits what is wanted of a part of a row.
 #[inline(always)]
-fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32], reads: &[&[i32]], scratch: &mut [i32]) {
+fn limit_cells(
+    p: &Params,
+    y: usize,
+    span: Range<usize>,
+    grant: &mut [i32],
+    want: &[i32],
+    reads: &[&[i32]],
+    scratch: &mut [i32],
+) {
     let &[height, carry, soft, ledger] = reads else { return };
     let (w, n) = (p.width as usize, span.len());
     let torus = p.border == TORUS;
@@ -99,7 +135,8 @@ fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want
         low[i] = north[x].min(here[x]).min(south[x]);
         high[i] = north[x].max(here[x]).max(south[x]);
     }
-    let (low, high, here, grant) = (&low[..n + 2], &high[..n + 2], &here[span.clone()], &mut grant[span.clone()]);
+    let (low, high, here, grant) =
+        (&low[..n + 2], &high[..n + 2], &here[span.clone()], &mut grant[span.clone()]);
     let want = &want[span.start * WANT_WORDS..span.end * WANT_WORDS];
     let first = y * w + span.start;
     let carry = &carry[first..first + n];
@@ -115,25 +152,38 @@ fn limit_cells(p: &Params, y: usize, span: Range<usize>, grant: &mut [i32], want
         let allow = allowed(p, here[x], low, high, carry[x], x)[0];
         let soft = if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 };
         let ease = erodibility(p, soft, asked(p, allow, want[0]), || ledger[i * LEDGER_WORDS + 1]);
-        *grant = (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & !(2 * WHOLE - 1))) as i32;
+        *grant =
+            (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & !(2 * WHOLE - 1))) as i32;
     }
 }
 
-/// Grants shares to some vertices of a row. `low` and `high` begin a column before them and end one after.
+/// Grants shares to some vertices of a row. `low` and `high` begin a column before them and end one
+/// after.
 #[inline(always)]
-fn share_out(p: Params, want: &[i32], here: &[i32], carry: &[i32], low: &[i32], high: &[i32], grant: &mut [i32]) {
+fn share_out(
+    p: Params,
+    want: &[i32],
+    here: &[i32],
+    carry: &[i32],
+    low: &[i32],
+    high: &[i32],
+    grant: &mut [i32],
+) {
     let n = grant.len();
-    let (want, here, carry, low, high) = (&want[..n * WANT_WORDS], &here[..n], &carry[..n], &low[..n + 2], &high[..n + 2]);
+    let (want, here, carry, low, high) =
+        (&want[..n * WANT_WORDS], &here[..n], &carry[..n], &low[..n + 2], &high[..n + 2]);
     for x in 0..n {
         let [take, give] = allowed(&p, here[x], low, high, carry[x], x);
         let (taken, given) = (want[x * WANT_WORDS], want[x * WANT_WORDS + 1]);
-        let granted = shares(&p, [take, give], [taken, given]) | class_of(&p, want[x * WANT_WORDS + 2]) as i32;
+        let granted = shares(&p, [take, give], [taken, given])
+            | class_of(&p, want[x * WANT_WORDS + 2]) as i32;
         grant[x] = if taken | given != 0 { granted } else { grant[x] };
     }
 }
 
-/// How much a vertex may be asked to lose and to gain in this step, 2⁻¹⁴ cells. What it carries already comes first. A vertex without room to
-/// rise takes a little for its neighbours, into its carry: particles that end on a crest could not get rid of their loads otherwise.
+/// How much a vertex may be asked to lose and to gain in this step, 2⁻¹⁴ cells. What it carries
+/// already comes first. A vertex without room to rise takes a little for its neighbours, into its
+/// carry: particles that end on a crest could not get rid of their loads otherwise.
 #[inline(always)]
 fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usize) -> [i32; 2] {
     let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
@@ -141,7 +191,8 @@ fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usiz
     let [fall, rise] = room(p, here, lowest, highest, false);
     let least = if p.flags & EBB != 0 { ALLOW_MAX } else { SLACK };
     let (owed, due) = (carry.min(0) >> 2, carry.max(0).wrapping_add(3) >> 2);
-    [fall.wrapping_add(owed), rise.max(least).wrapping_sub(due)].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2)
+    [fall.wrapping_add(owed), rise.max(least).wrapping_sub(due)]
+        .map(|allow| allow.clamp(0, ALLOW_MAX) >> 2)
 }
 
 /// How much is taken at most, 2⁻¹⁴ cells, where `want` is wanted.
@@ -150,10 +201,12 @@ fn asked(p: &Params, allow: i32, want: i32) -> i32 {
     if want <= allow >> (p.want_shift - 2) { want << (p.want_shift - 2) } else { allow }
 }
 
-/// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁴ cells), in 2⁻¹⁵. Loose sediment is taken first.
+/// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁴ cells), in 2⁻¹⁵. Loose sediment
+/// is taken first.
 #[inline(always)]
 fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
-    let (rock, sediment) = if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (SOFTEST, SOFTEST) };
+    let (rock, sediment) =
+        if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (SOFTEST, SOFTEST) };
     if p.flags & SEDIMENT == 0 {
         return rock;
     }
@@ -170,7 +223,8 @@ fn soften(call: &mut Call) {
     let &[hardness, vegetation] = call.reads else { return };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         // A layer that is absent is a single 0.
-        let at = |layer: &[i32]| if layer.len() > 1 { layer[i as usize].clamp(0, 65536) } else { 0 };
+        let at =
+            |layer: &[i32]| if layer.len() > 1 { layer[i as usize].clamp(0, 65536) } else { 0 };
         *own = softness(p, at(hardness), at(vegetation)) as i32;
     }
 }
@@ -183,13 +237,15 @@ fn softness(p: &Params, hardness: i32, vegetation: i32) -> u32 {
     (rock as u32 >> 1) | (held as u32 >> 1) << 16
 }
 
-/// The shares of what is to be taken and given that are granted where so much may be: a word of `grant`, where all streams are alike.
+/// The shares of what is to be taken and given that are granted where so much may be: a word of
+/// `grant`, where all streams are alike.
 #[inline(always)]
 pub fn shares(p: &Params, allow: [i32; 2], want: [i32; 2]) -> i32 {
     (share(p, allow[0], want[0]) | share(p, allow[1], want[1]) << SHARE_BITS) as i32
 }
 
-/// The share of `want` (2⁻¹⁶ cells, shortened by `want_shift` bits) that is granted where `allow` (2⁻¹⁴ cells) may be moved, in 2⁻¹³.
+/// The share of `want` (2⁻¹⁶ cells, shortened by `want_shift` bits) that is granted where `allow`
+/// (2⁻¹⁴ cells) may be moved, in 2⁻¹³.
 #[inline(always)]
 fn share(p: &Params, allow: i32, want: i32) -> u32 {
     let shift = p.want_shift - 2;

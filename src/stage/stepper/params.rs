@@ -34,7 +34,12 @@ pub(super) const EBB: u32 = 16;
 pub const LAST: u32 = 32;
 
 /// A parameter that is a number: smallest, largest, default.
-pub const fn number(name: &'static str, unit: &'static str, [min, max, default]: [f64; 3], doc: &'static str) -> Param {
+pub const fn number(
+    name: &'static str,
+    unit: &'static str,
+    [min, max, default]: [f64; 3],
+    doc: &'static str,
+) -> Param {
     Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
 }
 
@@ -44,7 +49,9 @@ pub const fn rain(default: f64) -> Param {
         "rain",
         "particles a cell",
         [0.0, 511.0, default],
-        "Particles that fall on a cell over the whole run. Where that is not a whole number of lives, some of the particles live the last one, evenly spread. With 0 nothing falls and nothing changes.",
+        "Particles that fall on a cell over the whole run. Where that is not a whole number of \
+         lives, some of the particles live the last one, evenly spread. With 0 nothing falls and \
+         nothing changes.",
     )
 }
 
@@ -54,7 +61,8 @@ pub const fn density(default: f64) -> Param {
         "density",
         "particles a cell",
         [0.00390625, 1.0, default],
-        "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. A higher density is rougher and takes fewer steps: steps = rain · lifetime / density.",
+        "Particles on a cell at one time, rounded to 1, 1/4, 1/9 … 1/256. A higher density is \
+         rougher and takes fewer steps: steps = rain · lifetime / density.",
     )
 }
 
@@ -70,7 +78,12 @@ pub const fn lifetime(max: i64, default: i64) -> Param {
 
 /// The parameter `radius` with a law's default.
 pub const fn radius(default: f64) -> Param {
-    number("radius", "cells", [1.0, 32.0, default], "Radius of the near-cone over which a particle's erosion is spread.")
+    number(
+        "radius",
+        "cells",
+        [1.0, 32.0, default],
+        "Radius of the near-cone over which a particle's erosion is spread.",
+    )
 }
 
 /// The parameter `limit`.
@@ -78,20 +91,28 @@ pub const LIMIT_PARAM: Param = number(
     "limit",
     "",
     [0.0, 1.0, 0.25],
-    "Part of the drop to its lowest neighbour that a vertex can lose in a step, and of the rise to its highest that it can gain.",
+    "Part of the drop to its lowest neighbour that a vertex can lose in a step, and of the rise to \
+     its highest that it can gain.",
 );
 
-/// The parameter `border`. The places of its words are the numbers that the kernels get: see [`border`].
+/// The parameter `border`. The places of its words are the numbers that the kernels get: see
+/// [`border`].
 pub const BORDER: Param = Param {
     name: "border",
     unit: "",
     kind: ParamKind::Choice(&["open", "torus", "wall", "high"]),
-    doc: "open: particles leave the map with their load; torus: they come in on the other side; wall: they stay; high: the land outside is so high that they turn back, as from a mirror.",
+    doc: "open: particles leave the map with their load; torus: they come in on the other side; \
+          wall: they stay; high: the land outside is so high that they turn back, as from a \
+          mirror.",
 };
 
 /// The parameter `floor_m`.
-pub const FLOOR_M: Param =
-    number("floor_m", "m", [-1e6, 1e6, NO_FLOOR_M], "Nothing is eroded to below this height. The default is no floor.");
+pub const FLOOR_M: Param = number(
+    "floor_m",
+    "m",
+    [-1e6, 1e6, NO_FLOOR_M],
+    "Nothing is eroded to below this height. The default is no floor.",
+);
 
 /// The value of `floor_m` that stands for no floor.
 const NO_FLOOR_M: f64 = -1e6;
@@ -106,7 +127,8 @@ pub const SEA_LEVEL_M: Param = number(
     "sea_level_m",
     "m",
     [-1e6, 1e6, NO_SEA_M],
-    "Height of the sea. What comes into it slows down and lays down its load, and nothing is cut below it: so deltas grow. The default is no sea.",
+    "Height of the sea. What comes into it slows down and lays down its load, and nothing is cut \
+     below it: so deltas grow. The default is no sea.",
 );
 
 /// The value of `sea_level_m` that stands for no sea.
@@ -122,7 +144,8 @@ pub const WASH: Param = number(
     "wash",
     "",
     [0.0, 1.0, 0.0],
-    "Part of what a particle takes that leaves the land at once, as the silt of rivers does: with 0 all of it is laid down somewhere or carried over the border, with 1 nothing is laid down.",
+    "Part of what a particle takes that leaves the land at once, as the silt of rivers does: with \
+     0 all of it is laid down somewhere or carried over the border, with 1 nothing is laid down.",
 );
 
 /// The parameter `smooth`.
@@ -130,7 +153,9 @@ pub const SMOOTH: Param = Param {
     name: "smooth",
     unit: "times",
     kind: ParamKind::Integer { min: 0, max: 64, default: 0 },
-    doc: "Smooths the change made by the whole run this many times with the binomial kernel of 3 × 3 cells before it is applied. For smooth ground: roughness that was there before stays, even where the run had levelled it.",
+    doc: "Smooths the change made by the whole run this many times with the binomial kernel of 3 × \
+          3 cells before it is applied. For smooth ground: roughness that was there before stays, \
+          even where the run had levelled it.",
 };
 
 /// The parameter `bedrock`.
@@ -142,10 +167,15 @@ pub const BEDROCK: Param = number(
 );
 
 /// The parameter `roots`.
-pub const ROOTS: Param =
-    number("roots", "", [0.0, 1.0, 0.9], "Where there is a vegetation layer: part of the erosion that full vegetation prevents.");
+pub const ROOTS: Param = number(
+    "roots",
+    "",
+    [0.0, 1.0, 0.9],
+    "Where there is a vegetation layer: part of the erosion that full vegetation prevents.",
+);
 
-/// The number that kernels get for the word of `border`. A law may list the words in another order, since the first is its default.
+/// The number that kernels get for the word of `border`. A law may list the words in another order,
+/// since the first is its default.
 pub fn border(s: &Settings) -> u32 {
     BORDER.number_of(s.word("border"))
 }
@@ -172,7 +202,15 @@ pub struct Options {
 impl Options {
     /// The values for a law that has none of these parameters: no limit but the room there is, no
     /// floor, no sea, no smoothing.
-    pub const NONE: Self = Self { limit: 1.0, floor_m: None, sea_level_m: None, wash: 0.0, smooth: 0, bedrock: 1.0, roots: 1.0 };
+    pub const NONE: Self = Self {
+        limit: 1.0,
+        floor_m: None,
+        sea_level_m: None,
+        wash: 0.0,
+        smooth: 0,
+        bedrock: 1.0,
+        roots: 1.0,
+    };
 
     /// The values for a law that has all of these parameters.
     pub fn of(s: &Settings) -> Self {
@@ -194,15 +232,19 @@ pub fn check(s: &Settings) -> crate::Result<()> {
     let density = 1.0 / (walk.block * walk.block) as f64;
     if walk.lives > LIVES_MAX {
         return Err(Invalid::from(format!(
-            "rain = {} at density = {density} needs {} lives of each particle: allowed 0 to {LIVES_MAX}; lower rain to {} or raise density",
+            "rain = {} at density = {density} needs {} lives of each particle: allowed 0 to \
+             {LIVES_MAX}; lower rain to {} or raise density",
             s.number("rain"),
             walk.lives,
             LIVES_MAX as f64 * density
-        )).about("rain").into());
+        ))
+        .about("rain")
+        .into());
     }
     if walk.lives * walk.lifetime as i64 > STEPS_MAX {
         return Err(Invalid::from(format!(
-            "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or lifetime, or raise density",
+            "rain · lifetime / density = {} · {} steps: allowed up to {STEPS_MAX}; lower rain or \
+             lifetime, or raise density",
             walk.lives, walk.lifetime
         ))
         .about("rain")
@@ -270,7 +312,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Where the map ends, 2⁻¹⁶ cells: on the torus beyond its last column and row, elsewhere at them.
+    /// Where the map ends, 2⁻¹⁶ cells: on the torus beyond its last column and row, elsewhere at
+    /// them.
     #[inline(always)]
     pub fn span(&self) -> [i32; 2] {
         let last = (self.border != TORUS) as i32;

@@ -1,4 +1,5 @@
-//! A particle's life: its home, age and birth, its place on the ground, and what it settles, proposes and leaves behind.
+//! A particle's life: its home, age and birth, its place on the ground, and what it settles,
+//! proposes and leaves behind.
 
 use super::{EXPORT_WORDS, MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
 use crate::plan::Adder;
@@ -27,7 +28,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// The home of the particle at place `inner` of a tile. The last tiles have places for homes that the map does not have.
+    /// The home of the particle at place `inner` of a tile. The last tiles have places for homes
+    /// that the map does not have.
     #[inline(always)]
     pub fn of(p: &Params, tile: u32, inner: u32) -> Option<Self> {
         let column = tile % p.tiles_wide * TILE + inner % TILE;
@@ -50,19 +52,22 @@ impl Home {
     }
 }
 
-/// Whether a home is among those whose particle lives the last life: those that no particle was born at in the first one, as it would have
-/// died at once, and a share of the others.
+/// Whether a home is among those whose particle lives the last life: those that no particle was
+/// born at in the first one, as it would have died at once, and a share of the others.
 ///
-/// The numbers of homes follow the plastic number's inverse and its square along the two axes. So those below any bound are spread as evenly
-/// as can be, in every window. Which of them have no first life is chance, so the count is off by some tens on a map of a million homes.
+/// The numbers of homes follow the plastic number's inverse and its square along the two axes. So
+/// those below any bound are spread as evenly as can be, in every window. Which of them have no
+/// first life is chance, so the count is off by some tens on a map of a million homes.
 #[inline(always)]
 pub fn lives_last(p: &Params, world: [u32; 2]) -> bool {
-    let number = world[0].wrapping_mul(0xc13f_a9a9).wrapping_add(world[1].wrapping_mul(0x91e1_0da5));
+    let number =
+        world[0].wrapping_mul(0xc13f_a9a9).wrapping_add(world[1].wrapping_mul(0x91e1_0da5));
     let late = phase(row_phase(p.key, world[1]), world[0], p.lifetime) == p.lifetime - 1;
     late || number.wrapping_add(mix(p.key.x ^ p.last_life)) <= p.last_share
 }
 
-/// Age and life in this step of the particle of column `hx`, in a row of homes whose [`row_phase`] is `row`.
+/// Age and life in this step of the particle of column `hx`, in a row of homes whose [`row_phase`]
+/// is `row`.
 #[inline(always)]
 pub fn age_and_life(p: &Params, row: u32, hx: u32) -> [u32; 2] {
     let age = p.step_rest + phase(row, hx, p.lifetime);
@@ -77,9 +82,9 @@ pub fn row_phase(key: UVec2, hy: u32) -> u32 {
 
 /// The age at step 0 of the particle of column `hx`, in 0..lifetime.
 ///
-/// Ages follow the golden ratio along a row, so that the births and deaths of neighbours are spread evenly over time. Of any
-/// 2 · lifetime + 5 neighbours at most eight die in the same step (three-distance theorem), which bounds what one vertex can gain
-/// at once.
+/// Ages follow the golden ratio along a row, so that the births and deaths of neighbours are spread
+/// evenly over time. Of any 2 · lifetime + 5 neighbours at most eight die in the same step
+/// (three-distance theorem), which bounds what one vertex can gain at once.
 #[inline(always)]
 pub fn phase(row: u32, hx: u32, lifetime: u32) -> u32 {
     ((row.wrapping_add(hx.wrapping_mul(0x9e37_79b9)) >> 16) * lifetime) >> 16
@@ -100,7 +105,8 @@ pub struct Spot {
 #[inline(always)]
 pub fn spot(p: &Params, home: &Home, life: u32) -> Spot {
     let spot = mix(home.hash(p).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
-    let corner = [p.corner.x + (home.column * p.block) as i32, p.corner.y + (home.row * p.block) as i32];
+    let corner =
+        [p.corner.x + (home.column * p.block) as i32, p.corner.y + (home.row * p.block) as i32];
     Spot {
         x: (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32),
         y: (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32),
@@ -118,21 +124,29 @@ impl Spot {
     /// Whether a particle falls there, for a spot on the map. Without a rain map one always does.
     #[inline(always)]
     pub fn is_rained_on(&self, p: &Params, rain: &[i32]) -> bool {
-        p.flags & RAIN == 0 || (self.draw as i32) < rain[((self.y >> 16) * p.width + (self.x >> 16)) as usize]
+        p.flags & RAIN == 0
+            || (self.draw as i32) < rain[((self.y >> 16) * p.width + (self.x >> 16)) as usize]
     }
 }
 
-/// What is granted of a proposal, in height units and not negative. `shares` is the word of its vertex in `grant`.
+/// What is granted of a proposal, in height units and not negative. `shares` is the word of its
+/// vertex in `grant`.
 #[inline(always)]
 pub fn granted(shares: i32, want: i32) -> i32 {
     let share = (shares as u32 >> (SHARE_BITS * (want < 0) as u32)) & (2 * WHOLE - 1);
     mul_q16(want.abs() << 2, share << 3)
 }
 
-/// Books in `moved` what is granted of a proposal to the vertex `at`, of which no more than `most` is given. Returns the change of
-/// the load.
+/// Books in `moved` what is granted of a proposal to the vertex `at`, of which no more than `most`
+/// is given. Returns the change of the load.
 #[inline(always)]
-pub fn settle_granted<const ALONE: bool>(moved: Adder, at: usize, shares: i32, want: i32, most: i32) -> i32 {
+pub fn settle_granted<const ALONE: bool>(
+    moved: Adder,
+    at: usize,
+    shares: i32,
+    want: i32,
+    most: i32,
+) -> i32 {
     let (amount, giving) = (granted(shares, want), want < 0);
     let amount = if giving { amount.min(most) } else { amount };
     moved.add::<ALONE>(at * MOVED_WORDS + giving as usize, amount);
@@ -143,7 +157,10 @@ pub fn settle_granted<const ALONE: bool>(moved: Adder, at: usize, shares: i32, w
 #[inline(always)]
 pub fn propose<const ALONE: bool>(p: &Params, wanted: Adder, at: usize, want: i32) {
     let round_up = (1 << p.want_shift) - 1;
-    wanted.add::<ALONE>(at * WANT_WORDS + (want < 0) as usize, (want.abs() + round_up) >> p.want_shift);
+    wanted.add::<ALONE>(
+        at * WANT_WORDS + (want < 0) as usize,
+        (want.abs() + round_up) >> p.want_shift,
+    );
 }
 
 /// The part of what a particle has taken that leaves the land at once.
@@ -201,7 +218,8 @@ pub fn height_at(h: [i32; 4], fx: u32, fy: u32) -> i32 {
     lerp(lerp(h[0], h[1], fx), lerp(h[2], h[3], fx), fy)
 }
 
-/// A random direction. Each component is a sum of four bytes, which is nearly Gaussian, so no direction is preferred.
+/// A random direction. Each component is a sum of four bytes, which is nearly Gaussian, so no
+/// direction is preferred.
 #[inline(always)]
 pub fn wander(home: u32, step: u32) -> [i32; 2] {
     let x = mix(home ^ step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));

@@ -1,19 +1,22 @@
-//! How far a step may move a vertex. Everything that the stepper promises about heights follows from here.
+//! How far a step may move a vertex. Everything that the stepper promises about heights follows
+//! from here.
 
 use super::Params;
 use crate::spec::{HEIGHT_END, mul_q16};
 
-/// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells: a tenth of a cell. Without it, sediment on
-/// level ground could only advance as a front with a steep face; with much more, plains get pimples.
+/// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells: a
+/// tenth of a cell. Without it, sediment on level ground could only advance as a front with a steep
+/// face; with much more, plains get pimples.
 pub const SLACK: i32 = 6553;
 /// Room counts as at most this, 2⁻¹⁶ cells: 4096 cells.
 const ROOM_MAX: i32 = 1 << 28;
-/// What division by 8 leaves behind in the carry, height units. The last step may put it on the ground without asking.
+/// What division by 8 leaves behind in the carry, height units. The last step may put it on the
+/// ground without asking.
 const CRUMB: i32 = 7;
 /// The room to rise of a vertex that never does.
 const RIM: i32 = -1;
-/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A step adds at most some 2056 cells to the
-/// largest carry, so no sum can wrap before one is seen.
+/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A
+/// step adds at most some 2056 cells to the largest carry, so no sum can wrap before one is seen.
 pub const OVERRUN: i32 = 1 << 30;
 
 /// Whether a wish is an overrun.
@@ -28,20 +31,23 @@ pub fn drop(high: i32, low: i32) -> i32 {
     (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
 }
 
-/// How far a vertex may fall and rise in this step, 2⁻¹⁶ cells. `lowest` and `highest` are those of its neighbourhood of 3 × 3 vertices.
+/// How far a vertex may fall and rise in this step, 2⁻¹⁶ cells. `lowest` and `highest` are those of
+/// its neighbourhood of 3 × 3 vertices.
 ///
-/// It falls by no more than the drop to `lowest`, and rises to no more than the greater of `highest` and `lowest` + [`SLACK`]. A `rim`
-/// does not rise.
+/// It falls by no more than the drop to `lowest`, and rises to no more than the greater of
+/// `highest` and `lowest` + [`SLACK`]. A `rim` does not rise.
 #[inline(always)]
 pub fn room(p: &Params, height: i32, lowest: i32, highest: i32, rim: bool) -> [i32; 2] {
     let fall = mul_q16(drop(height, lowest.max(p.floor)), p.limit).min(ROOM_MAX);
     let rise = mul_q16(drop(highest, height), p.limit).min(ROOM_MAX);
     // Each drop is rounded down by less than 2.
-    let slack = SLACK.wrapping_sub(drop(height, lowest)).wrapping_sub(2).min(drop(HEIGHT_END, height));
+    let slack =
+        SLACK.wrapping_sub(drop(height, lowest)).wrapping_sub(2).min(drop(HEIGHT_END, height));
     [fall, if rim { RIM } else { rise.max(slack) }]
 }
 
-/// How far a vertex of loose sediment may fall and rise in this step, 2⁻¹⁶ cells: no deeper than the bedrock, and by no more than a cell.
+/// How far a vertex of loose sediment may fall and rise in this step, 2⁻¹⁶ cells: no deeper than
+/// the bedrock, and by no more than a cell.
 #[inline(always)]
 pub fn room_of_sand(height: i32, loose: i32) -> [i32; 2] {
     [loose >> 2, drop(HEIGHT_END, height).min(65536)]

@@ -1,4 +1,5 @@
-//! From settings to buffers and passes: how many particles live where and for how long, and what each step runs.
+//! From settings to buffers and passes: how many particles live where and for how long, and what
+//! each step runs.
 
 use super::bank::{self, BANK};
 use super::brush::{brush, taps};
@@ -8,8 +9,8 @@ use super::settle::SETTLE;
 use super::smooth::{APPLY, DIFFER, REMEMBER, SMOOTHEN};
 use super::stream::{BEGIN, RECALL, TALLY};
 use super::{
-    BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE, TILE_DROPS, WANT_MAX, WANT_WORDS,
-    overruns_at,
+    BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE,
+    TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
 };
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
@@ -45,10 +46,12 @@ impl Walk {
     pub fn of(s: &Settings, stride: u32) -> Self {
         let block = (1.0 / s.number("density").sqrt()).round() as u32;
         let fall = s.number("rain") * (block * block) as f64;
-        // To 2⁻²⁴ of a life, so that whole lives are whole whatever the last bits of the product are.
+        // To 2⁻²⁴ of a life, so that whole lives are whole whatever the last bits of the product
+        // are.
         let fall = (fall * 16_777_216.0).round() / 16_777_216.0;
         let (lives, lifetime) = (fall.ceil() as i64, s.integer("lifetime") as u32);
-        // One home in `lifetime` lives the last life for the first one, which it has not: the others share what is left.
+        // One home in `lifetime` lives the last life for the first one, which it has not: the
+        // others share what is left.
         let share = (fall - (lives - 1) as f64) * f64::from(lifetime) / f64::from(lifetime - 1);
         let last_share = (((share * (1u64 << 32) as f64) as u64).clamp(1, 1 << 32) - 1) as u32;
         Self {
@@ -67,8 +70,9 @@ impl Walk {
         2 * (self.lifetime as u64 * self.stride as u64 + 1) / self.block as u64 + 3
     }
 
-    /// Bits by which proposals are shortened before they are summed, so that the sum cannot overflow even if all particles that can
-    /// reach a vertex meet there. At least 2, so that shares are quotients of 31 bits.
+    /// Bits by which proposals are shortened before they are summed, so that the sum cannot
+    /// overflow even if all particles that can reach a vertex meet there. At least 2, so that
+    /// shares are quotients of 31 bits.
     pub fn want_shift(&self) -> u32 {
         let crowd = self.rows_in_reach().pow(2);
         (2..18).find(|&s| crowd * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(18)
@@ -109,7 +113,9 @@ impl Homes {
     fn over(whole: &Window, window: &Window, block: u32) -> Self {
         let b = block as i64;
         let first = whole.origin.map(|o| o.div_euclid(b));
-        let count = |axis: usize, side: u32| ((whole.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32;
+        let count = |axis: usize, side: u32| {
+            ((whole.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32
+        };
         let (wide, high) = (count(0, whole.width), count(1, whole.height));
         Self {
             first,
@@ -126,7 +132,8 @@ impl Homes {
     }
 }
 
-/// The brush for which the shader has a text without loops, by its taps to each side: that of radii above 1 up to 3.
+/// The brush for which the shader has a text without loops, by its taps to each side: that of radii
+/// above 1 up to 3.
 const UNROLLED: i32 = 2;
 
 /// What makes one law different from another.
@@ -151,7 +158,8 @@ pub struct Rules {
     pub options: Options,
     /// The kernel that limits what a vertex gains and loses: [`super::LIMIT`] or its own.
     pub limit: &'static Kernel,
-    /// Its own gathers after `settle`, each with the pairs of buffers that exchange their names after it.
+    /// Its own gathers after `settle`, each with the pairs of buffers that exchange their names
+    /// after it.
     pub after: Vec<(&'static Kernel, &'static [[&'static str; 2]])>,
     /// Its own gathers at the start of a step.
     pub before: Vec<&'static Kernel>,
@@ -171,32 +179,50 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let Options { limit, floor_m, sea_level_m, wash, smooth, bedrock, roots } = law.options;
     let q16 = |part: f64| (part * 65536.0).round() as u32;
     let shader = law.shader;
-    let [passed, passed_on, rain, hardness, vegetation, sediment] =
-        [Layer::Passed, Layer::PassedOn, Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Sediment]
-            .map(|layer| site.layers.has(layer));
-    // `grant` has the count of passages before the first step and after the last, and shares in between, which saves a buffer.
+    let [passed, passed_on, rain, hardness, vegetation, sediment] = [
+        Layer::Passed,
+        Layer::PassedOn,
+        Layer::Rain,
+        Layer::Hardness,
+        Layer::Vegetation,
+        Layer::Sediment,
+    ]
+    .map(|layer| site.layers.has(layer));
+    // `grant` has the count of passages before the first step and after the last, and shares in
+    // between, which saves a buffer.
     let grant = Buffer { keep: Some("flow"), ..Buffer::cells("grant", window, 1) };
-    let grant = if passed && !passed_on { Buffer { fill: Fill::Taken("passed"), ..grant } } else { grant };
+    let grant =
+        if passed && !passed_on { Buffer { fill: Fill::Taken("passed"), ..grant } } else { grant };
     let mut buffers = vec![Buffer::height(window), grant];
-    // A map of one row or column has no square of four corners to move on, and without rain there are no particles.
+    // A map of one row or column has no square of four corners to move on, and without rain there
+    // are no particles.
     if site.window.width < 2 || site.window.height < 2 || walk.steps == 0 {
         return Plan::new(shader, *window, buffers, vec![]);
     }
     let washes = q16(wash) > 0;
     let soft = hardness || vegetation || (sediment && q16(bedrock) != 65536);
     let far = walk.lifetime * walk.stride;
-    let particles = Shape::Tiles { tile: TILE_DROPS, record: law.words, vertex: law.vertex, walk: far };
+    let particles =
+        Shape::Tiles { tile: TILE_DROPS, record: law.words, vertex: law.vertex, walk: far };
     buffers.extend([
         Buffer::cells("next", window, 1).unset(),
         Buffer::cells("carry", window, 1),
         Buffer::cells("carried", window, 1).unset(),
-        // Two words for each vertex of the rim, the number of overruns, and two words for each part of a row.
-        Buffer::scratch("spilled", overruns_at(window) + 1 + 2 * (window.width.div_ceil(PART) * window.height) as usize),
+        // Two words for each vertex of the rim, the number of overruns, and two words for each part
+        // of a row.
+        Buffer::scratch(
+            "spilled",
+            overruns_at(window) + 1 + 2 * (window.width.div_ceil(PART) * window.height) as usize,
+        ),
         Buffer::cells("moved", window, MOVED_WORDS),
         Buffer::cells("want", window, WANT_WORDS),
         Buffer::tiles("drop", tiles, particles),
         Buffer::scratch("exported", tiles * EXPORT_WORDS),
-        if washes { Buffer::scratch("banked", tiles * BANKED_WORDS) } else { Buffer::absent("banked") },
+        if washes {
+            Buffer::scratch("banked", tiles * BANKED_WORDS)
+        } else {
+            Buffer::absent("banked")
+        },
         Buffer::table("brush", brush(law.radius)),
         Buffer::layer("passed", window, 1, passed && passed_on),
         Buffer::layer("rain", window, 1, rain),
@@ -206,11 +232,14 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         if soft { Buffer::cells("soft", window, 1).unset() } else { Buffer::absent("soft") },
     ]);
     if smooth > 0 {
-        buffers.extend(["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1).unset()));
+        buffers.extend(
+            ["before", "delta", "smoothed"].map(|name| Buffer::cells(name, window, 1).unset()),
+        );
     }
     buffers.extend(law.buffers);
     let flag = |there, flag| if there { flag } else { 0 };
-    let [floor, sea] = [floor_m, sea_level_m].map(|level_m| level_m.map_or(i32::MIN, |level_m| site.height_of(level_m)));
+    let [floor, sea] = [floor_m, sea_level_m]
+        .map(|level_m| level_m.map_or(i32::MIN, |level_m| site.height_of(level_m)));
     let base = Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
@@ -229,7 +258,10 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         want_shift: walk.want_shift(),
         limit: q16(limit),
         radius: taps(law.radius),
-        flags: flag(rain, RAIN) | flag(soft, SOFT) | flag(sediment, SEDIMENT) | flag(law.sand, SAND),
+        flags: flag(rain, RAIN)
+            | flag(soft, SOFT)
+            | flag(sediment, SEDIMENT)
+            | flag(law.sand, SAND),
         bedrock: if sediment { q16(bedrock) } else { 65536 },
         roots: q16(roots),
         floor: floor.max(sea),
@@ -240,7 +272,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         last_share: walk.last_share,
     };
     let disjoint = Arc::new(disjoint(&homes, &walk, base.border == TORUS));
-    let pass = |kernel, uniform: &Uniform, count: usize, granule| Pass::new(kernel, uniform.clone(), count, granule);
+    let pass = |kernel, uniform: &Uniform, count: usize, granule| {
+        Pass::new(kernel, uniform.clone(), count, granule)
+    };
     let gather = |kernel, uniform: &Uniform| pass(kernel, uniform, cells, window.width);
     let uniform = |params: Params| Uniform::of(params).followed_by(&law.params);
     let usual = uniform(base);
@@ -264,12 +298,14 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
             step,
             step_rest: step % walk.lifetime,
             step_life: step / walk.lifetime,
-            // The last birth leaves time for a whole life, so that no particle is left when the run ends.
+            // The last birth leaves time for a whole life, so that no particle is left when the run
+            // ends.
             rains: (step + walk.lifetime <= walk.steps) as u32,
             flags: base.flags | flag(rained, EBB) | flag(last, LAST),
             ..base
         });
-        // What was asked for in the last step is granted on the ground as it is now, after other stages may have changed it.
+        // What was asked for in the last step is granted on the ground as it is now, after other
+        // stages may have changed it.
         if !rained {
             schedule.extend(law.before.iter().map(|kernel| gather(kernel, &uniform)));
         }
@@ -278,11 +314,17 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         }
         let moves = pass(law.kernel, &uniform, tiles * TILE_DROPS, TILE_DROPS as u32);
         schedule.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
-        let settles = gather(&SETTLE, &uniform).swapping(&[["height", "next"], ["carry", "carried"]]);
-        schedule.push(Pass { constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)), ..settles });
+        let settles =
+            gather(&SETTLE, &uniform).swapping(&[["height", "next"], ["carry", "carried"]]);
+        schedule.push(Pass {
+            constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)),
+            ..settles
+        });
         // The steps after the rain belong to the last one with it.
         if !rained {
-            schedule.extend(law.after.iter().map(|&(kernel, swaps)| gather(kernel, &uniform).swapping(swaps)));
+            schedule.extend(
+                law.after.iter().map(|&(kernel, swaps)| gather(kernel, &uniform).swapping(swaps)),
+            );
             schedule.end_step();
         }
     };
@@ -299,7 +341,9 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     schedule.rounds(walk.steps..walk.steps + TAIL, &mut take_step);
     if smooth > 0 {
         schedule.push(gather(&DIFFER, &usual));
-        schedule.extend((0..smooth).map(|_| gather(&SMOOTHEN, &usual).swapping(&[["delta", "smoothed"]])));
+        schedule.extend(
+            (0..smooth).map(|_| gather(&SMOOTHEN, &usual).swapping(&[["delta", "smoothed"]])),
+        );
         schedule.push(gather(&APPLY, &usual));
     }
     // The smoothing belongs to the last step.
@@ -310,15 +354,18 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     Plan { interim, ..schedule.plan(shader, *window, buffers) }
 }
 
-/// Squares of tiles in four colours. Squares of one colour are farther apart than two particles can go in a life.
+/// Squares of tiles in four colours. Squares of one colour are farther apart than two particles can
+/// go in a life.
 fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
     let walk = d.lifetime * d.stride + 2;
     let least = (2 * walk).div_ceil(TILE * d.block).max(1);
-    // The longer axis has a power of two of squares, so that all are of one size and colours have equal work.
+    // The longer axis has a power of two of squares, so that all are of one size and colours have
+    // equal work.
     let longer = homes.tiles[0].max(homes.tiles[1]);
     let side = longer.div_ceil(1 << (longer / least).max(1).ilog2());
     let squares = homes.tiles.map(|t| t.div_ceil(side));
-    // On the torus the last square borders on the first and can be narrow, so the last two have colours of their own.
+    // On the torus the last square borders on the first and can be narrow, so the last two have
+    // colours of their own.
     let colour = |i: u32, n: u32| if torus && n > 1 && i + 2 >= n { 4 + i - n } else { i % 2 };
     let mut rounds: Disjoint = vec![vec![]; 16];
     for sy in 0..squares[1] {
@@ -326,9 +373,11 @@ fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
             let columns = sx * side..((sx + 1) * side).min(homes.tiles[0]);
             let rows = sy * side..((sy + 1) * side).min(homes.tiles[1]);
             let group = rows.map(|y| {
-                (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32
+                (y * homes.tiles[0] + columns.start) * TILE_DROPS as u32
+                    ..(y * homes.tiles[0] + columns.end) * TILE_DROPS as u32
             });
-            rounds[(colour(sy, squares[1]) * 4 + colour(sx, squares[0])) as usize].push(group.collect());
+            rounds[(colour(sy, squares[1]) * 4 + colour(sx, squares[0])) as usize]
+                .push(group.collect());
         }
     }
     rounds.retain(|r| !r.is_empty());

@@ -1,4 +1,5 @@
-//! `settle`: what was granted changes the ground, through the brush and the spread, as far as there is room. The rest is carried.
+//! `settle`: what was granted changes the ground, through the brush and the spread, as far as there
+//! is room. The rest is carried.
 
 use super::params::{LAST, SAND};
 use super::particle::book;
@@ -11,7 +12,8 @@ use multiversion::multiversion;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Applies what was granted. Afterwards `height` and `next`, and `carry` and `carried`, exchange their names.
+/// Applies what was granted. Afterwards `height` and `next`, and `carry` and `carried`, exchange
+/// their names.
 pub static SETTLE: Kernel = Kernel {
     entry: "settle",
     reads: &["moved", "brush", "height", "carry", "ledger"],
@@ -22,17 +24,19 @@ pub static SETTLE: Kernel = Kernel {
 
 /// Lines are a multiple of this many words: a few vector registers.
 const LANES: usize = 64;
-/// Rows that `settle` does at a time, so that what was taken and given there stays in the nearest caches.
+/// Rows that `settle` does at a time, so that what was taken and given there stays in the nearest
+/// caches.
 const ROWS: usize = 16;
 
-/// The part of its carry that a vertex passes on to each of its eight neighbours. Division cuts towards zero, so what is not a multiple
-/// of 8 stays.
+/// The part of its carry that a vertex passes on to each of its eight neighbours. Division cuts
+/// towards zero, so what is not a multiple of 8 stays.
 #[inline(always)]
 fn share(carry: i32) -> i32 {
     carry / 8
 }
 
-/// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its last entry.
+/// The loose sediment on a vertex now: the ledger's thickness, and the change of height since its
+/// last entry.
 #[inline(always)]
 pub fn loose(height: i32, record: &[i32]) -> i32 {
     record[1].wrapping_add(height.wrapping_sub(record[0])).max(0)
@@ -55,7 +59,8 @@ fn settle(call: &mut Call) {
 }
 
 thread_local! {
-    /// A call can be for a few rows, which are too little work to prepare the brush and to allocate memory for.
+    /// A call can be for a few rows, which are too little work to prepare the brush and to allocate
+    /// memory for.
     static WORK: RefCell<(Option<Brush>, Lines)> = RefCell::default();
 }
 
@@ -70,18 +75,24 @@ fn settle_portion(
 ) {
     let p = ground.p;
     let w = p.width as usize;
-    for (i, (next, carried)) in next.chunks_mut(4 * ROWS * w).zip(carried.chunks_mut(4 * ROWS * w)).enumerate() {
+    for (i, (next, carried)) in
+        next.chunks_mut(4 * ROWS * w).zip(carried.chunks_mut(4 * ROWS * w)).enumerate()
+    {
         let first = first + i * 4 * ROWS;
-        let rows = first.saturating_sub(halo(p))..(first + next.len() / w + halo(p)).min(p.height as usize);
+        let rows = first.saturating_sub(halo(p))
+            ..(first + next.len() / w + halo(p)).min(p.height as usize);
         // How many of their vertices are stirred. A row in four is enough to tell.
         let (all, some) = (rows.len(), rows.step_by(4));
         let counted = some.len();
         let spans = some.flat_map(|y| touched.within(y * w..(y + 1) * w, MOVED_WORDS));
-        let count: usize = spans.map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS])).sum();
+        let count: usize = spans
+            .map(|span| count_stirred(&moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS]))
+            .sum();
         let count = count * all / counted;
-        // Measured on whole runs, where caches are full of other things: going from a vertex to the cells is worth it where few are stirred,
-        // one in ten with the default brush.
-        if count * (100 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10) {
+        // Measured on whole runs, where caches are full of other things: going from a vertex to the
+        // cells is worth it where few are stirred, one in ten with the default brush.
+        if count * (100 + 3 * brush.padded.len() / VECTOR) < next.len() * (1 + brush.taps * 3 / 10)
+        {
             settle_few(ground, first, [next, carried], moved, brush, touched, lines);
         } else {
             let rows = next.chunks_mut(ROWS * w).zip(carried.chunks_mut(ROWS * w));
@@ -105,11 +116,13 @@ struct Brush {
     taps: usize,
     /// The weights, 2⁻¹⁶, and how often each occurs: the brush is the same in eight directions.
     kinds: Vec<(i32, i32)>,
-    /// For each column from the centre to the rim: rows below the centre, and their weights. The brush is symmetric both ways.
+    /// For each column from the centre to the rim: rows below the centre, and their weights. The
+    /// brush is symmetric both ways.
     columns: Vec<Vec<(isize, i32)>>,
     /// The largest weight.
     heaviest: u64,
-    /// The weights as a square of side 2 · halo + 1. Zeros fill rows up to `wide` words, which are whole vectors.
+    /// The weights as a square of side 2 · halo + 1. Zeros fill rows up to `wide` words, which are
+    /// whole vectors.
     padded: Vec<i32>,
     /// What [`spread`] gives to other vertices, in the same form.
     spread: Vec<i32>,
@@ -125,24 +138,39 @@ impl Brush {
     fn new(p: &Params, weights: &[i32]) -> Self {
         let side = 2 * p.radius as usize + 1;
         let (halo, reach) = (halo(p), side / 2);
-        let weight = |dx: usize, dy: usize| if dx.max(dy) > reach { 0 } else { weights[(reach + dy) * side + reach + dx] };
+        let weight = |dx: usize, dy: usize| {
+            if dx.max(dy) > reach { 0 } else { weights[(reach + dy) * side + reach + dx] }
+        };
         let across = 2 * halo + 1;
         let wide = across.next_multiple_of(VECTOR);
         let square = |of: &dyn Fn(usize, usize) -> i32| -> Vec<i32> {
-            let cell = |i: usize| if i % wide < across { of((i % wide).abs_diff(halo), (i / wide).abs_diff(halo)) } else { 0 };
+            let cell = |i: usize| {
+                if i % wide < across {
+                    of((i % wide).abs_diff(halo), (i / wide).abs_diff(halo))
+                } else {
+                    0
+                }
+            };
             (0..across * wide).map(cell).collect()
         };
         // One for each cell of an octant.
         let octant = (1..=reach).flat_map(|x| (0..=x).map(move |y| (x, y)));
-        let kinds =
-            octant.map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 })).filter(|kind| kind.0 != 0).collect();
+        let kinds = octant
+            .map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 }))
+            .filter(|kind| kind.0 != 0)
+            .collect();
         Self {
             of: (p.radius, weights.to_vec()),
             taps: weights.iter().filter(|w| **w != 0).count(),
             heaviest: weights.iter().copied().max().unwrap_or(0) as u64,
             kinds,
             columns: (0..=halo)
-                .map(|dx| (0..=halo).map(|dy| (dy as isize, weight(dx, dy))).filter(|tap| tap.1 != 0).collect())
+                .map(|dx| {
+                    (0..=halo)
+                        .map(|dy| (dy as isize, weight(dx, dy)))
+                        .filter(|tap| tap.1 != 0)
+                        .collect()
+                })
                 .collect(),
             padded: square(&weight),
             spread: square(&|dx, dy| [[0, 7168, 0], [7168, 3584, 0], [0; 3]][dy.min(2)][dx.min(2)]),
@@ -150,21 +178,27 @@ impl Brush {
         }
     }
 
-    /// Adds to `change` what other vertices gain and lose when this vertex takes and gives: `rows` of the brush, the first at the
-    /// start of `change`, each next one a `line` further.
+    /// Adds to `change` what other vertices gain and lose when this vertex takes and gives: `rows`
+    /// of the brush, the first at the start of `change`, each next one a `line` further.
     #[inline(always)]
     fn stroke(&self, change: &mut [i32], line: usize, rows: Range<usize>, take: i32, give: i32) {
-        let light = (take.unsigned_abs() as u64 * self.heaviest) < 1 << 31 && give.unsigned_abs() < 1 << 17;
+        let light =
+            (take.unsigned_abs() as u64 * self.heaviest) < 1 << 31 && give.unsigned_abs() < 1 << 17;
         let rows = rows.start * self.wide..rows.end * self.wide;
-        let rows = self.padded[rows.clone()].chunks_exact(self.wide).zip(self.spread[rows].chunks_exact(self.wide));
+        let rows = self.padded[rows.clone()]
+            .chunks_exact(self.wide)
+            .zip(self.spread[rows].chunks_exact(self.wide));
         for (j, (weights, shares)) in rows.enumerate() {
             let change = change[j * line..][..self.wide].as_chunks_mut().0;
-            for ((change, weights), shares) in change.iter_mut().zip(weights.as_chunks().0).zip(shares.as_chunks().0) {
+            for ((change, weights), shares) in
+                change.iter_mut().zip(weights.as_chunks().0).zip(shares.as_chunks().0)
+            {
                 if light {
                     stroke(change, weights, shares, take, give);
                 } else {
                     for ((change, weight), share) in change.iter_mut().zip(weights).zip(shares) {
-                        let part = mul_q16(give, *share as u32).wrapping_sub(mul_q16(take, *weight as u32));
+                        let part = mul_q16(give, *share as u32)
+                            .wrapping_sub(mul_q16(take, *weight as u32));
                         *change = change.wrapping_add(part);
                     }
                 }
@@ -175,15 +209,26 @@ impl Brush {
     /// What the vertex itself loses.
     #[inline(always)]
     fn rest(&self, take: i32, give: i32) -> i32 {
-        let parts = self.kinds.iter().map(|&(weight, count)| mul_q16(take, weight as u32).wrapping_mul(count));
+        let parts = self
+            .kinds
+            .iter()
+            .map(|&(weight, count)| mul_q16(take, weight as u32).wrapping_mul(count));
         parts.fold(take, i32::wrapping_sub).wrapping_sub(spread(give, 0, 0))
     }
 }
 
 /// One vector of a row of a stroke.
 #[inline(always)]
-fn stroke(own: &mut [i32; VECTOR], weights: &[i32; VECTOR], shares: &[i32; VECTOR], take: i32, give: i32) {
-    let change = |l: usize| (give.wrapping_mul(shares[l]) >> 16).wrapping_sub(take.wrapping_mul(weights[l]) >> 16);
+fn stroke(
+    own: &mut [i32; VECTOR],
+    weights: &[i32; VECTOR],
+    shares: &[i32; VECTOR],
+    take: i32,
+    give: i32,
+) {
+    let change = |l: usize| {
+        (give.wrapping_mul(shares[l]) >> 16).wrapping_sub(take.wrapping_mul(weights[l]) >> 16)
+    };
     let change: [i32; VECTOR] = std::array::from_fn(change);
     *own = std::array::from_fn(|l| own[l].wrapping_add(change[l]));
 }
@@ -192,9 +237,14 @@ fn stroke(own: &mut [i32; VECTOR], weights: &[i32; VECTOR], shares: &[i32; VECTO
 const VECTOR: usize = 8;
 
 /// How many records of `moved` are not 0.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn count_stirred(moved: &[i32]) -> usize {
-    moved.chunks_exact(MOVED_WORDS).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>() as usize
+    moved.chunks_exact(MOVED_WORDS).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>()
+        as usize
 }
 
 /// Records that [`occupied`] tests together.
@@ -202,7 +252,11 @@ const SOME: usize = 16;
 
 /// Calls `each` for the records of `EACH` words whose first two words are not both 0.
 #[inline(always)]
-pub(super) fn occupied<const EACH: usize>(words: &[i32], records: Range<usize>, mut each: impl FnMut(usize)) {
+pub(super) fn occupied<const EACH: usize>(
+    words: &[i32],
+    records: Range<usize>,
+    mut each: impl FnMut(usize),
+) {
     for first in records.clone().step_by(SOME) {
         let some = &words[first * EACH..(first + SOME).min(records.end) * EACH];
         let mut mask = 0u32;
@@ -230,7 +284,9 @@ impl Ground<'_> {
     #[inline(always)]
     fn rows<'a>(&self, words: &'a [i32], y: usize) -> [&'a [i32]; 3] {
         let w = self.p.width as usize;
-        [-1, 0, 1].map(|dy| &words[fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize * w..][..w])
+        [-1, 0, 1].map(|dy| {
+            &words[fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize * w..][..w]
+        })
     }
 
     /// Overruns go behind what the rim spills.
@@ -242,7 +298,13 @@ impl Ground<'_> {
     }
 
     /// Changes row `y` by what `wish` says and by what is carried there, as far as there is room.
-    fn change_row(&self, y: usize, wish: Option<&[i32]>, [next, carried]: [&mut [i32]; 2], columns: &mut Columns) {
+    fn change_row(
+        &self,
+        y: usize,
+        wish: Option<&[i32]>,
+        [next, carried]: [&mut [i32]; 2],
+        columns: &mut Columns,
+    ) {
         let p = self.p;
         let (w, torus) = (p.width as usize, p.border == TORUS);
         let (heights, carry) = (self.rows(self.height, y), self.rows(self.carry, y));
@@ -270,7 +332,10 @@ impl Ground<'_> {
         let columns = [&**low, &**high, &**passed];
         if p.flags & SAND != 0 {
             for x in 0..w {
-                let sand = room_of_sand(heights[1][x], loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]));
+                let sand = room_of_sand(
+                    heights[1][x],
+                    loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]),
+                );
                 let wish = wished(wish[x], carry[1][x], passed, x);
                 self.count_overruns(overruns(wish) as usize);
                 let change = if p.flags & LAST != 0 {
@@ -278,20 +343,30 @@ impl Ground<'_> {
                 } else {
                     change::<false>(p, wish, heights[1][x], sand)
                 };
-                (next[x], carried[x]) = (heights[1][x].wrapping_add(change), wish.wrapping_sub(change));
+                (next[x], carried[x]) =
+                    (heights[1][x].wrapping_add(change), wish.wrapping_sub(change));
             }
             self.close(y, carried);
             return;
         }
         let change = if p.flags & LAST != 0 { change_cells::<true> } else { change_cells_before };
-        let overruns =
-            change(*p, Vertices { wish, here: heights[1], carry: carry[1], columns }, [&mut *next, &mut *carried], false);
+        let overruns = change(
+            *p,
+            Vertices { wish, here: heights[1], carry: carry[1], columns },
+            [&mut *next, &mut *carried],
+            false,
+        );
         self.count_overruns(overruns);
         if p.border == OPEN {
             let whole = y == 0 || y == p.height as usize - 1;
             for x in (0..w).step_by(if whole { 1 } else { w - 1 }) {
                 let columns = columns.map(|column| &column[x..x + 3]);
-                let vertex = Vertices { wish: &wish[x..=x], here: &heights[1][x..=x], carry: &carry[1][x..=x], columns };
+                let vertex = Vertices {
+                    wish: &wish[x..=x],
+                    here: &heights[1][x..=x],
+                    carry: &carry[1][x..=x],
+                    columns,
+                };
                 change(*p, vertex, [&mut next[x..=x], &mut carried[x..=x]], true);
                 carried[x] = spill(self, x, y, carried[x]);
             }
@@ -317,14 +392,20 @@ impl Ground<'_> {
 /// Scratch memory of [`Ground::change_row`].
 #[derive(Default)]
 struct Columns {
-    /// The lowest and highest of three vertices in each column and the sum of what they pass on, with one more column on each side.
+    /// The lowest and highest of three vertices in each column and the sum of what they pass on,
+    /// with one more column on each side.
     three: [Vec<i32>; 3],
     /// A row without wishes.
     nothing: Vec<i32>,
 }
 
-/// Whether nothing that is carried in a row or next to it moves: less than 8 does not leave its vertex.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+/// Whether nothing that is carried in a row or next to it moves: less than 8 does not leave its
+/// vertex.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn is_at_rest([north, here, south]: [&[i32]; 3]) -> bool {
     let mut moves = 0;
     for ((n, c), s) in north.iter().zip(here).zip(south) {
@@ -333,8 +414,18 @@ fn is_at_rest([north, here, south]: [&[i32]; 3]) -> bool {
     moves == 0
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn gather_columns([n, c, s]: [&[i32]; 3], carry: [&[i32]; 3], low: &mut [i32], high: &mut [i32], passed: &mut [i32]) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn gather_columns(
+    [n, c, s]: [&[i32]; 3],
+    carry: [&[i32]; 3],
+    low: &mut [i32],
+    high: &mut [i32],
+    passed: &mut [i32],
+) {
     let w = low.len();
     let (n, c, s, [north, here, south]) = (&n[..w], &c[..w], &s[..w], carry.map(|row| &row[..w]));
     let (high, passed) = (&mut high[..w], &mut passed[..w]);
@@ -345,14 +436,16 @@ fn gather_columns([n, c, s]: [&[i32]; 3], carry: [&[i32]; 3], low: &mut [i32], h
     }
 }
 
-/// What a vertex is to change by in all: what is moved there, what it carries, and what its neighbours pass on.
+/// What a vertex is to change by in all: what is moved there, what it carries, and what its
+/// neighbours pass on.
 #[inline(always)]
 fn wished(wish: i32, carry: i32, passed: &[i32], x: usize) -> i32 {
     let brought = passed[x].wrapping_add(passed[x + 1]).wrapping_add(passed[x + 2]);
     wish.wrapping_add(carry).wrapping_add(brought).wrapping_sub(share(carry).wrapping_mul(9))
 }
 
-/// Some vertices of a row: what is moved there, their heights, what they carry. The columns begin one before them and end one after.
+/// Some vertices of a row: what is moved there, their heights, what they carry. The columns begin
+/// one before them and end one after.
 #[derive(Clone, Copy)]
 struct Vertices<'a> {
     wish: &'a [i32],
@@ -361,14 +454,24 @@ struct Vertices<'a> {
     columns: [&'a [i32]; 3],
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn change_cells_before(p: Params, vertices: Vertices, out: [&mut [i32]; 2], rim: bool) -> usize {
     change_cells::<false>(p, vertices, out, rim)
 }
 
-/// Changes some vertices of a row: their heights and what they carry. Returns how many wishes are overruns.
+/// Changes some vertices of a row: their heights and what they carry. Returns how many wishes are
+/// overruns.
 #[inline(always)]
-fn change_cells<const LAST: bool>(p: Params, vertices: Vertices, [next, carried]: [&mut [i32]; 2], rim: bool) -> usize {
+fn change_cells<const LAST: bool>(
+    p: Params,
+    vertices: Vertices,
+    [next, carried]: [&mut [i32]; 2],
+    rim: bool,
+) -> usize {
     let Vertices { wish, here, carry, columns: [low, high, passed] } = vertices;
     let n = next.len();
     let (wish, here, carry, carried) = (&wish[..n], &here[..n], &carry[..n], &mut carried[..n]);
@@ -404,8 +507,13 @@ fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
     0
 }
 
-/// The same as [`settle_rows`] where little was moved: goes from each vertex to the cells that it changes.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+/// The same as [`settle_rows`] where little was moved: goes from each vertex to the cells that it
+/// changes.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn settle_few(
     ground: &Ground,
     first: usize,
@@ -435,7 +543,8 @@ fn settle_few(
         let mut any = false;
         for span in touched.within(start..start + w, MOVED_WORDS) {
             occupied::<MOVED_WORDS>(moved, span, |i| {
-                let (x, take, give) = (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
+                let (x, take, give) =
+                    (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
                 brush.stroke(&mut change[top * line + x..], line, rows.clone(), take, give);
                 if real == y && rows.contains(&halo) {
                     let own = &mut change[(k - halo) * line + halo + x];
@@ -448,7 +557,10 @@ fn settle_few(
             stirred[top..top + rows.len()].fill(true);
         }
     }
-    let rows = next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).zip(change.chunks_exact_mut(line).zip(&*stirred));
+    let rows = next
+        .chunks_exact_mut(w)
+        .zip(carried.chunks_exact_mut(w))
+        .zip(change.chunks_exact_mut(line).zip(&*stirred));
     for (i, ((next, carried), (change, stirred))) in rows.enumerate() {
         for i in 0..if *stirred { halo } else { 0 } {
             for (x, beyond) in [(i as i32 - halo as i32, i), ((w + i) as i32, halo + w + i)] {
@@ -456,7 +568,12 @@ fn settle_few(
                 change[at] = change[at].wrapping_add(change[beyond]);
             }
         }
-        ground.change_row(first + i, stirred.then_some(&change[halo..halo + w]), [next, carried], columns);
+        ground.change_row(
+            first + i,
+            stirred.then_some(&change[halo..halo + w]),
+            [next, carried],
+            columns,
+        );
     }
 }
 
@@ -477,13 +594,25 @@ struct Lines {
     columns: Columns,
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], moved: &[i32], brush: &Brush, lines: &mut Lines) {
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn settle_rows(
+    ground: &Ground,
+    first: usize,
+    [next, carried]: [&mut [i32]; 2],
+    moved: &[i32],
+    brush: &Brush,
+    lines: &mut Lines,
+) {
     let p = ground.p;
     let (w, halo) = (p.width as usize, halo(p));
     let torus = p.border == TORUS;
     let count = next.len() / w;
-    // Lines of what was taken and given, continued beyond the borders, so that no cell is a special case.
+    // Lines of what was taken and given, continued beyond the borders, so that no cell is a special
+    // case.
     let wide = (w + 2 * halo).div_ceil(LANES);
     let zero = Register::zeroed();
     let Lines { taken, given, column, change, columns, .. } = lines;
@@ -496,25 +625,35 @@ fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], 
     for (k, ((taken, given), large)) in rows.enumerate() {
         let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
         let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
-        let (taken, given): (&mut [i32], &mut [i32]) = (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
+        let (taken, given): (&mut [i32], &mut [i32]) =
+            (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
         let mut bits = 0;
-        for ((pair, t), g) in row.chunks_exact(MOVED_WORDS).zip(&mut taken[halo..halo + w]).zip(&mut given[halo..halo + w]) {
+        for ((pair, t), g) in row
+            .chunks_exact(MOVED_WORDS)
+            .zip(&mut taken[halo..halo + w])
+            .zip(&mut given[halo..halo + w])
+        {
             *t = pair[0];
             *g = pair[1];
             bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
         }
         for i in 0..halo {
-            let (left, right) =
-                (fold(i as i32 - halo as i32, p.width, torus) as usize, fold((w + i) as i32, p.width, torus) as usize);
+            let (left, right) = (
+                fold(i as i32 - halo as i32, p.width, torus) as usize,
+                fold((w + i) as i32, p.width, torus) as usize,
+            );
             (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
             (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
         }
         *large = bits;
     }
-    let (taken, given): (&[i32], &[i32]) = (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
+    let (taken, given): (&[i32], &[i32]) =
+        (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
     let column: &mut [i32] = bytemuck::cast_slice_mut(column);
     let wide = wide * LANES;
-    for (j, (next, carried)) in next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate() {
+    for (j, (next, carried)) in
+        next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate()
+    {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
         if bits == 0 {
             ground.change_row(first + j, None, [next, carried], columns);
@@ -524,7 +663,8 @@ fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], 
         let heavy = bits as u64 * brush.heaviest >= 1 << 31;
         let below = |dy: isize| (j + halo).wrapping_add_signed(dy);
         let (taken, given) = (|dy| line(taken, wide, below(dy)), |dy| line(given, wide, below(dy)));
-        // The losses by column of the brush, which is symmetric both ways, and then the cells that they come from.
+        // The losses by column of the brush, which is symmetric both ways, and then the cells that
+        // they come from.
         let mut sides = brush.columns.iter().enumerate();
         column.copy_from_slice(taken(0));
         for &(weight, count) in &brush.kinds {
@@ -534,7 +674,8 @@ fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], 
             spread(here, 0, 0).wrapping_add(spread(north, 0, 1)).wrapping_add(spread(south, 0, 1))
         });
         if let Some((_, taps)) = sides.next() {
-            taps.iter().for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
+            taps.iter()
+                .for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
         }
         change.copy_from_slice(&column[halo..halo + w]);
         for (dx, taps) in sides {
@@ -548,7 +689,9 @@ fn settle_rows(ground: &Ground, first: usize, [next, carried]: [&mut [i32]; 2], 
             }
             if dx == 1 {
                 spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
-                    spread(here, 1, 0).wrapping_add(spread(north, 1, 1)).wrapping_add(spread(south, 1, 1))
+                    spread(here, 1, 0)
+                        .wrapping_add(spread(north, 1, 1))
+                        .wrapping_add(spread(south, 1, 1))
                 });
             }
             beside(change, column, halo, dx);
@@ -582,14 +725,21 @@ fn lose(column: &mut [i32], taken: &[i32], weight: i32, count: i32, heavy: bool)
 #[inline(always)]
 fn draw(column: &mut [i32], north: &[i32], south: &[i32], weight: i32, heavy: bool) {
     for (column, (north, south)) in column.iter_mut().zip(north.iter().zip(south)) {
-        *column = column.wrapping_add(part(*north, weight, heavy)).wrapping_add(part(*south, weight, heavy));
+        *column = column
+            .wrapping_add(part(*north, weight, heavy))
+            .wrapping_add(part(*south, weight, heavy));
     }
 }
 
 /// Subtracts what three rows of gifts bring.
 #[inline(always)]
-fn spread_column(column: &mut [i32], [north, here, south]: [&[i32]; 3], of: impl Fn(i32, i32, i32) -> i32) {
-    for (column, ((north, here), south)) in column.iter_mut().zip(north.iter().zip(here).zip(south)) {
+fn spread_column(
+    column: &mut [i32],
+    [north, here, south]: [&[i32]; 3],
+    of: impl Fn(i32, i32, i32) -> i32,
+) {
+    for (column, ((north, here), south)) in column.iter_mut().zip(north.iter().zip(here).zip(south))
+    {
         *column = column.wrapping_sub(of(*north, *here, *south));
     }
 }
@@ -604,8 +754,8 @@ fn beside(change: &mut [i32], column: &[i32], halo: usize, dx: usize) {
     }
 }
 
-/// The part of a gift `g` to a vertex that reaches the vertex at (dx, dy) from it. (The binomial kernel has 8/64 and 8/128, which
-/// erase the ripple of two cells.)
+/// The part of a gift `g` to a vertex that reaches the vertex at (dx, dy) from it. (The binomial
+/// kernel has 8/64 and 8/128, which erase the ripple of two cells.)
 #[inline(always)]
 fn spread(g: i32, dx: i32, dy: i32) -> i32 {
     let part = g.wrapping_mul(7);

@@ -5,20 +5,40 @@ use crate::plan::{Call, Kernel};
 use crate::spec::{fold, height_within};
 
 /// Copies the heights before the first step.
-pub(super) static REMEMBER: Kernel =
-    Kernel { entry: "remember", reads: &["height"], owns: &[("before", 1)], adds: &[], cpu: remember };
+pub(super) static REMEMBER: Kernel = Kernel {
+    entry: "remember",
+    reads: &["height"],
+    owns: &[("before", 1)],
+    adds: &[],
+    cpu: remember,
+};
 
 /// Subtracts them from the heights after the last step.
-pub(super) static DIFFER: Kernel =
-    Kernel { entry: "differ", reads: &["height", "before"], owns: &[("delta", 1)], adds: &[], cpu: differ };
+pub(super) static DIFFER: Kernel = Kernel {
+    entry: "differ",
+    reads: &["height", "before"],
+    owns: &[("delta", 1)],
+    adds: &[],
+    cpu: differ,
+};
 
 /// Smooths the change once.
-pub(super) static SMOOTHEN: Kernel =
-    Kernel { entry: "smoothen", reads: &["delta"], owns: &[("smoothed", 1)], adds: &[], cpu: smoothen };
+pub(super) static SMOOTHEN: Kernel = Kernel {
+    entry: "smoothen",
+    reads: &["delta"],
+    owns: &[("smoothed", 1)],
+    adds: &[],
+    cpu: smoothen,
+};
 
 /// Applies the smoothed change.
-pub(super) static APPLY: Kernel =
-    Kernel { entry: "apply", reads: &["before", "delta"], owns: &[("height", 1)], adds: &[], cpu: apply };
+pub(super) static APPLY: Kernel = Kernel {
+    entry: "apply",
+    reads: &["before", "delta"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: apply,
+};
 
 fn remember(call: &mut Call) {
     let range = call.range.start as usize..call.range.end as usize;
@@ -28,7 +48,10 @@ fn remember(call: &mut Call) {
 fn differ(call: &mut Call) {
     let range = call.range.start as usize..call.range.end as usize;
     let (now, before) = (&call.reads[0][range.clone()], &call.reads[1][range]);
-    call.owns[0].iter_mut().zip(now.iter().zip(before)).for_each(|(own, (now, before))| *own = now.saturating_sub(*before));
+    call.owns[0]
+        .iter_mut()
+        .zip(now.iter().zip(before))
+        .for_each(|(own, (now, before))| *own = now.saturating_sub(*before));
 }
 
 fn smoothen(call: &mut Call) {
@@ -40,7 +63,11 @@ fn smoothen(call: &mut Call) {
         for dy in -1..=1 {
             let row = fold(y + dy, p.height, torus) * p.width;
             for dx in -1..=1 {
-                sum = sum.wrapping_add(binomial(call.reads[0][(row + fold(x + dx, p.width, torus)) as usize], dx, dy));
+                sum = sum.wrapping_add(binomial(
+                    call.reads[0][(row + fold(x + dx, p.width, torus)) as usize],
+                    dx,
+                    dy,
+                ));
             }
         }
         *own = sum;

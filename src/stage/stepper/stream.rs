@@ -3,17 +3,26 @@
 use super::{Params, SHARE_BITS, STREAMS, WANT_WORDS};
 use crate::plan::{Call, Kernel};
 
-/// Copies the passages on coarser levels to where [`BEGIN`] has them from, if a later stage needs them, too.
-pub static RECALL: Kernel = Kernel { entry: "recall", reads: &["passed"], owns: &[("grant", 1)], adds: &[], cpu: recall };
+/// Copies the passages on coarser levels to where [`BEGIN`] has them from, if a later stage needs
+/// them, too.
+pub static RECALL: Kernel =
+    Kernel { entry: "recall", reads: &["passed"], owns: &[("grant", 1)], adds: &[], cpu: recall };
 
 /// Starts from the passages on coarser levels, which are in `grant`.
-pub static BEGIN: Kernel =
-    Kernel { entry: "begin", reads: &[], owns: &[("want", WANT_WORDS), ("grant", 1)], adds: &[], cpu: begin };
+pub static BEGIN: Kernel = Kernel {
+    entry: "begin",
+    reads: &[],
+    owns: &[("want", WANT_WORDS), ("grant", 1)],
+    adds: &[],
+    cpu: begin,
+};
 
 /// Copies the count of passages.
-pub static TALLY: Kernel = Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
+pub static TALLY: Kernel =
+    Kernel { entry: "tally", reads: &["want"], owns: &[("grant", 1)], adds: &[], cpu: tally };
 
-/// From how many passages on a particle is told how large the stream is, and by how much it grows from class to class.
+/// From how many passages on a particle is told how large the stream is, and by how much it grows
+/// from class to class.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     /// The number of the first class; 64, which no count has, if streams are all alike.
@@ -34,7 +43,8 @@ impl Stream {
         }
         let least = least.max(2.0);
         let first = (2..Self::NONE).rev().find(|&class| smallest(class) <= least).unwrap_or(2);
-        let times = |i: usize| (smallest(first + i as u32) / least * 256.0).round().max(256.0) as i32;
+        let times =
+            |i: usize| (smallest(first + i as u32) / least * 256.0).round().max(256.0) as i32;
         Self { first, times: std::array::from_fn(times) }
     }
 }
@@ -45,7 +55,8 @@ pub fn class(grant: i32) -> usize {
     (grant as u32 >> (2 * SHARE_BITS)) as usize
 }
 
-/// The class of a stream by its count, where it is in a word of `grant`: 0 up to `stream`, and one more for each half octave.
+/// The class of a stream by its count, where it is in a word of `grant`: 0 up to `stream`, and one
+/// more for each half octave.
 #[inline(always)]
 pub(super) fn class_of(p: &Params, count: i32) -> u32 {
     let count = (count as u32).max(2);
@@ -64,12 +75,14 @@ fn begin(call: &mut Call) {
 }
 
 fn recall(call: &mut Call) {
-    call.owns[0].copy_from_slice(&call.reads[0][call.range.start as usize..call.range.end as usize]);
+    call.owns[0]
+        .copy_from_slice(&call.reads[0][call.range.start as usize..call.range.end as usize]);
 }
 
 fn tally(call: &mut Call) {
     let first = call.range.start as usize * WANT_WORDS;
-    for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS)) {
+    for (own, want) in call.owns[0].iter_mut().zip(call.reads[0][first..].chunks_exact(WANT_WORDS))
+    {
         *own = want[2];
     }
 }

@@ -1,14 +1,16 @@
 //! Particles on their way from one window to another, in the middle of a stage.
 //!
-//! A particle in a list has its home, as the cells from the window's north-west cell to the home's, and its record, in which places count
-//! from that cell too and the number of a vertex is a pair of 16-bit numbers: columns, and 2¹⁶ times rows.
+//! A particle in a list has its home, as the cells from the window's north-west cell to the home's,
+//! and its record, in which places count from that cell too and the number of a vertex is a pair of
+//! 16-bit numbers: columns, and 2¹⁶ times rows.
 
 use super::{NOWHERE, Params, TILE};
 use crate::plan::{Plan, Shape};
 use crate::site::Window;
 use std::any::Any;
 
-/// Particles that stand within so many cells of an edge where a window was cut are lost: the vertex that they came from may lie beyond it.
+/// Particles that stand within so many cells of an edge where a window was cut are lost: the vertex
+/// that they came from may lie beyond it.
 pub const EDGE: u32 = 2;
 
 /// Words of a particle in a list before its record: its home.
@@ -25,7 +27,8 @@ pub struct Travellers {
     pub words: Vec<i32>,
 }
 
-/// The particles of a plan: their words, words of a record, which of them is a vertex, and how many a tile has.
+/// The particles of a plan: their words, words of a record, which of them is a vertex, and how many
+/// a tile has.
 fn tiles_of(plan: &Plan) -> Option<(&'static str, usize, Option<usize>, usize)> {
     plan.buffers.iter().find_map(|buffer| match buffer.shape {
         Shape::Tiles { tile, record, vertex, .. } => Some((buffer.name, record, vertex, tile)),
@@ -40,10 +43,14 @@ pub fn buffer(plan: &Plan) -> Option<&'static str> {
 
 /// The stepper's block of a plan of particles.
 fn params(plan: &Plan) -> Option<&Params> {
-    plan.passes.iter().flat_map(|pass| pass.uniform.blocks()).find_map(|block| (block as &dyn Any).downcast_ref())
+    plan.passes
+        .iter()
+        .flat_map(|pass| pass.uniform.blocks())
+        .find_map(|block| (block as &dyn Any).downcast_ref())
 }
 
-/// Whether a place in another window, which lies so many cells away, is in a window. The place is the first two words of a record.
+/// Whether a place in another window, which lies so many cells away, is in a window. The place is
+/// the first two words of a record.
 fn is_in(window: &Window, away: [i64; 2], place: [i32; 2]) -> bool {
     let cell = [(place[0] ^ NOWHERE) >> 16, (place[1] & i32::MAX) >> 16].map(i64::from);
     let sides = [window.width, window.height].map(i64::from);
@@ -63,10 +70,14 @@ impl Travellers {
 
     /// Those of a plan's particles that stand in a part of its window.
     pub fn of(plan: &Plan, words: &[i32], part: &Window) -> Self {
-        let (Some((_, record, vertex, tile)), Some(p)) = (tiles_of(plan), params(plan)) else { return Self::default() };
+        let (Some((_, record, vertex, tile)), Some(p)) = (tiles_of(plan), params(plan)) else {
+            return Self::default();
+        };
         let mut list = Self { record, vertex, words: vec![] };
         let away = [0, 1].map(|axis| plan.window.origin[axis] - part.origin[axis]);
-        let standing = words.chunks_exact(tile * record).flat_map(|words| words[..tile].iter().zip(&words[tile..2 * tile]));
+        let standing = words
+            .chunks_exact(tile * record)
+            .flat_map(|words| words[..tile].iter().zip(&words[tile..2 * tile]));
         list.room_for(standing.filter(|(x, y)| **x != 0 && is_in(part, away, [**x, **y])).count());
         let mut one = vec![0; record];
         for (number, words) in words.chunks_exact(tile * record).enumerate() {
@@ -89,8 +100,16 @@ impl Travellers {
         self.words.reserve_exact(count * self.each());
     }
 
-    /// Adds a particle of a window that lies so many cells away, if it stands in the window of the list.
-    fn push(&mut self, home: [i32; 2], record: &[i32], vertex: Option<usize>, away: [i64; 2], window: &Window) {
+    /// Adds a particle of a window that lies so many cells away, if it stands in the window of the
+    /// list.
+    fn push(
+        &mut self,
+        home: [i32; 2],
+        record: &[i32],
+        vertex: Option<usize>,
+        away: [i64; 2],
+        window: &Window,
+    ) {
         if !is_in(window, away, [record[0], record[1]]) {
             return;
         }
@@ -116,8 +135,10 @@ impl Travellers {
         }
         (self.record, self.vertex) = (other.record, other.vertex);
         let away = [0, 1].map(|axis| from.origin[axis] - to.origin[axis]);
-        let standing =
-            other.words.chunks_exact(other.each()).filter(|one| is_in(to, away, [one[HOME_WORDS], one[HOME_WORDS + 1]]));
+        let standing = other
+            .words
+            .chunks_exact(other.each())
+            .filter(|one| is_in(to, away, [one[HOME_WORDS], one[HOME_WORDS + 1]]));
         self.room_for(standing.count());
         for one in other.words.chunks_exact(other.each()) {
             let (home, record) = one.split_at(HOME_WORDS);
@@ -136,10 +157,15 @@ impl Travellers {
             }
         }
         let size = [0, 1].map(|axis| (high[axis] - low[axis]) as u32);
-        Window { origin: [0, 1].map(|axis| window.origin[axis] + low[axis]), width: size[0], height: size[1] }
+        Window {
+            origin: [0, 1].map(|axis| window.origin[axis] + low[axis]),
+            width: size[0],
+            height: size[1],
+        }
     }
 
-    /// The words of a plan's particles, on whose window they stand. `is_cut` says of the west, north, east and south whether the land goes on there.
+    /// The words of a plan's particles, on whose window they stand. `is_cut` says of the west,
+    /// north, east and south whether the land goes on there.
     pub fn to_words(&self, plan: &Plan, is_cut: [bool; 4]) -> Vec<i32> {
         let Some((name, record, vertex, tile)) = tiles_of(plan) else { return vec![] };
         let mut words = vec![0; plan.buffer(name).words];
@@ -161,7 +187,9 @@ impl Travellers {
             let slot = (home[1] % TILE * TILE + home[0] % TILE) as usize;
             let first = place as usize * tile * record + slot;
             let number = vertex.map(|at| unpacked(own[at]));
-            if number.is_some_and(|[x, y]| !(0..p.width).contains(&x) || !(0..p.height).contains(&y)) {
+            if number
+                .is_some_and(|[x, y]| !(0..p.width).contains(&x) || !(0..p.height).contains(&y))
+            {
                 continue;
             }
             for (k, word) in own.iter().enumerate() {

@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 /// The pictures that the cases stamp.
 pub fn pictures() -> Pictures {
     let picture = |width: u32, height: u32, word: fn(u32, u32) -> u32| {
-        let words = (0..width * height).map(|i| word(i % width, i / width).min(65536) as i32).collect();
+        let words =
+            (0..width * height).map(|i| word(i % width, i / width).min(65536) as i32).collect();
         Picture::new(width, height, words).into()
     };
     [

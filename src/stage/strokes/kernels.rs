@@ -33,7 +33,8 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
         let d = ((2 * at - (last << 16)).unsigned_abs() / (16 * last as u32)) as i32;
         fade(stroke, d * d)
     };
-    let w = mul_q16(mul_q16(from_middle(u, right), from_middle(v, bottom) as u32), piece[11] as u32);
+    let w =
+        mul_q16(mul_q16(from_middle(u, right), from_middle(v, bottom) as u32), piece[11] as u32);
     // The last sample belongs to the square before it.
     let (column, row) = ((u >> 16).min(right - 1), (v >> 16).min(bottom - 1));
     let (fx, fy) = ((u - (column << 16)) as u32, (v - (row << 16)) as u32);
@@ -44,8 +45,8 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
     [w, lerp(line(row), line(row + 1), fy), 0]
 }
 
-/// How strongly a piece of a path counts at a cell, the share of the path there, both 2⁻¹⁶, and the square of how far it is. The stronger
-/// piece counts, and of equally strong ones the nearer.
+/// How strongly a piece of a path counts at a cell, the share of the path there, both 2⁻¹⁶, and the
+/// square of how far it is. The stronger piece counts, and of equally strong ones the nearer.
 #[inline(always)]
 fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
     let (dx, dy) = (x - piece[1], y - piece[2]);
@@ -69,29 +70,42 @@ fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
 /// Part of the way from one word to another: w in 2⁻¹⁶.
 #[inline(always)]
 fn towards(from: i32, to: i32, w: i32) -> i32 {
-    // One part is rounded down and the other up, so that the way between two equal words is that word.
+    // One part is rounded down and the other up, so that the way between two equal words is that
+    // word.
     mul_q16(from, (65536 - w) as u32) - mul_q16(-to, w as u32)
 }
 
 /// What a stroke makes of a value.
 #[inline(always)]
-fn drawn(p: &Params, stroke: &[i32], octaves: &[i32], [w, t, _]: [i32; 3], value: i32, x: i32, y: i32) -> i32 {
+fn drawn(
+    p: &Params,
+    stroke: &[i32],
+    octaves: &[i32],
+    [w, t, _]: [i32; 3],
+    value: i32,
+    x: i32,
+    y: i32,
+) -> i32 {
     let made = match stroke[0] as u32 {
         FLATTEN => towards(value, towards(stroke[2], stroke[3], t), mul_q16(stroke[4], w as u32)),
         NOISE => {
             let by = mul_q16(stroke[1], w as u32);
             let first = stroke[9] as usize * OCTAVE_WORDS;
-            let n = noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
+            let n =
+                noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
             value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2)
         }
         STAMP => value.saturating_add(mul_q16(mul_q16(stroke[1], t as u32), w as u32)),
-        PRESS => towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32)),
+        PRESS => {
+            towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32))
+        }
         _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
     };
     made.clamp(stroke[7], stroke[8])
 }
 
-/// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call, the stroke, its weight, the place.
+/// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call,
+/// the stroke, its weight, the place.
 #[inline(always)]
 fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [i32; 2])) {
     let &[strokes, pieces, lists, _, pictures] = call.reads else { return };
@@ -116,7 +130,11 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [
                     if piece[0] != own {
                         break;
                     }
-                    let here = if stamps { stamp(piece, stroke, pictures, x, y) } else { weight(piece, stroke, x, y) };
+                    let here = if stamps {
+                        stamp(piece, stroke, pictures, x, y)
+                    } else {
+                        weight(piece, stroke, x, y)
+                    };
                     if here[0] > best[0] || here[0] == best[0] && here[2] < best[2] {
                         best = here;
                     }
@@ -139,7 +157,9 @@ pub(super) fn paint(call: &mut Call) {
     let p: &Params = call.params();
     let octaves = call.reads[3];
     let mut own = std::mem::take(&mut call.owns[0]);
-    each(call, p, |i, stroke, weight, [x, y]| own[i] = drawn(p, stroke, octaves, weight, own[i], x, y));
+    each(call, p, |i, stroke, weight, [x, y]| {
+        own[i] = drawn(p, stroke, octaves, weight, own[i], x, y)
+    });
     std::mem::swap(&mut call.owns[0], &mut own);
 }
 
@@ -159,7 +179,8 @@ pub(super) fn soften(call: &mut Call) {
         let here = at(1, 1);
         let corners = (at(0, 0) >> 4) + (at(0, 2) >> 4) + (at(2, 0) >> 4) + (at(2, 2) >> 4);
         let sides = (at(0, 1) >> 3) + (at(1, 0) >> 3) + (at(1, 2) >> 3) + (at(2, 1) >> 3);
-        // The cell keeps what eighths and sixteenths leave over, so that level ground stays as it is.
+        // The cell keeps what eighths and sixteenths leave over, so that level ground stays as it
+        // is.
         *own = here - ((here >> 3) << 2) - ((here >> 4) << 2) + sides + corners;
     }
 }
@@ -168,6 +189,8 @@ pub(super) fn blend(call: &mut Call) {
     let p: &Params = call.params();
     let soft = &call.reads[3][call.range.start as usize..];
     let mut own = std::mem::take(&mut call.owns[0]);
-    each(call, p, |i, stroke, [w, ..], _| own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32)));
+    each(call, p, |i, stroke, [w, ..], _| {
+        own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32))
+    });
     std::mem::swap(&mut call.owns[0], &mut own);
 }

@@ -2,8 +2,9 @@
 
 use super::stroke::{Stroke, Tool, strokes};
 use super::{
-    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT, PAINT_VEGETATION, PIECE_WORDS, PRESS,
-    Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS, TILE_BITS,
+    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
+    PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS,
+    TILE_BITS,
 };
 use crate::error::{Invalid, Result};
 use crate::params::Settings;
@@ -57,7 +58,8 @@ struct Shown {
     samples: f64,
 }
 
-/// The picture that a stroke stamps, if it does. Where it has more than √2 samples to a cell it is halved, so that none is passed over.
+/// The picture that a stroke stamps, if it does. Where it has more than √2 samples to a cell it is
+/// halved, so that none is passed over.
 fn shown(s: &Settings, stroke: &Stroke, site: &Site) -> Option<Shown> {
     let mut picture = s.picture(stroke.file.as_deref()?).unwrap_or(&BLANK);
     let longest = picture.width.max(picture.height) - 1;
@@ -88,7 +90,9 @@ pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
     for (i, stroke) in strokes(s)?.iter().enumerate().filter(|(_, stroke)| stroke.drawn(site)) {
         let path = match shown(s, stroke, site) {
             Some(shown) => {
-                pieces.extend(stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, &shown)));
+                pieces.extend(
+                    stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, &shown)),
+                );
                 &[]
             }
             None => &stroke.at[..],
@@ -105,7 +109,8 @@ pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
             if parts > PIECES_MAX as f64 {
                 return Err(too_many(format!("stroke {}: a path of {parts} pieces", i + 1)));
             }
-            let at = |n: f64| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * (n / parts));
+            let at =
+                |n: f64| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * (n / parts));
             for n in 0..parts as u32 {
                 let [start, end] = [f64::from(n), f64::from(n + 1)];
                 let shares = [start, end].map(|n| share(way + long * (n / parts)));
@@ -114,7 +119,11 @@ pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
             way += long;
         }
         if pieces.len() > PIECES_MAX {
-            return Err(too_many(format!("{} pieces of paths up to stroke {}", pieces.len(), i + 1)));
+            return Err(too_many(format!(
+                "{} pieces of paths up to stroke {}",
+                pieces.len(),
+                i + 1
+            )));
         }
     }
     Ok(pieces)
@@ -122,7 +131,8 @@ pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
 
 fn too_many(what: String) -> crate::Error {
     let message = format!(
-        "{what}: allowed {PIECES_MAX} pieces of up to two radii each, and {MEETINGS_MAX} meetings with squares of 32 by 32 cells; \
+        "{what}: allowed {PIECES_MAX} pieces of up to two radii each, and {MEETINGS_MAX} meetings \
+         with squares of 32 by 32 cells; \
          draw with fewer strokes or smaller brushes"
     );
     Invalid::from(message).about("stroke").into()
@@ -133,14 +143,17 @@ fn length(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     (x * x + y * y).sqrt()
 }
 
-/// The columns and rows of the window, both ends included, that lie within so many cells of the box round two points.
+/// The columns and rows of the window, both ends included, that lie within so many cells of the box
+/// round two points.
 fn reached(site: &Site, [a, b]: [&[f64; 3]; 2], cells: f64) -> Option<[[u32; 2]; 2]> {
     let (spacing, window) = (site.spacing_m(), site.window);
     let reach = |axis: usize, side: u32| {
         let [low, high] = [a[axis].min(b[axis]), a[axis].max(b[axis])].map(|m| m / spacing);
         // Casts of numbers that are too large stop at the ends.
         let first = ((low - cells).floor() as i64).saturating_sub(window.origin[axis]).max(0);
-        let last = ((high + cells).ceil() as i64).saturating_sub(window.origin[axis]).min(i64::from(side) - 1);
+        let last = ((high + cells).ceil() as i64)
+            .saturating_sub(window.origin[axis])
+            .min(i64::from(side) - 1);
         (first <= last).then_some([first as u32, last as u32])
     };
     Some([reach(0, window.width)?, reach(1, window.height)?])
@@ -159,9 +172,11 @@ fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown
     let first = [0, 1].map(|k| (point[k] / spacing).floor());
     let inside = [0, 1].map(|k| point[k] / spacing - first[k]);
     let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
-    let of_cell =
-        [sides[0] / 2.0 - inside[0] * along - inside[1] * across, sides[1] / 2.0 - inside[1] * along + inside[0] * across]
-            .map(q16);
+    let of_cell = [
+        sides[0] / 2.0 - inside[0] * along - inside[1] * across,
+        sides[1] / 2.0 - inside[1] * along + inside[0] * across,
+    ]
+    .map(q16);
     let [along, across] = [along, across].map(|samples| (samples * 4_294_967_296.0).round() as i64);
     let [high, low] = [|v: i64| (v >> 16) as i32, |v: i64| (v & 0xffff) as i32];
     let words = [
@@ -185,7 +200,13 @@ fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown
 }
 
 /// The piece from one point to another, if it reaches the window.
-fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares: [f64; 2]) -> Option<Piece> {
+fn piece(
+    stroke: &Stroke,
+    i: usize,
+    site: &Site,
+    [a, b]: [&[f64; 3]; 2],
+    shares: [f64; 2],
+) -> Option<Piece> {
     let (spacing, window) = (site.spacing_m(), site.window);
     let radius = stroke.radius_m / spacing;
     let [columns, rows] = reached(site, [a, b], radius)?;
@@ -194,7 +215,8 @@ fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares:
     let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
     let long = length(a, b);
     let units = (long / stroke.radius_m * 4096.0).round() as i32;
-    let towards = [0, 1].map(|k| if units > 0 { ((b[k] - a[k]) / long * 16384.0).round() as i32 } else { 0 });
+    let towards =
+        [0, 1].map(|k| if units > 0 { ((b[k] - a[k]) / long * 16384.0).round() as i32 } else { 0 });
     let words = [
         (i * STROKE_WORDS) as i32,
         cell[0],
@@ -216,7 +238,12 @@ fn piece(stroke: &Stroke, i: usize, site: &Site, [a, b]: [&[f64; 3]; 2], shares:
 }
 
 /// The words of a stroke, whose picture is the first word, columns and rows.
-fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>, picture: [i32; 3]) -> [i32; STROKE_WORDS] {
+fn record(
+    stroke: &Stroke,
+    site: &Site,
+    octaves: &mut Vec<i32>,
+    picture: [i32; 3],
+) -> [i32; STROKE_WORDS] {
     let layer = stroke.layer.is_some();
     let amount = |v: f64| if layer { q16(v) } else { site.units(v) };
     let value = |v: f64| if layer { q16(v) } else { site.height_of(v) };
@@ -231,7 +258,9 @@ fn record(stroke: &Stroke, site: &Site, octaves: &mut Vec<i32>, picture: [i32; 3
             (NOISE, amount(by), [0; 2], 0.0)
         }
         Tool::Stamp { amount: by, onto: None, .. } => (STAMP, amount(by), [0; 2], 0.0),
-        Tool::Stamp { amount: by, onto: Some(height), strength, .. } => (PRESS, amount(by), [value(height); 2], strength),
+        Tool::Stamp { amount: by, onto: Some(height), strength, .. } => {
+            (PRESS, amount(by), [value(height); 2], strength)
+        }
         Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
         Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
     };
@@ -266,7 +295,11 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     // The pictures, each once, and where their words begin.
     let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
     let mut place = |stroke: &Stroke| {
-        let (Some(Shown { picture, halvings, .. }), Some(file)) = (shown(s, stroke, site), &stroke.file) else { return [0; 3] };
+        let (Some(Shown { picture, halvings, .. }), Some(file)) =
+            (shown(s, stroke, site), &stroke.file)
+        else {
+            return [0; 3];
+        };
         let first = *places.entry((file.clone(), halvings)).or_insert_with(|| {
             pictures.push(picture.clone());
             end += picture.words.len();
@@ -274,7 +307,8 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
         });
         [first as i32, picture.width as i32, picture.height as i32]
     };
-    let records: Vec<i32> = all.iter().flat_map(|stroke| record(stroke, site, &mut octaves, place(stroke))).collect();
+    let records: Vec<i32> =
+        all.iter().flat_map(|stroke| record(stroke, site, &mut octaves, place(stroke))).collect();
     let mut made = Lists {
         strokes: records,
         pieces: pieces.iter().flat_map(|piece| piece.words).collect(),
@@ -358,7 +392,10 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::table("pieces", filled(pieces)),
         Buffer::table("lists", filled(lists)),
         Buffer::table("octaves", filled(octaves)),
-        Buffer::table("pictures", filled(pictures.iter().flat_map(|picture| &picture.words).copied().collect())),
+        Buffer::table(
+            "pictures",
+            filled(pictures.iter().flat_map(|picture| &picture.words).copied().collect()),
+        ),
     ];
     let painted = (STAGE.layers)(s);
     // A layer begins as what stages take for granted without it.
@@ -372,7 +409,11 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
     }
     let smooths = groups.iter().any(|group| group.passes > 0);
     for name in ["soft", "softer"] {
-        buffers.push(if smooths { Buffer::cells(name, window, 1).unset() } else { Buffer::absent(name) });
+        buffers.push(if smooths {
+            Buffer::cells(name, window, 1).unset()
+        } else {
+            Buffer::absent(name)
+        });
     }
     let usual = Params {
         width: window.width as i32,
@@ -382,7 +423,8 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         step: site.stride()[0] as i32,
         apart: 0,
     };
-    let pass = |kernel: &'static Kernel, params: Params| Pass::over(kernel, Uniform::of(params), window);
+    let pass =
+        |kernel: &'static Kernel, params: Params| Pass::over(kernel, Uniform::of(params), window);
     let mut passes = vec![];
     for Group { layer, passes: count, lists } in groups {
         let params = Params { lists, ..usual };
@@ -398,7 +440,9 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
             continue;
         }
         passes.push(pass(&LIFT, params));
-        let soften = |n: u32| pass(&SOFTEN, Params { apart: 1 << n, ..params }).swapping(&[["soft", "softer"]]);
+        let soften = |n: u32| {
+            pass(&SOFTEN, Params { apart: 1 << n, ..params }).swapping(&[["soft", "softer"]])
+        };
         passes.extend((0..count).map(soften));
         passes.push(pass(&BLEND, params));
     }

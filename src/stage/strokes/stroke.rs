@@ -25,7 +25,8 @@ pub enum Tool {
         /// Its seed.
         seed: u64,
     },
-    /// Pulls to a height, or to a share of a layer, that goes from one number to another along the path.
+    /// Pulls to a height, or to a share of a layer, that goes from one number to another along the
+    /// path.
     Flatten {
         /// At the beginning of the path.
         from: f64,
@@ -36,11 +37,13 @@ pub enum Tool {
     },
     /// Adds a picture, or pulls to it.
     Stamp {
-        /// What the picture's highest sample stands for: metres, or a share of a layer. Its lowest is 0.
+        /// What the picture's highest sample stands for: metres, or a share of a layer. Its lowest
+        /// is 0.
         amount: f64,
         /// Degrees by which the picture is turned clockwise.
         turn_deg: f64,
-        /// The height or the share of its lowest sample, where it takes the ground's place; none: it is added.
+        /// The height or the share of its lowest sample, where it takes the ground's place; none:
+        /// it is added.
         onto: Option<f64>,
         /// Share of the way, 0 to 1, where it takes the ground's place.
         strength: f64,
@@ -61,7 +64,8 @@ pub struct Stroke {
     pub layer: Option<Layer>,
     /// The file of a stamp's picture, relative to the recipe.
     pub file: Option<String>,
-    /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1. A stamp is put at each point.
+    /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1. A
+    /// stamp is put at each point.
     pub at: Vec<[f64; 3]>,
     /// Radius of its brush in metres.
     pub radius_m: f64,
@@ -70,7 +74,8 @@ pub struct Stroke {
 }
 
 /// The tools, as recipes name them.
-pub(crate) const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
+pub(crate) const TOOLS: [&str; 7] =
+    ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
 
 impl Stroke {
     fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
@@ -88,17 +93,27 @@ impl Stroke {
             None => None,
             Some(name) => match Layer::PAINTED.iter().find(|(known, ..)| *known == name) {
                 Some((_, layer, _)) => Some(*layer),
-                None => return Err(table.unlisted("layer", "layer", name, Layer::PAINTED.iter().map(|(known, ..)| *known))),
+                None => {
+                    return Err(table.unlisted(
+                        "layer",
+                        "layer",
+                        name,
+                        Layer::PAINTED.iter().map(|(known, ..)| *known),
+                    ));
+                }
             },
         };
         // A layer has shares where the ground has metres.
-        let [amount_key, height_key] = if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let [amount_key, height_key] =
+            if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
         let own: &[&str] = match word {
             "raise" | "lower" => &[amount_key],
             "noise" => &[amount_key, "feature_m", "seed"],
             "flatten" | "ramp" => &[height_key, "strength"],
             // How far it goes towards a height, where it has one.
-            "stamp" if table.get(height_key).is_some() => &["file", amount_key, "turn_deg", height_key, "strength"],
+            "stamp" if table.get(height_key).is_some() => {
+                &["file", amount_key, "turn_deg", height_key, "strength"]
+            }
             "stamp" => &["file", amount_key, "turn_deg", height_key],
             _ => &["strength"],
         };
@@ -122,15 +137,21 @@ impl Stroke {
                 seed: table.seed()?.unwrap_or(1),
             },
             "flatten" => {
-                let to = number(height_key, least, most, if layer.is_some() { "0.5" } else { "300" })?;
+                let to =
+                    number(height_key, least, most, if layer.is_some() { "0.5" } else { "300" })?;
                 Tool::Flatten { from: to, to, strength: strength()? }
             }
             "ramp" => {
                 let such = if layer.is_some() { "[0, 1]" } else { "[300, 500]" };
-                let given = table.get(height_key).ok_or_else(|| missing(height_key, &format!("{height_key} = {such}")))?;
-                let ends = given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+                let given = table
+                    .get(height_key)
+                    .ok_or_else(|| missing(height_key, &format!("{height_key} = {such}")))?;
+                let ends =
+                    given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
                 match ends.as_deref() {
-                    Some(&[Some(from), Some(to)]) if [from, to].iter().all(|v| (least..=most).contains(v)) => {
+                    Some(&[Some(from), Some(to)])
+                        if [from, to].iter().all(|v| (least..=most).contains(v)) =>
+                    {
                         Tool::Flatten { from, to, strength: strength()? }
                     }
                     _ => {
@@ -153,8 +174,11 @@ impl Stroke {
             (_, file) => file.map(String::from),
         };
         if layer.is_some() && matches!(tool, Tool::Smooth { .. }) {
-            let message = format!("{place}: tool = \"smooth\": it smooths the height alone; leave layer out");
-            return Err(Invalid::of("tool", "smooth", "raise, lower, noise, flatten, ramp").saying(message).into());
+            let message =
+                format!("{place}: tool = \"smooth\": it smooths the height alone; leave layer out");
+            return Err(Invalid::of("tool", "smooth", "raise, lower, noise, flatten, ramp")
+                .saying(message)
+                .into());
         }
         Ok(Self {
             tool,
@@ -170,21 +194,30 @@ impl Stroke {
         let such = "[[500, 700], [900, 800, 0.5]]";
         let given = table.get("at_m").ok_or_else(|| missing("at_m", &format!("at_m = {such}")))?;
         let points = given.as_array().filter(|points| !points.is_empty()).ok_or_else(|| {
-            table.wrong("at_m", given, format!("a list of points, such as {such}: metres east and south, and pressure"))
+            table.wrong(
+                "at_m",
+                given,
+                format!("a list of points, such as {such}: metres east and south, and pressure"),
+            )
         })?;
         let point = |point: &serde_json::Value| {
-            let numbers = point.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+            let numbers =
+                point.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
             let found = match numbers.as_deref() {
                 Some(&[Some(x), Some(y)]) => Some([x, y, 1.0]),
                 Some(&[Some(x), Some(y), Some(pressure)]) => Some([x, y, pressure]),
                 _ => None,
             };
             let far = |v: &f64| !(-FARTHEST_M..=FARTHEST_M).contains(v);
-            found.filter(|[x, y, pressure]| !far(x) && !far(y) && (0.0..=1.0).contains(pressure)).ok_or_else(|| {
-                let allowed =
-                    format!("two metres up to {FARTHEST_M:e} either way, and a pressure from 0 to 1, such as [900, 800, 0.5]");
-                table.wrong("at_m", point, allowed)
-            })
+            found
+                .filter(|[x, y, pressure]| !far(x) && !far(y) && (0.0..=1.0).contains(pressure))
+                .ok_or_else(|| {
+                    let allowed = format!(
+                        "two metres up to {FARTHEST_M:e} either way, and a pressure from 0 to \
+                         1, such as [900, 800, 0.5]"
+                    );
+                    table.wrong("at_m", point, allowed)
+                })
         };
         points.iter().map(point).collect()
     }
@@ -194,41 +227,59 @@ impl Stroke {
         let place = format!("stroke {}", i + 1);
         let spacing = site.spacing_m();
         let wrong = |key: &str, given: f64, allowed: String| {
-            let message = format!("{place}: {key} = {given} at spacing_m = {}: allowed {allowed}", rounded(spacing));
+            let message = format!(
+                "{place}: {key} = {given} at spacing_m = {}: allowed {allowed}",
+                rounded(spacing)
+            );
             Err(Invalid::of(key, given, allowed).saying(message).into())
         };
         let cells = self.radius_m / spacing;
         // On coarser lattices than the recipe's a small stroke is left out.
         if cells > RADIUS_MAX || cells < 1.0 && site.level <= 0 {
             let (least, most) = (rounded(spacing), rounded(RADIUS_MAX * spacing));
-            return wrong("radius_m", self.radius_m, format!("{least} to {most} m, one cell to {RADIUS_MAX}"));
+            return wrong(
+                "radius_m",
+                self.radius_m,
+                format!("{least} to {most} m, one cell to {RADIUS_MAX}"),
+            );
         }
         if self.layer.is_some() {
             return Ok(());
         }
         let most = HEIGHT_MAX as f64 * spacing;
-        let within = |heights: [f64; 2]| match heights.into_iter().find(|v| (v - site.datum_m()).abs() > most) {
+        let within = |heights: [f64; 2]| match heights
+            .into_iter()
+            .find(|v| (v - site.datum_m()).abs() > most)
+        {
             Some(height) => {
                 let [low, high] = [-most, most].map(|v| rounded(site.datum_m() + v));
-                wrong("height_m", height, format!("{low} to {high} m, {HEIGHT_MAX} cells from {} m", site.datum_m()))
+                wrong(
+                    "height_m",
+                    height,
+                    format!("{low} to {high} m, {HEIGHT_MAX} cells from {} m", site.datum_m()),
+                )
             }
             None => Ok(()),
         };
         match self.tool {
-            Tool::Raise(amount) | Tool::Noise { amount, .. } if amount.abs() > most => {
-                wrong("amount_m", amount.abs(), format!("up to {} m, {HEIGHT_MAX} cells", rounded(most)))
-            }
-            Tool::Stamp { amount, .. } if amount.abs() > most => {
-                wrong("amount_m", amount, format!("up to {} m either way, {HEIGHT_MAX} cells", rounded(most)))
-            }
+            Tool::Raise(amount) | Tool::Noise { amount, .. } if amount.abs() > most => wrong(
+                "amount_m",
+                amount.abs(),
+                format!("up to {} m, {HEIGHT_MAX} cells", rounded(most)),
+            ),
+            Tool::Stamp { amount, .. } if amount.abs() > most => wrong(
+                "amount_m",
+                amount,
+                format!("up to {} m either way, {HEIGHT_MAX} cells", rounded(most)),
+            ),
             Tool::Flatten { from, to, .. } => within([from, to]),
             Tool::Stamp { amount, onto: Some(height), .. } => within([height, height + amount]),
             _ => Ok(()),
         }
     }
 
-    /// How many times a smoothing stroke passes over the map: its taps are 1, 2, 4 … cells apart. None for other strokes, and where the
-    /// stroke is left out.
+    /// How many times a smoothing stroke passes over the map: its taps are 1, 2, 4 … cells apart.
+    /// None for other strokes, and where the stroke is left out.
     pub(super) fn passes(&self, site: &Site) -> u32 {
         let quarter = self.radius_m / site.spacing_m() / 4.0;
         match self.tool {
@@ -249,8 +300,12 @@ impl Stroke {
 
     /// The stroke as a table of a recipe.
     fn describe(&self) -> serde_json::Value {
-        let layer = Layer::PAINTED.iter().find(|(_, layer, _)| Some(*layer) == self.layer).map(|(name, ..)| *name);
-        let [amount_key, height_key] = if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
+        let layer = Layer::PAINTED
+            .iter()
+            .find(|(_, layer, _)| Some(*layer) == self.layer)
+            .map(|(name, ..)| *name);
+        let [amount_key, height_key] =
+            if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
         let mut table = match self.tool {
             Tool::Raise(amount) => {
                 json!({ "tool": if amount.is_sign_negative() { "lower" } else { "raise" }, amount_key: amount.abs() })
@@ -261,7 +316,9 @@ impl Stroke {
             Tool::Flatten { from, to, strength } if from == to => {
                 json!({ "tool": "flatten", height_key: to, "strength": strength })
             }
-            Tool::Flatten { from, to, strength } => json!({ "tool": "ramp", height_key: [from, to], "strength": strength }),
+            Tool::Flatten { from, to, strength } => {
+                json!({ "tool": "ramp", height_key: [from, to], "strength": strength })
+            }
             Tool::Stamp { amount, turn_deg, onto: None, .. } => {
                 json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg })
             }
@@ -281,8 +338,9 @@ impl Stroke {
 
 /// The strokes of a stage, in order.
 pub fn strokes(s: &Settings) -> Result<Vec<Stroke>> {
-    let inside =
-        |(i, value): (usize, &serde_json::Value)| Stroke::parse(value, i).map_err(|e| e.inside("", &format!("/stroke/{i}")));
+    let inside = |(i, value): (usize, &serde_json::Value)| {
+        Stroke::parse(value, i).map_err(|e| e.inside("", &format!("/stroke/{i}")))
+    };
     s.list("stroke").iter().enumerate().map(inside).collect()
 }
 

@@ -4,24 +4,37 @@ use super::Folder;
 use serde_json::Value;
 use thalweg::stage::STAGES;
 
-/// The report has a row for each stage, the bounds of the machine, the sequential loop and a window of a world of 2³⁰ cells.
+/// The report has a row for each stage, the bounds of the machine, the sequential loop and a window
+/// of a world of 2³⁰ cells.
 /// Holds D20 in part.
 #[test]
 fn bench_measures_each_stage_the_bounds_and_the_loop() {
     let folder = Folder::new("bench");
-    let report: Value = serde_json::from_str(&folder.thalweg("bench --quick --json --device cpu").ok().stdout).unwrap();
+    let report: Value =
+        serde_json::from_str(&folder.thalweg("bench --quick --json --device cpu").ok().stdout)
+            .unwrap();
     let rows = report["rows"].as_array().unwrap();
     for row in rows {
         assert!(row["median"].as_f64().unwrap() > 0.0, "{row}");
     }
     let has = |executor: &str, bench: &str| {
-        rows.iter()
-            .any(|r| r["executor"].as_str().unwrap().starts_with(executor) && r["bench"].as_str().unwrap().starts_with(bench))
+        rows.iter().any(|r| {
+            r["executor"].as_str().unwrap().starts_with(executor)
+                && r["bench"].as_str().unwrap().starts_with(bench)
+        })
     };
     for stage in STAGES {
         assert!(has("CPU", stage.name), "no row of {}", stage.name);
-        let row = rows.iter().find(|row| row["bench"].as_str().unwrap().starts_with(stage.name)).unwrap();
-        assert!(row["digests"].as_object().unwrap().values().all(|digest| digest.as_str().unwrap().len() >= 64), "{row}");
+        let row =
+            rows.iter().find(|row| row["bench"].as_str().unwrap().starts_with(stage.name)).unwrap();
+        assert!(
+            row["digests"].as_object().unwrap().values().all(|digest| digest
+                .as_str()
+                .unwrap()
+                .len()
+                >= 64),
+            "{row}"
+        );
     }
     for (executor, bench) in [
         ("CPU", "copy (read + write)"),
@@ -43,10 +56,15 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
     }
     // A kernel's share of a copy follows from its bytes and seconds.
     let row = rows.iter().find(|row| row["bench"] == "droplets, density 1").unwrap();
-    let copy = rows.iter().find(|row| row["bench"] == "copy (read + write)").unwrap()["median"].as_f64().unwrap();
+    let copy = rows.iter().find(|row| row["bench"] == "copy (read + write)").unwrap()["median"]
+        .as_f64()
+        .unwrap();
     for kernel in row["kernels"].as_array().unwrap() {
         let number = |key: &str| kernel[key].as_f64().unwrap();
-        assert!(kernel["clock"] == "host" && number("seconds") > 0.0 && number("passes") >= 1.0, "{kernel}");
+        assert!(
+            kernel["clock"] == "host" && number("seconds") > 0.0 && number("passes") >= 1.0,
+            "{kernel}"
+        );
         assert!((number("of_copy") * copy / number("model_gb_s") - 1.0).abs() < 1e-9, "{kernel}");
     }
     folder.thalweg("bench --table droplets").refused(2, &["--table"]);
@@ -57,16 +75,23 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
 fn bench_leaves_out_what_would_take_too_long() {
     let folder = Folder::new("bench-within");
     let report = |within: u32| -> Value {
-        let command = format!("bench --size 16,32 --rounds 1 --within {within} --json --device cpu");
+        let command =
+            format!("bench --size 16,32 --rounds 1 --within {within} --json --device cpu");
         serde_json::from_str(&folder.thalweg(&command).ok().stdout).unwrap()
     };
-    let sides = |list: &Value| list.as_array().unwrap().iter().filter(|row| row["side"] == 32).count();
+    let sides =
+        |list: &Value| list.as_array().unwrap().iter().filter(|row| row["side"] == 32).count();
     let (short, long) = (report(0), report(3600));
     assert_eq!(sides(&short["rows"]), 0, "{short}");
     assert!(sides(&long["rows"]) > STAGES.len() && sides(&long["left_out"]) == 0, "{long}");
     for stage in STAGES {
         let named = |row: &&Value| row["bench"].as_str().unwrap().starts_with(stage.name);
-        let row = short["left_out"].as_array().unwrap().iter().find(named).unwrap_or_else(|| panic!("{}: {short}", stage.name));
+        let row = short["left_out"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(named)
+            .unwrap_or_else(|| panic!("{}: {short}", stage.name));
         assert!(row["side"] == 32 && row["seconds"].as_f64().unwrap() > 0.0, "{row}");
     }
 }

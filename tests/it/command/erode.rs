@@ -6,17 +6,23 @@ use thalweg::image::GrayImage;
 use thalweg::io;
 use thalweg::map::Map;
 
-/// A height map is eroded by one command, keeps its size and its place on Earth, and gets a map of flow.
+/// A height map is eroded by one command, keeps its size and its place on Earth, and gets a map of
+/// flow.
 /// Holds C1 in part.
 #[test]
 fn erode_keeps_size_range_and_place() {
     let folder = Folder::new("erode");
-    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"), folder.0.join("in.tif")).unwrap();
-    let line =
-        "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --preset fans --set rain=0.25 --set lifetime=16";
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"),
+        folder.0.join("in.tif"),
+    )
+    .unwrap();
+    let line = "erode in.tif -o out.tif --flow flow.npy --preview p.png --device cpu --preset fans \
+                --set rain=0.25 --set lifetime=16";
     let ran = folder.thalweg(line).ok();
     assert!(ran.stdout.contains("403 x 344"), "{}", ran.stdout);
-    let read = |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    let read =
+        |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
     let (before, after, flow) = (read("in.tif"), read("out.tif"), read("flow.npy"));
     assert_eq!((after.width, after.height), (before.width, before.height));
     assert!(before.georef.is_some() && after.georef.is_some());
@@ -44,7 +50,9 @@ fn presets_and_settings_of_erode_are_checked() {
     folder.file("h.npy", npy(&hills(16, 16)));
     folder.thalweg("erode h.npy -o o.npy --preset depe").refused(1, &["depe", "deep"]);
     folder.thalweg("erode h.npy -o o.npy --preset fans --set rian=1").refused(1, &["rian", "rain"]);
-    folder.thalweg("erode h.npy -o o.npy --set rain=1").refused(1, &["rain", "incision", "erodibility"]);
+    folder
+        .thalweg("erode h.npy -o o.npy --set rain=1")
+        .refused(1, &["rain", "incision", "erodibility"]);
     folder.thalweg("erode h.npy -o o.npy --set rain").refused(1, &["KEY=VALUE"]);
     folder.thalweg("erode h.npy -o o.npy --spacing 0").refused(1, &["spacing"]);
     folder.thalweg("erode h.npy -o o.npy --spacing nan").refused(1, &["spacing"]);
@@ -60,7 +68,12 @@ fn odd_sizes_erode() {
     for (width, height) in [(1, 1), (1, 37), (41, 1), (2, 2), (31, 67), (101, 103)] {
         folder.file("h.npy", npy(&hills(width, height)));
         folder.thalweg("erode h.npy -o o.npy --force --device cpu --spacing 10").ok();
-        folder.thalweg("erode h.npy -o f.npy --force --device cpu --spacing 10 --preset fans --set lifetime=16").ok();
+        folder
+            .thalweg(
+                "erode h.npy -o f.npy --force --device cpu --spacing 10 --preset fans --set \
+                 lifetime=16",
+            )
+            .ok();
         let map = io::read(&folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
         assert_eq!((map.width, map.height), (width, height));
         let (low, high) = map.min_max();
@@ -73,9 +86,11 @@ fn eight_bits_work_with_a_warning() {
     let folder = Folder::new("eight");
     let data = (0..32 * 32).map(|i| (i / 8) as u8).collect();
     folder.file("h.png", io::encode_picture(GrayImage::from_raw(32, 32, data).unwrap()).unwrap());
-    let ran = folder.thalweg("erode h.png -o o.png --device cpu --range -50 300.5 --spacing 10").ok();
+    let ran =
+        folder.thalweg("erode h.png -o o.png --device cpu --range -50 300.5 --spacing 10").ok();
     assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("8 bits"), "{}", ran.stderr);
-    let quiet = folder.thalweg("erode h.png -o q.png --device cpu --range -50 300.5 --spacing 10 -q").ok();
+    let quiet =
+        folder.thalweg("erode h.png -o q.png --device cpu --range -50 300.5 --spacing 10 -q").ok();
     assert!(!quiet.stderr.contains("warning: ") && quiet.stdout.is_empty(), "{}", quiet.stderr);
 }
 
@@ -85,12 +100,13 @@ fn eight_bits_work_with_a_warning() {
 fn erode_has_the_colours_and_pictures_of_run() {
     let folder = Folder::new("erodeground");
     folder.file("h.npy", npy(&map(50, 40, |r, c| 2.5 * ((r * r / 9 + c * 3) % 90) as f32)));
-    let line =
-        "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --levels 1 --preset fans --set lifetime=16 --force --preview";
+    let line = "erode h.npy -o o.npy --device cpu --spacing 10 --margin 5 --levels 1 --preset fans \
+                --set lifetime=16 --force --preview";
     folder.thalweg(&format!("{line} height.png")).ok();
     let film = "--frames 4 --timelapse t.apng --pictures shots";
     folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();
-    let recipe = "schema = 1\nspacing_m = 10\nmargin = 5\ninput = \"h.npy\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 16\n\
+    let recipe = "schema = 1\nspacing_m = 10\nmargin = 5\ninput = \"h.npy\"\n[[stage]]\n\
+                  kind = \"droplets\"\nlifetime = 16\n\
                   [output]\nformat = \"npy\"\ncolour = \"ground\"\n";
     folder.file("r.toml", recipe).thalweg("run r.toml -o run --device cpu --frames 4").ok();
     assert_eq!(folder.read("ground.png"), folder.read("run/preview.png"));
@@ -99,21 +115,31 @@ fn erode_has_the_colours_and_pictures_of_run() {
     assert_eq!(folder.read("t.apng"), folder.read("run/timelapse.apng"));
     assert_eq!(folder.list("shots"), folder.list("run/frames"));
     for name in folder.list("shots") {
-        assert_eq!(folder.read(&format!("shots/{name}")), folder.read(&format!("run/frames/{name}")), "{name}");
+        assert_eq!(
+            folder.read(&format!("shots/{name}")),
+            folder.read(&format!("run/frames/{name}")),
+            "{name}"
+        );
     }
     let shorter = film.replace("frames 4", "frames 3");
-    folder.thalweg(&format!("{line} ground.png {shorter}")).refused(1, &["0003.png", "longer time-lapse"]);
+    folder
+        .thalweg(&format!("{line} ground.png {shorter}"))
+        .refused(1, &["0003.png", "longer time-lapse"]);
     folder.thalweg("erode h.npy -o x.npy --pictures shots").refused(2, &["--frames"]);
     folder.thalweg("erode h.npy -o x.npy --colour biomes").refused(2, &["height, ground"]);
 }
 
-/// F5, F6: files with missing cells erode without a cliff, come out with the same cells missing, and compare; recipes take them, with a height for
-/// them and a band.
+/// F5, F6: files with missing cells erode without a cliff, come out with the same cells missing,
+/// and compare; recipes take them, with a height for them and a band.
 #[test]
 fn cells_without_a_height_stay_without_one() {
     let folder = Folder::new("missing");
-    let whole = map(64, 64, |r, c| 900.0 + 3.0 * c as f32 + 40.0 * ((r as f32 * 0.3).sin() + (c as f32 * 0.2).cos()));
-    let missing: Vec<usize> = (0..64 * 64).filter(|at| (24..40).contains(&(at % 64)) && (24..40).contains(&(at / 64))).collect();
+    let whole = map(64, 64, |r, c| {
+        900.0 + 3.0 * c as f32 + 40.0 * ((r as f32 * 0.3).sin() + (c as f32 * 0.2).cos())
+    });
+    let missing: Vec<usize> = (0..64 * 64)
+        .filter(|at| (24..40).contains(&(at % 64)) && (24..40).contains(&(at / 64)))
+        .collect();
     let bytes = io::encode_within(&whole, io::MapFormat::Tiff, None, &missing).unwrap().bytes;
     folder.file("hole.tif", bytes).file("whole.npy", npy(&whole));
     folder.thalweg("erode hole.tif -o out.tif --nodata 0 --keep-nodata --device cpu").ok();
@@ -126,29 +152,54 @@ fn cells_without_a_height_stay_without_one() {
     let (out, all) = (read("out.tif"), read("all.npy"));
     assert_eq!(out.missing, missing);
     assert_eq!(folder.read("out.tif"), folder.read("bare.tif"));
-    // On the rim the ground sinks as it does without the hole; as a cliff it sank by hundreds of metres.
-    let rim = |at: &usize| (22..42).contains(&(at % 64)) && (22..42).contains(&(at / 64)) && missing.binary_search(at).is_err();
-    let sunk = |made: &Map| (0..64 * 64).filter(rim).map(|at| f64::from(whole.data[at] - made.data[at])).sum::<f64>() / 144.0;
+    // On the rim the ground sinks as it does without the hole; as a cliff it sank by hundreds of
+    // metres.
+    let rim = |at: &usize| {
+        (22..42).contains(&(at % 64))
+            && (22..42).contains(&(at / 64))
+            && missing.binary_search(at).is_err()
+    };
+    let sunk = |made: &Map| {
+        (0..64 * 64).filter(rim).map(|at| f64::from(whole.data[at] - made.data[at])).sum::<f64>()
+            / 144.0
+    };
     let (holed, plain) = (sunk(&out.map), sunk(&all.map));
     assert!((holed - plain).abs() < 20.0, "{holed} {plain}");
 
     folder.thalweg("compare out.tif bare.tif").ok();
-    folder.thalweg("compare out.tif all.npy").refused_with_output(1, "only one of the two has a value");
-    let recipe = "schema = 1\ninput = \"hole.tif\"\nKEYS\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n";
+    folder
+        .thalweg("compare out.tif all.npy")
+        .refused_with_output(1, "only one of the two has a value");
+    let recipe =
+        "schema = 1\ninput = \"hole.tif\"\nKEYS\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n";
     folder.file("r.toml", recipe.replace("KEYS", "")).thalweg("run r.toml -o r --device cpu").ok();
     assert_eq!(read("r/height.tif").missing, missing);
     assert_eq!(folder.json("r/manifest.json")["input"]["missing_cells"], 256);
-    folder.file("f.toml", recipe.replace("KEYS", "nodata_m = 900\nband = 1")).thalweg("run f.toml -o f --device cpu").ok();
+    folder
+        .file("f.toml", recipe.replace("KEYS", "nodata_m = 900\nband = 1"))
+        .thalweg("run f.toml -o f --device cpu")
+        .ok();
     assert_eq!(read("f/height.tif").missing, [0usize; 0]);
     assert_eq!(folder.json("f/manifest.json")["recipe"]["nodata_m"], 900.0);
     let other = recipe.replace("KEYS", "band = 2");
-    folder.file("b.toml", other).thalweg("run b.toml -o b --device cpu").refused(1, &["hole.tif", "band"]);
+    folder
+        .file("b.toml", other)
+        .thalweg("run b.toml -o b --device cpu")
+        .refused(1, &["hole.tif", "band"]);
     // Nothing stands where there is no land: a sixteenth of the map.
     folder.thalweg("scatter r.toml -o places.json --frequency 0.5 --device cpu").ok();
     let places = folder.json("places.json")["features"].as_array().unwrap().clone();
-    let cell =
-        |place: &serde_json::Value| ["y", "x"].map(|key| (place["properties"][key].as_f64().unwrap() + 0.5).floor() as usize);
-    assert!(places.len() > 100 && places.iter().map(cell).all(|[y, x]| missing.binary_search(&(y * 64 + x)).is_err()));
-    let none = "schema = 1\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\nkind = \"flat\"\n";
-    folder.file("n.toml", none).thalweg("run n.toml -o n --device cpu").refused(1, &["nodata_m", "input"]);
+    let cell = |place: &serde_json::Value| {
+        ["y", "x"].map(|key| (place["properties"][key].as_f64().unwrap() + 0.5).floor() as usize)
+    };
+    assert!(
+        places.len() > 100
+            && places.iter().map(cell).all(|[y, x]| missing.binary_search(&(y * 64 + x)).is_err())
+    );
+    let none = "schema = 1\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\n\
+                kind = \"flat\"\n";
+    folder
+        .file("n.toml", none)
+        .thalweg("run n.toml -o n --device cpu")
+        .refused(1, &["nodata_m", "input"]);
 }

@@ -1,4 +1,5 @@
-//! The command: what it writes, what it refuses, how it ends. This file has what the tests share; the tests are grouped by subject.
+//! The command: what it writes, what it refuses, how it ends. This file has what the tests share;
+//! the tests are grouped by subject.
 
 mod bench;
 mod biomes;
@@ -47,7 +48,8 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("command-{name}-{}", std::process::id()));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("command-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -72,7 +74,8 @@ impl Folder {
     /// The names of everything in a subfolder, with hidden files.
     fn list(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.join(folder)).unwrap();
-        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<_> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -114,7 +117,8 @@ impl Ran {
         self
     }
 
-    /// Asserts that it ended with `code`, with an error that has all of `words`, and without a panic.
+    /// Asserts that it ended with `code`, with an error that has all of `words`, and without a
+    /// panic.
     #[track_caller]
     fn refused(self, code: i32, words: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
@@ -147,7 +151,9 @@ pub fn picture(bytes: &[u8]) -> image::DynamicImage {
     match info.color_type {
         png::ColorType::Rgb => image::RgbImage::from_raw(width, height, data).unwrap().into(),
         png::ColorType::Rgba => image::RgbaImage::from_raw(width, height, data).unwrap().into(),
-        png::ColorType::GrayscaleAlpha => image::GrayAlphaImage::from_raw(width, height, data).unwrap().into(),
+        png::ColorType::GrayscaleAlpha => {
+            image::GrayAlphaImage::from_raw(width, height, data).unwrap().into()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -157,7 +163,10 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 fn map(width: u32, height: u32, value: impl Fn(u32, u32) -> f32) -> Map {
-    let data = (0..height).flat_map(|r| (0..width).map(move |c| (r, c))).map(|(r, c)| value(r, c)).collect();
+    let data = (0..height)
+        .flat_map(|r| (0..width).map(move |c| (r, c)))
+        .map(|(r, c)| value(r, c))
+        .collect();
     Map { width, height, spacing_m: 10.0, data, range_m: None, georef: None }
 }
 
@@ -170,7 +179,8 @@ fn npy(map: &Map) -> Vec<u8> {
     io::encode(map, io::MapFormat::Npy).unwrap().0
 }
 
-/// The bytes of a map with another value in one cell. The value may be one that the program refuses, such as NaN.
+/// The bytes of a map with another value in one cell. The value may be one that the program
+/// refuses, such as NaN.
 fn spoilt(map: &Map, cell: usize, value: f32) -> Vec<u8> {
     let mut bytes = npy(map);
     let at = bytes.len() - 4 * (map.data.len() - cell);
@@ -186,11 +196,13 @@ pub fn pixels(bytes: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// Whether to run a test on a graphics adapter. `THALWEG_GPU` is `off`, `require`, or unset: then tests use one if there is one.
+/// Whether to run a test on a graphics adapter. `THALWEG_GPU` is `off`, `require`, or unset: then
+/// tests use one if there is one.
 fn adapter(test: &str) -> bool {
     let wish = std::env::var("THALWEG_GPU").unwrap_or_default();
     let folder = Folder::new(&format!("adapter-{}", test.replace("::", "-")));
-    let there = wish != "off" && folder.thalweg("devices --json").ok().stdout.contains("\"index\":0");
+    let there =
+        wish != "off" && folder.thalweg("devices --json").ok().stdout.contains("\"index\":0");
     assert!(there || wish != "require", "THALWEG_GPU=require and there is no adapter");
     if !there {
         crate::common::left_out(&format!("command::{test}"), &wish);
@@ -203,7 +215,10 @@ fn help_shows_an_example_everywhere() {
     let folder = Folder::new("help");
     for command in ["", "run", "erode", "render", "compare", "devices", "bench"] {
         let text = folder.thalweg(&format!("{command} --help")).ok().stdout;
-        assert!(text.contains(&format!("thalweg {}", if command.is_empty() { "run" } else { command })), "{text}");
+        assert!(
+            text.contains(&format!("thalweg {}", if command.is_empty() { "run" } else { command })),
+            "{text}"
+        );
         assert!(text.contains("Example") && text.contains("--device"), "{command}");
     }
 }

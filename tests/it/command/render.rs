@@ -39,12 +39,15 @@ fn render_draws_each_picture() {
     folder.thalweg("render h.npy -o x.png --plain --ground").refused(2, &["--ground"]);
 }
 
-/// Maps of flow, wear and deposit change the colours of the ground, and `--before` puts two pictures side by side.
+/// Maps of flow, wear and deposit change the colours of the ground, and `--before` puts two
+/// pictures side by side.
 /// Holds A19, C1 in part.
 #[test]
 fn render_draws_the_ground_and_before_and_after() {
     let folder = Folder::new("ground");
-    folder.file("h.npy", npy(&hills(60, 40))).file("b.npy", npy(&map(60, 40, |r, c| (r + c) as f32)));
+    folder
+        .file("h.npy", npy(&hills(60, 40)))
+        .file("b.npy", npy(&map(60, 40, |r, c| (r + c) as f32)));
     let flow = |high: f32| map(60, 40, move |r, _| if r > 36 { high } else { 1.0 });
     for (name, high) in [("flow", 900.0), ("wear", 40.0), ("deposit", 30.0)] {
         folder.file(&format!("{name}.npy"), npy(&flow(high)));
@@ -57,7 +60,8 @@ fn render_draws_the_ground_and_before_and_after() {
         assert!((0..i).all(|j| seen[i] != seen[j]), "{option} looks like another");
     }
     for option in ["", "--ground --flow flow.npy"] {
-        let line = format!("render h.npy -o both.png --spacing 10 --force --json --before b.npy {option}");
+        let line =
+            format!("render h.npy -o both.png --spacing 10 --force --json --before b.npy {option}");
         let report: Value = serde_json::from_str(&folder.thalweg(&line).ok().stdout).unwrap();
         assert_eq!((&report["width"], &report["height"]), (&122.into(), &40.into()));
     }
@@ -65,7 +69,9 @@ fn render_draws_the_ground_and_before_and_after() {
     folder.file("nan.npy", spoilt(&hills(60, 40), 7 * 60, f32::NAN));
     for option in ["--before", "--ground --flow", "--ground --wear", "--ground --deposit"] {
         let refused = |file: &str, words: &[&str]| {
-            folder.thalweg(&format!("render h.npy -o x.png {option} {file}")).refused(1, &[&[file], words].concat());
+            folder
+                .thalweg(&format!("render h.npy -o x.png {option} {file}"))
+                .refused(1, &[&[file], words].concat());
         };
         refused("small.npy", &["30x40", "h.npy has 60x40", "same size"]);
         refused("nan.npy", &["NaN", "row 7, column 0"]);
@@ -76,6 +82,8 @@ fn render_draws_the_ground_and_before_and_after() {
     folder.file("below.npy", npy(&map(60, 40, |r, c| if (r, c) == (7, 3) { -2.5 } else { 1.0 })));
     for name in ["flow", "wear", "deposit", "sediment"] {
         let line = format!("render h.npy -o x.png --spacing 10 --ground --{name} below.npy");
-        folder.thalweg(&line).refused(1, &[&format!("{name} = -2.5 in column 3, row 7: allowed 0 or more")]);
+        folder
+            .thalweg(&line)
+            .refused(1, &[&format!("{name} = -2.5 in column 3, row 7: allowed 0 or more")]);
     }
 }

@@ -5,7 +5,8 @@ use std::io::Read;
 use thalweg::io::{ReadOptions, read};
 use thalweg::map::Map;
 
-const LEVELS: [(&str, &str); 2] = [("spacing_m = 10", "spacing_m = 10\nlevels = 2"), ("format = \"png\"", "format = \"tif\"")];
+const LEVELS: [(&str, &str); 2] =
+    [("spacing_m = 10", "spacing_m = 10\nlevels = 2"), ("format = \"png\"", "format = \"tif\"")];
 
 fn recipe() -> String {
     let recipe = RECIPE.replace("width = 64", "width = 700").replace("height = 48", "height = 530");
@@ -17,17 +18,19 @@ fn map(folder: &Folder, name: &str) -> Map {
     read(&folder.0.join(name), &ReadOptions::default()).unwrap().map
 }
 
-/// `--part` makes all that a run leaves of a part of the land, and it is what the whole has there: maps, textures and weights of biomes, dungeons. So
-/// do places of things.
+/// `--part` makes all that a run leaves of a part of the land, and it is what the whole has there:
+/// maps, textures and weights of biomes, dungeons. So do places of things.
 #[test]
 fn a_part_has_all_that_a_run_leaves() {
     let folder = Folder::new("part");
-    let text = "schema = 1\nname = \"r\"\nseed = 5\nwidth = 240\nheight = 200\norigin = [-20, 30]\nspacing_m = 10\n\
-         [[stage]]\nkind = \"diamond_square\"\nfeature = 128\nrelief_m = 300\n\
-         [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding = 8\nsplat = true\nweights = \"npy\"\n\
-         [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n\
+    let text = "schema = 1\nname = \"r\"\nseed = 5\nwidth = 240\nheight = 200\norigin = [-20, 30]\n\
+                spacing_m = 10\n\
+                [[stage]]\nkind = \"diamond_square\"\nfeature = 128\nrelief_m = 300\n\
+                [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding = 8\nsplat = true\n\
+                weights = \"npy\"\n\
+                [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n\
          [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 2\nslope_max = 2\nformat = \"json\"\n\
-         [output]\nmaps = [\"height\", \"biome\", \"slope\"]\nformat = \"tif\"\n";
+                [output]\nmaps = [\"height\", \"biome\", \"slope\"]\nformat = \"tif\"\n";
     folder.file("r.toml", text);
     folder.thalweg("run r.toml -o whole --device cpu").ok();
     folder.thalweg("run r.toml -o part --part 40 61 90 70 --device cpu").ok();
@@ -37,39 +40,58 @@ fn a_part_has_all_that_a_run_leaves() {
         (0..70).flat_map(row).copied().collect()
     };
     for name in ["height.tif", "slope.tif", "biome.tif"] {
-        let (whole, part) = (map(&folder, &format!("whole/{name}")), map(&folder, &format!("part/{name}")));
+        let (whole, part) =
+            (map(&folder, &format!("whole/{name}")), map(&folder, &format!("part/{name}")));
         assert_eq!((part.width, part.height), (90, 70));
         assert!(part.data == crop(&whole.data, 1), "{name}");
     }
     let splat = |name: &str| -> Vec<f32> {
-        super::pixels(folder.read(&format!("{name}/splat_1.png"))).into_iter().map(f32::from).collect()
+        super::pixels(folder.read(&format!("{name}/splat_1.png")))
+            .into_iter()
+            .map(f32::from)
+            .collect()
     };
     assert!(splat("part") == crop(&splat("whole"), 4), "textures of weights");
     let weights = |name: &str, cells: usize| -> Vec<f32> {
         let bytes = folder.read(&format!("{name}/biome_weights.npy"));
-        let values = bytes[bytes.len() % 64..].rchunks(2).rev().map(|v| f32::from(u16::from_le_bytes([v[0], v[1]])));
+        let values = bytes[bytes.len() % 64..]
+            .rchunks(2)
+            .rev()
+            .map(|v| f32::from(u16::from_le_bytes([v[0], v[1]])));
         let values: Vec<f32> = values.collect();
         values[values.len() - 4 * cells..].to_vec()
     };
-    for (plane, whole) in weights("part", 90 * 70).chunks(90 * 70).zip(weights("whole", 240 * 200).chunks(240 * 200)) {
+    for (plane, whole) in
+        weights("part", 90 * 70).chunks(90 * 70).zip(weights("whole", 240 * 200).chunks(240 * 200))
+    {
         assert!(plane == crop(whole, 1), "weights");
     }
     // Entrances within the part, and the same dungeons.
-    let dungeons = |name: &str| folder.json(&format!("{name}/manifest.json"))["dungeons"].as_array().unwrap().clone();
+    let dungeons = |name: &str| {
+        folder.json(&format!("{name}/manifest.json"))["dungeons"].as_array().unwrap().clone()
+    };
     let inside = |place: &serde_json::Value, x: &str, y: &str| {
         let at = |key: &str| place[key].as_f64().unwrap();
         (40.0..130.0).contains(&at(x)) && (61.0..131.0).contains(&at(y))
     };
-    let there: Vec<_> = dungeons("whole").into_iter().filter(|entrance| inside(entrance, "x", "y")).collect();
+    let there: Vec<_> =
+        dungeons("whole").into_iter().filter(|entrance| inside(entrance, "x", "y")).collect();
     assert!(there.len() > 2, "{there:?}");
     let (seeds, expected) = (dungeons("part"), there);
     assert_eq!(seeds.len(), expected.len());
     for (a, b) in seeds.iter().zip(&expected) {
-        assert_eq!([&a["x"], &a["y"], &a["seed"], &a["blake3"]], [&b["x"], &b["y"], &b["seed"], &b["blake3"]]);
+        assert_eq!(
+            [&a["x"], &a["y"], &a["seed"], &a["blake3"]],
+            [&b["x"], &b["y"], &b["seed"], &b["blake3"]]
+        );
     }
     // Places lie in the cells, whose samples are in the middle.
     folder.thalweg("scatter r.toml -o whole.csv --frequency 0.1 --seed 3 --device cpu").ok();
-    folder.thalweg("scatter r.toml -o part.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu").ok();
+    folder
+        .thalweg(
+            "scatter r.toml -o part.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu",
+        )
+        .ok();
     let rows = |name: &str| -> Vec<String> {
         let text = String::from_utf8(folder.read(name)).unwrap();
         let mut lines = text.lines().map(String::from);
@@ -78,31 +100,46 @@ fn a_part_has_all_that_a_run_leaves() {
         rows.sort();
         rows
     };
-    let number = |row: &str, column: usize| row.split(',').nth(column).unwrap().parse::<f64>().unwrap();
+    let number =
+        |row: &str, column: usize| row.split(',').nth(column).unwrap().parse::<f64>().unwrap();
     let mut expected = rows("whole.csv");
-    expected.retain(|row| (39.5..129.5).contains(&number(row, 0)) && (60.5..130.5).contains(&number(row, 1)));
+    expected.retain(|row| {
+        (39.5..129.5).contains(&number(row, 0)) && (60.5..130.5).contains(&number(row, 1))
+    });
     assert!(expected.len() > 50, "{}", expected.len());
     assert_eq!(rows("part.csv"), expected);
     // Rivers are of whole lands; places do not ask for them.
     folder.file("wet.toml", format!("{text}[water]\nvectors = [\"geojson\"]\n"));
-    folder.thalweg("run wet.toml -o no --part 40 61 90 70 --device cpu").refused(1, &["drainage", "[water]", "thalweg tiles"]);
-    folder.thalweg("scatter wet.toml -o wet.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu").ok();
+    folder
+        .thalweg("run wet.toml -o no --part 40 61 90 70 --device cpu")
+        .refused(1, &["drainage", "[water]", "thalweg tiles"]);
+    folder
+        .thalweg(
+            "scatter wet.toml -o wet.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu",
+        )
+        .ok();
     assert_eq!(rows("wet.csv"), expected);
     // What a part cannot have is said.
-    folder.thalweg("run r.toml -o no --part 40 61 900 70 --device cpu").refused(1, &["part = 900 x 70", "240 x 200"]);
+    folder
+        .thalweg("run r.toml -o no --part 40 61 900 70 --device cpu")
+        .refused(1, &["part = 900 x 70", "240 x 200"]);
     folder.thalweg("run r.toml -o no --part 40 61 0 70 --device cpu").refused(1, &["part", "1 to"]);
-    folder.thalweg("run r.toml -o no --part 40 61 90 70 --frames 3 --device cpu").refused(1, &["time-lapse", "whole land"]);
+    folder
+        .thalweg("run r.toml -o no --part 40 61 90 70 --frames 3 --device cpu")
+        .refused(1, &["time-lapse", "whole land"]);
 }
 
-/// One GeoTIFF, squares of files that share edges, and the chunks of a Zarr folder have the values of a run, whatever the side of tiles. A store is
-/// filled once and then found.
+/// One GeoTIFF, squares of files that share edges, and the chunks of a Zarr folder have the values
+/// of a run, whatever the side of tiles. A store is filled once and then found.
 #[test]
 fn tiles_have_the_values_of_a_run() {
     let folder = Folder::new("tiles");
     folder.file("r.toml", recipe());
     folder.thalweg("run r.toml -o run --device cpu").ok();
     let whole = map(&folder, "run/height.tif");
-    let first = folder.thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json").ok();
+    let first = folder
+        .thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json")
+        .ok();
     let first: serde_json::Value = serde_json::from_str(&first.stdout).unwrap();
     assert!(first["made"].as_u64().unwrap() > 20 && first["found"] == 0, "{first}");
     let land = map(&folder, "land.tif");
@@ -110,22 +147,34 @@ fn tiles_have_the_values_of_a_run() {
     assert!(land.data == whole.data);
     // Another run finds the tiles; another side makes its own, for the same file.
     let bytes = folder.read("land.tif");
-    let again = folder.thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json --force").ok();
+    let again = folder
+        .thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json --force")
+        .ok();
     let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
     assert!(again["made"] == 0 && again["found"].as_u64().unwrap() >= 15, "{again}");
     assert!(folder.read("land.tif") == bytes);
     folder.thalweg("tiles r.toml -o other.tif --side 333 --device cpu").ok();
     assert!(folder.read("other.tif") == bytes);
-    assert_eq!(folder.list(""), ["land.tif", "other.tif", "r.toml", "run", "store"], "nothing is left beside the output");
+    assert_eq!(
+        folder.list(""),
+        ["land.tif", "other.tif", "r.toml", "run", "store"],
+        "nothing is left beside the output"
+    );
     // The overviews are means of two by two cells, of four in each next one.
-    let flow = folder.thalweg("tiles r.toml -o flow.tif --map flow --side 150 --store store --device cpu").ok();
+    let flow = folder
+        .thalweg("tiles r.toml -o flow.tif --map flow --side 150 --store store --device cpu")
+        .ok();
     assert!(flow.stdout.contains("0 made"), "{}", flow.stdout);
     assert!(map(&folder, "flow.tif").data == map(&folder, "run/flow.tif").data);
 
     folder
-        .thalweg("tiles r.toml -o squares --file-side 256 --shared-edge --format npy --map height --side 150 --device cpu")
+        .thalweg(
+            "tiles r.toml -o squares --file-side 256 --shared-edge --format npy --map height \
+             --side 150 --device cpu",
+        )
         .ok();
-    let names: Vec<String> = (0..3).flat_map(|x| (0..3).map(move |y| format!("height_x{x}_y{y}.npy"))).collect();
+    let names: Vec<String> =
+        (0..3).flat_map(|x| (0..3).map(move |y| format!("height_x{x}_y{y}.npy"))).collect();
     let mut found = folder.list("squares");
     found.sort();
     assert_eq!(found, names);
@@ -134,44 +183,64 @@ fn tiles_have_the_values_of_a_run() {
         let side = |at: u32, all: u32| (all - at * 256).min(257);
         assert_eq!([square.width, square.height], [side(x, 700), side(y, 530)]);
         for (i, value) in square.data.iter().enumerate() {
-            let (column, row) = (x as usize * 256 + i % square.width as usize, y as usize * 256 + i / square.width as usize);
+            let (column, row) = (
+                x as usize * 256 + i % square.width as usize,
+                y as usize * 256 + i / square.width as usize,
+            );
             assert_eq!(*value, whole.data[row * 700 + column], "column {column}, row {row}");
         }
     }
     folder.thalweg("tiles r.toml -o land.zarr --side 150 --store store --device cpu").ok();
-    // F11: a group for each level, which knows all its arrays; their paths as multiscale pictures; and axes.
+    // F11: a group for each level, which knows all its arrays; their paths as multiscale pictures;
+    // and axes.
     let array = folder.json("land.zarr/0/height/zarr.json");
     assert_eq!(array["shape"], serde_json::json!([530, 700]));
     let group = folder.json("land.zarr/zarr.json");
-    let paths = group["attributes"]["ome"]["multiscales"][0]["datasets"].as_array().unwrap().iter().map(|set| &set["path"]);
+    let paths = group["attributes"]["ome"]["multiscales"][0]["datasets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|set| &set["path"]);
     assert!(paths.eq(["0/height", "1/height"]), "{group}");
     assert_eq!(group["consolidated_metadata"]["metadata"]["0/height"], array);
-    assert_eq!(folder.json("land.zarr/0/zarr.json")["consolidated_metadata"]["metadata"]["height"], array);
+    assert_eq!(
+        folder.json("land.zarr/0/zarr.json")["consolidated_metadata"]["metadata"]["height"],
+        array
+    );
     let unpacked = |name: &str| {
         let mut bytes = vec![];
         flate2::read::GzDecoder::new(&folder.read(name)[..]).read_to_end(&mut bytes).unwrap();
         bytes
     };
-    let floats =
-        |name: &str| -> Vec<f32> { unpacked(name).as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect() };
-    let places =
-        |name: &str| -> Vec<f64> { unpacked(name).as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect() };
+    let floats = |name: &str| -> Vec<f32> {
+        unpacked(name).as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    };
+    let places = |name: &str| -> Vec<f64> {
+        unpacked(name).as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    };
     assert!(places("land.zarr/0/x/c/0").into_iter().eq((0..700).map(|i| f64::from(i) * 10.0)));
     assert!(places("land.zarr/1/y/c/0").into_iter().eq((0..266).map(|i| f64::from(i) * -20.0)));
     let chunk = floats("land.zarr/0/height/c/1/1");
     assert_eq!(chunk.len(), 512 * 512);
     for (i, value) in chunk.into_iter().enumerate() {
         let (column, row) = (512 + i % 512, 512 + i / 512);
-        let expected = if column < 700 && row < 530 { whole.data[row * 700 + column] } else { f32::NAN };
+        let expected =
+            if column < 700 && row < 530 { whole.data[row * 700 + column] } else { f32::NAN };
         assert_eq!(value.to_bits(), expected.to_bits(), "column {column}, row {row}");
     }
     // What is there is replaced when that is asked for, and then whole.
-    folder.thalweg("tiles r.toml -o land.zarr --map flow --side 150 --device cpu").refused(1, &["land.zarr", "--force"]);
+    folder
+        .thalweg("tiles r.toml -o land.zarr --map flow --side 150 --device cpu")
+        .refused(1, &["land.zarr", "--force"]);
     folder
         .thalweg("tiles r.toml -o squares --file-side 300 --format npy --device cpu")
         .refused(1, &["squares/height_x0_y0.npy", "--force"]);
     assert_eq!(folder.list("squares"), names);
-    folder.thalweg("tiles r.toml -o land.zarr --map height --side 150 --store store --device cpu --force").ok();
+    folder
+        .thalweg(
+            "tiles r.toml -o land.zarr --map height --side 150 --store store --device cpu --force",
+        )
+        .ok();
     assert_eq!(folder.list("land.zarr/0"), ["height", "x", "y", "zarr.json"]);
     folder
         .file("other.zarr", "")
@@ -192,8 +261,9 @@ fn tiles_have_the_values_of_a_run() {
     }
 }
 
-/// The tiles of a web map decode to the heights of the levels of a run: the last zoom to those of the recipe's cells, the one before to the
-/// next coarser level's. Beyond the land they have the values of its edge.
+/// The tiles of a web map decode to the heights of the levels of a run: the last zoom to those of
+/// the recipe's cells, the one before to the next coarser level's. Beyond the land they have the
+/// values of its edge.
 #[test]
 fn web_maps_have_the_heights_of_levels() {
     let folder = Folder::new("xyz");
@@ -201,28 +271,52 @@ fn web_maps_have_the_heights_of_levels() {
     // MapLibre's decoders.
     let terrarium = |[r, g, b]: [f64; 3]| r * 256.0 + g + b / 256.0 - 32768.0;
     let terrain_rgb = |[r, g, b]: [f64; 3]| -10000.0 + (r * 65536.0 + g * 256.0 + b) * 0.1;
-    for (encoding, side, step, decode) in
-        [("terrarium", 256, 1.0 / 256.0, &terrarium as &dyn Fn([f64; 3]) -> f64), ("terrain-rgb", 512, 0.1, &terrain_rgb)]
-    {
+    for (encoding, side, step, decode) in [
+        ("terrarium", 256, 1.0 / 256.0, &terrarium as &dyn Fn([f64; 3]) -> f64),
+        ("terrain-rgb", 512, 0.1, &terrain_rgb),
+    ] {
         let last = if side == 256 { 2 } else { 1 };
-        folder.thalweg(&format!("tiles r.toml -o {encoding} --xyz {encoding} --xyz-side {side} --side 200 --device cpu")).ok();
+        folder
+            .thalweg(&format!(
+                "tiles r.toml -o {encoding} --xyz {encoding} --xyz-side {side} \
+                 --side 200 --device cpu"
+            ))
+            .ok();
         let told = folder.json(&format!("{encoding}/tilejson.json"));
         let expected = serde_json::json!([last - 1, last, side, "{z}/{x}/{y}.png"]);
-        assert_eq!(serde_json::json!([told["minzoom"], told["maxzoom"], told["tileSize"], told["tiles"][0]]), expected);
+        assert_eq!(
+            serde_json::json!([
+                told["minzoom"],
+                told["maxzoom"],
+                told["tileSize"],
+                told["tiles"][0]
+            ]),
+            expected
+        );
         let mut names = folder.list(encoding);
         names.sort();
         assert_eq!(names, [(last - 1).to_string(), last.to_string(), "tilejson.json".into()]);
         for zoom in [last - 1, last] {
-            folder.thalweg(&format!("run r.toml -o run --level {} --device cpu --force", last - zoom)).ok();
+            folder
+                .thalweg(&format!("run r.toml -o run --level {} --device cpu --force", last - zoom))
+                .ok();
             let land = map(&folder, "run/height.tif");
             for (x, y) in [(0, 0), ((land.width - 1) / side, (land.height - 1) / side)] {
-                let picture = super::picture(&folder.read(&format!("{encoding}/{zoom}/{x}/{y}.png"))).to_rgb8();
+                let picture =
+                    super::picture(&folder.read(&format!("{encoding}/{zoom}/{x}/{y}.png")))
+                        .to_rgb8();
                 assert_eq!(picture.dimensions(), (side, side));
                 for (column, row, pixel) in picture.enumerate_pixels() {
-                    let [x, y] = [(x * side + column).min(land.width - 1), (y * side + row).min(land.height - 1)];
+                    let [x, y] = [
+                        (x * side + column).min(land.width - 1),
+                        (y * side + row).min(land.height - 1),
+                    ];
                     let height = f64::from(land.data[(y * land.width + x) as usize]);
                     let found = decode(pixel.0.map(f64::from));
-                    assert!((found - height).abs() <= step / 2.0 + 1e-6, "{encoding}, zoom {zoom}, {x}, {y}: {found}, {height}");
+                    assert!(
+                        (found - height).abs() <= step / 2.0 + 1e-6,
+                        "{encoding}, zoom {zoom}, {x}, {y}: {found}, {height}"
+                    );
                 }
             }
         }
@@ -235,31 +329,50 @@ fn web_maps_have_the_heights_of_levels() {
     ] {
         folder.thalweg(&format!("tiles r.toml --device cpu {line}")).refused(code, &parts);
     }
-    folder.thalweg("tiles r.toml -o terrarium --xyz terrarium --device cpu").refused(1, &["tilejson.json", "--force"]);
-    // Heights that the colours cannot hold are counted: a plain at 40 km has as many as its zooms have samples.
-    let high = "schema = 1\nwidth = 60\nheight = 40\nspacing_m = 20\n[[stage]]\nkind = \"flat\"\nheight_m = 40000\n";
+    folder
+        .thalweg("tiles r.toml -o terrarium --xyz terrarium --device cpu")
+        .refused(1, &["tilejson.json", "--force"]);
+    // Heights that the colours cannot hold are counted: a plain at 40 km has as many as its zooms
+    // have samples.
+    let high = "schema = 1\nwidth = 60\nheight = 40\nspacing_m = 20\n[[stage]]\nkind = \"flat\"\n\
+                height_m = 40000\n";
     folder.file("high.toml", high);
     let ran = folder.thalweg("tiles high.toml -o high --xyz terrarium --device cpu").ok();
-    assert!(ran.stderr.contains("2400 samples of height lie beyond -32768 to 32767.996 m"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("2400 samples of height lie beyond -32768 to 32767.996 m"),
+        "{}",
+        ran.stderr
+    );
     let ran = folder.thalweg("tiles high.toml -o higher --xyz terrain-rgb --device cpu").ok();
     assert!(!ran.stderr.contains("beyond"), "{}", ran.stderr);
 }
 
-/// A run whose window is too large makes its land by tiles: its maps are the files that `tiles` writes, and its manifest holds for them.
+/// A run whose window is too large makes its land by tiles: its maps are the files that `tiles`
+/// writes, and its manifest holds for them.
 #[test]
 fn a_run_that_is_too_large_is_made_by_tiles() {
     let folder = Folder::new("run-tiles");
     let recipe = |format: &str, more: &str| {
         format!(
-            "schema = 1\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n{more}\n[[stage]]\nkind = \"diamond_square\"\nworld = 65536\n\
-             feature = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\", \"wear\"]\nformat = \"{format}\"\n"
+            "schema = 1\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n\
+             {more}\n[[stage]]\nkind = \"diamond_square\"\nworld = 65536\n\
+             feature = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\n\
+             maps = [\"height\", \"wear\"]\nformat = \"{format}\"\n"
         )
     };
     folder.file("r.toml", recipe("tif", ""));
     let told = folder.thalweg("run r.toml --dry-run --device cpu").ok();
-    assert!(told.stdout.contains("32768 x 256 cells in ") && told.stdout.contains(" on CPU"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("32768 x 256 cells in ") && told.stdout.contains(" on CPU"),
+        "{}",
+        told.stdout
+    );
     let told = folder.thalweg("run r.toml -o run --device cpu").ok();
-    assert!(told.stderr.contains("at most 32767") && told.stderr.contains("by tiles"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("at most 32767") && told.stderr.contains("by tiles"),
+        "{}",
+        told.stderr
+    );
     let mut names = folder.list("run");
     names.sort();
     assert_eq!(names, ["height.tif", "manifest.json", "preview.png", "wear.tif"]);
@@ -276,8 +389,14 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     // What tiles do not have is named beside why the window does not fit.
     folder.file("png.toml", recipe("png", ""));
     folder.thalweg("run png.toml -o no --device cpu").refused(1, &["at most 32767", "only tif"]);
-    folder.thalweg("run r.toml -o no --device cpu --frames 3").refused(1, &["at most 32767", "time-lapse"]);
-    assert!(!folder.list("").iter().any(|name| name == "no" || name.starts_with('.')), "{:?}", folder.list(""));
+    folder
+        .thalweg("run r.toml -o no --device cpu --frames 3")
+        .refused(1, &["at most 32767", "time-lapse"]);
+    assert!(
+        !folder.list("").iter().any(|name| name == "no" || name.starts_with('.')),
+        "{:?}",
+        folder.list("")
+    );
 }
 
 /// Files that are no maps do not come with tiles, which is said.
@@ -286,17 +405,29 @@ fn tiles_say_that_lines_are_left_out() {
     let folder = Folder::new("tiles-lines");
     folder.file("r.toml", format!("{}[water]\nvectors = [\"geojson\"]\n", recipe()));
     let ran = folder.thalweg("tiles r.toml --dry-run --device cpu").ok();
-    assert!(ran.stderr.contains("water.vectors") && ran.stderr.contains("thalweg run"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("water.vectors") && ran.stderr.contains("thalweg run"),
+        "{}",
+        ran.stderr
+    );
 }
 
-/// Squares of a land without a place on Earth lie beside each other, and a part where it lies in the land: in metres from its north-west sample.
+/// Squares of a land without a place on Earth lie beside each other, and a part where it lies in
+/// the land: in metres from its north-west sample.
 #[test]
 fn squares_lie_beside_each_other() {
     let folder = Folder::new("tiles-place");
     folder.file("r.toml", recipe());
-    folder.thalweg("tiles r.toml -o squares --file-side 256 --format tif --map height --side 150 --device cpu").ok();
+    folder
+        .thalweg(
+            "tiles r.toml -o squares --file-side 256 --format tif --map height --side 150 \
+             --device cpu",
+        )
+        .ok();
     folder.thalweg("tiles r.toml -o part.tif --part 140 270 100 60 --side 150 --device cpu").ok();
-    let corner = |name: &str| map(&folder, name).georef.map(|georef| (georef.west, georef.north, georef.epsg));
+    let corner = |name: &str| {
+        map(&folder, name).georef.map(|georef| (georef.west, georef.north, georef.epsg))
+    };
     // The first has no place, as a run's map has none.
     assert_eq!(corner("squares/height_x0_y0.tif"), None);
     let land: thalweg::Recipe = thalweg::Recipe::read(&folder.0.join("r.toml")).unwrap();
@@ -306,26 +437,33 @@ fn squares_lie_beside_each_other() {
     assert_eq!(corner("part.tif"), Some((east - spacing / 2.0, spacing / 2.0 - south, None)));
 }
 
-/// An endless land may be larger than a window: a part of it has the words that it has in a small one.
+/// An endless land may be larger than a window: a part of it has the words that it has in a small
+/// one.
 #[test]
 fn endless_lands_of_any_size_have_tiles() {
     let folder = Folder::new("tiles-wide");
     let text = |width: u32| {
         format!(
-            "schema = 1\nwidth = {width}\nheight = 40\nspacing_m = 10\nendless = true\nlevels = 2\n[[stage]]\nkind = \"diamond_square\"\n\
-             world = 65536\nfeature = 64\nrelief_m = 300\nedge = \"torus\"\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n"
+            "schema = 1\nwidth = {width}\nheight = 40\nspacing_m = 10\nendless = true\nlevels = 2\n\
+             [[stage]]\nkind = \"diamond_square\"\n\
+             world = 65536\nfeature = 64\nrelief_m = 300\nedge = \"torus\"\n[[stage]]\n\
+             kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n"
         )
     };
     folder.file("wide.toml", text(70_000)).file("narrow.toml", text(64));
     for name in ["wide", "narrow"] {
-        let line = format!("tiles {name}.toml --part 39990 0 70 40 --side 64 --map height -o {name}.tif --device cpu");
+        let line = format!(
+            "tiles {name}.toml --part 39990 0 70 40 --side 64 --map height -o {name}.tif --device \
+             cpu"
+        );
         folder.thalweg(&line).ok();
     }
     assert_eq!(map(&folder, "wide.tif").data, map(&folder, "narrow.tif").data);
     folder.thalweg("tiles wide.toml --dry-run --side 4096").ok();
 }
 
-/// Under a limit of its memory a job makes the same bytes, or is refused by what it needs before it begins: it does not run out of memory.
+/// Under a limit of its memory a job makes the same bytes, or is refused by what it needs before it
+/// begins: it does not run out of memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn tiles_keep_within_a_limit_of_memory() {
@@ -335,8 +473,17 @@ fn tiles_keep_within_a_limit_of_memory() {
     let mut made = 0;
     for mib in [150, 250, 400, 700, 1500] {
         let program = env!("CARGO_BIN_EXE_thalweg");
-        let line = format!("ulimit -v {}; exec {program} tiles r.toml -o {mib}.tif --device cpu --threads 2 -q", mib * 1024);
-        let ran = super::ran(std::process::Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap());
+        let line = format!(
+            "ulimit -v {}; exec {program} tiles r.toml -o {mib}.tif --device cpu --threads 2 -q",
+            mib * 1024
+        );
+        let ran = super::ran(
+            std::process::Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(&folder.0)
+                .output()
+                .unwrap(),
+        );
         if ran.code == Some(0) {
             made += 1;
             assert_eq!(folder.read(&format!("{mib}.tif")), folder.read("whole.tif"), "{mib} MiB");
@@ -347,14 +494,16 @@ fn tiles_keep_within_a_limit_of_memory() {
     assert!((1..5).contains(&made), "{made} of 5 limits were enough");
 }
 
-/// A job of tiles takes the memory that `--dry-run` says, within a tenth, where it is much more than the program alone.
+/// A job of tiles takes the memory that `--dry-run` says, within a tenth, where it is much more
+/// than the program alone.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_is_as_planned() {
     let folder = Folder::new("tiles-memory");
     folder.file(
         "plain.toml",
-        "schema = 1\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\nkind = \"diamond_square\"\nfeature = 1024\nrelief_m = 900\n\
+        "schema = 1\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\n\
+         kind = \"diamond_square\"\nfeature = 1024\nrelief_m = 900\n\
          [[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n",
     );
     folder.file("levels.toml", include_str!("../../../docs/levels.toml"));
@@ -363,19 +512,25 @@ fn the_memory_is_as_planned() {
         "plain.toml --side 1024",
         "plain.toml --side 2048",
         "levels.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
-        "levels.toml --size 1536 --side 768 --slab-steps 8 --set droplets.rain=0.25 --set droplets.lifetime=16",
+        "levels.toml --size 1536 --side 768 --slab-steps 8 --set droplets.rain=0.25 --set \
+         droplets.lifetime=16",
         "climate.toml --size 1536 --side 1536 --map rain --set incision.steps=4",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");
         let planned = folder.thalweg(&format!("{line} --dry-run --json")).ok();
-        let planned = serde_json::from_str::<serde_json::Value>(&planned.stdout).unwrap()["bytes"].as_f64().unwrap();
-        let mut process = folder.command(&format!("{line} -o land.tif --force -q")).spawn().unwrap();
+        let planned = serde_json::from_str::<serde_json::Value>(&planned.stdout).unwrap()["bytes"]
+            .as_f64()
+            .unwrap();
+        let mut process =
+            folder.command(&format!("{line} -o land.tif --force -q")).spawn().unwrap();
         let status = format!("/proc/{}/status", process.id());
         let mut peak = 0.0;
         let ended = loop {
             // The system keeps the peak until the process ends; a process that has ended has none.
             let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok());
+            let kib = text.lines().find_map(|line| {
+                line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok()
+            });
             peak = kib.map_or(peak, |kib| kib * 1024.0);
             if let Some(ended) = process.try_wait().unwrap() {
                 break ended;
@@ -388,7 +543,8 @@ fn the_memory_is_as_planned() {
     }
 }
 
-/// Tiles that processes make by the list, two at a time on one store, are those that one process needs, whether time is cut or not.
+/// Tiles that processes make by the list, two at a time on one store, are those that one process
+/// needs, whether time is cut or not.
 #[test]
 fn tiles_are_made_by_many_processes() {
     let folder = Folder::new("tile");
@@ -402,7 +558,10 @@ fn tiles_are_made_by_many_processes() {
         let known: Vec<_> = tiles.iter().map(|tile| &tile["tile"]).collect();
         for (i, tile) in tiles.iter().enumerate() {
             let inputs = tile["inputs"].as_array().unwrap();
-            assert!(inputs.iter().all(|input| known[..i].contains(&input)), "{tile} stands before what it is made from");
+            assert!(
+                inputs.iter().all(|input| known[..i].contains(&input)),
+                "{tile} stands before what it is made from"
+            );
             assert!(inputs.iter().all(|input| input[0] != tile["tile"][0] || in_slabs));
             assert!(!inputs.is_empty() || tile["tile"][0] == 1);
         }
@@ -413,26 +572,49 @@ fn tiles_are_made_by_many_processes() {
             let processes: Vec<_> = pair
                 .iter()
                 .map(|tile| {
-                    let at: Vec<i64> = tile["tile"].as_array().unwrap().iter().map(|at| at.as_i64().unwrap()).collect();
+                    let at: Vec<i64> = tile["tile"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|at| at.as_i64().unwrap())
+                        .collect();
                     let slab = at.get(3).map_or(String::new(), |slab| format!("--slab {slab}"));
-                    let line = format!("tile r.toml {} {} {} {slab} {cut} --store {store} --device cpu -q", at[0], at[1], at[2]);
+                    let line = format!(
+                        "tile r.toml {} {} {} {slab} {cut} --store {store} --device cpu -q",
+                        at[0], at[1], at[2]
+                    );
                     folder.command(&line).spawn().unwrap()
                 })
                 .collect();
             assert!(processes.into_iter().all(|mut process| process.wait().unwrap().success()));
         }
-        let found = folder.thalweg(&format!("tiles r.toml -o land.tif {cut} --store {store} --device cpu --json --force")).ok();
+        let found = folder
+            .thalweg(&format!(
+                "tiles r.toml -o land.tif {cut} --store {store} --device cpu --json --force"
+            ))
+            .ok();
         let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
         assert_eq!(found["made"], 0);
         let checked = folder.thalweg(&format!("store verify {store} --json")).ok();
         let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
-        assert_eq!((&checked["tiles"], checked["damaged"].as_array().unwrap().len()), (&serde_json::json!(tiles.len()), 0));
+        assert_eq!(
+            (&checked["tiles"], checked["damaged"].as_array().unwrap().len()),
+            (&serde_json::json!(tiles.len()), 0)
+        );
         let states = |tile: &&serde_json::Value| tile["tile"].get(3).is_some_and(|slab| *slab != 0);
         let listed = folder.thalweg(&format!("store list {store}")).ok().stdout;
         let lines = |text: &str| listed.lines().filter(|line| line.ends_with(text)).count();
         assert_eq!(lines("steps of droplets"), tiles.iter().filter(states).count(), "{listed}");
-        assert_eq!(lines("after 4 of 12 steps of droplets"), lines("after 8 of 12 steps of droplets"), "{listed}");
-        let one = folder.thalweg(&format!("tile r.toml 0 1 1 {cut} --store {store} -o one.npy --device cpu --force")).ok();
+        assert_eq!(
+            lines("after 4 of 12 steps of droplets"),
+            lines("after 8 of 12 steps of droplets"),
+            "{listed}"
+        );
+        let one = folder
+            .thalweg(&format!(
+                "tile r.toml 0 1 1 {cut} --store {store} -o one.npy --device cpu --force"
+            ))
+            .ok();
         let is_one = |tile: &&serde_json::Value| {
             let at = tile["tile"].as_array().unwrap();
             at[..3] == [0, 1, 1] && at.get(3).is_none_or(|slab| *slab == 0)
@@ -443,7 +625,10 @@ fn tiles_are_made_by_many_processes() {
     // The planner chooses the side where only the steps of a slab are given.
     let planned = folder.thalweg("tiles r.toml --slab-steps 5 --dry-run --json --device cpu").ok();
     let planned: serde_json::Value = serde_json::from_str(&planned.stdout).unwrap();
-    assert_eq!((&planned["slab_steps"], &planned["levels"][0]["slabs"]), (&serde_json::json!(5), &serde_json::json!(3)));
+    assert_eq!(
+        (&planned["slab_steps"], &planned["levels"][0]["slabs"]),
+        (&serde_json::json!(5), &serde_json::json!(3))
+    );
     folder.thalweg("tiles r.toml --slab-steps 5 -o planned.tif --device cpu").ok();
     assert!(folder.read("planned.tif") == folder.read("land.tif"));
 }
@@ -480,7 +665,8 @@ fn stores_are_looked_after() {
     folder.thalweg("store prune store --to 1X").refused(2, &["1X", "500M"]);
 }
 
-/// A store on a disk that is full is an error that names it. Nothing is lost: with room again, the land is the same.
+/// A store on a disk that is full is an error that names it. Nothing is lost: with room again, the
+/// land is the same.
 #[cfg(unix)]
 #[test]
 fn a_store_that_is_full_is_an_error() {
@@ -489,8 +675,15 @@ fn a_store_that_is_full_is_an_error() {
     folder.thalweg("tiles r.toml -o land.tif --side 260 --device cpu").ok();
     // A file may have 200 KiB, and a tile has more.
     let program = env!("CARGO_BIN_EXE_thalweg");
-    let line = format!("ulimit -f 400; exec {program} tiles r.toml -o other.tif --side 260 --store store --device cpu");
-    let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+    let line = format!(
+        "ulimit -f 400; exec {program} tiles r.toml -o other.tif --side 260 --store store --device \
+         cpu"
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(&folder.0)
+        .output()
+        .unwrap();
     super::ran(output).refused(1, &["store"]);
     assert_eq!(folder.list(""), ["land.tif", "r.toml", "store"]);
     folder.thalweg("store verify store").ok();
@@ -506,7 +699,11 @@ fn wrong_tiles_are_refused() {
     for (line, code, parts) in [
         ("tiles r.toml -o a.tif --side 8", 1, vec!["tiles of 8 cells", "16 to 16384"]),
         ("tiles r.toml -o a.tif --map wear", 1, vec!["--map wear", "height, flow", "output.maps"]),
-        ("tiles r.toml -o a.tif --part 0 0 10 10", 1, vec!["part = 10 x 10 cells from 0, 0", "700 x 530 cells from 100, 200"]),
+        (
+            "tiles r.toml -o a.tif --part 0 0 10 10",
+            1,
+            vec!["part = 10 x 10 cells from 0, 0", "700 x 530 cells from 100, 200"],
+        ),
         ("tiles r.toml -o a.tif --part 100 200 0 10", 1, vec!["part = 0 x 10"]),
         ("tiles r.toml -o a --format png", 1, vec!["one range", "--output-range"]),
         ("tiles r.toml -o a.tif --level 2", 1, vec!["level = 2", "0 to 1"]),
@@ -520,45 +717,83 @@ fn wrong_tiles_are_refused() {
         ("tiles r.toml --list --side 0", 1, vec!["tiles of 0 cells"]),
         ("tile r.toml 0 0 0 -o a.npy --side 0", 1, vec!["tiles of 0 cells"]),
         ("tile r.toml 0 0 0", 1, vec!["--store"]),
-        ("tile r.toml 0 9 0 --side 260 --store store", 1, vec!["tile 9, 0 of level 0", "lies beyond the land"]),
+        (
+            "tile r.toml 0 9 0 --side 260 --store store",
+            1,
+            vec!["tile 9, 0 of level 0", "lies beyond the land"],
+        ),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
         ("tiles r.toml -o a.tif --side 260 --slab-steps 0", 2, vec!["--slab-steps", "1.."]),
-        ("tile r.toml 0 0 0 --slab 3 --side 260 --store store", 1, vec!["slab 3 of level 0", "slabs 0 to 0"]),
-        ("tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy", 1, vec!["-o a.npy", "slab 0"]),
-        ("tiles r.toml -o a.tif --memory 1M", 1, vec!["tiles of 256 cells need", "lower lifetime or rain"]),
+        (
+            "tile r.toml 0 0 0 --slab 3 --side 260 --store store",
+            1,
+            vec!["slab 3 of level 0", "slabs 0 to 0"],
+        ),
+        (
+            "tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy",
+            1,
+            vec!["-o a.npy", "slab 0"],
+        ),
+        (
+            "tiles r.toml -o a.tif --memory 1M",
+            1,
+            vec!["tiles of 256 cells need", "lower lifetime or rain"],
+        ),
     ] {
         folder.thalweg(&format!("{line} --device cpu")).refused(code, &parts);
     }
     assert_eq!(folder.list(""), ["r.toml"]);
 }
 
-/// P2: maps, meshes and vectors of a level lie where its samples are, with its cell and the coordinate system of the input, by `run` and by
-/// `tiles`. The first sample of a level lies at the recipe's first one or a cell before it.
+/// P2: maps, meshes and vectors of a level lie where its samples are, with its cell and the
+/// coordinate system of the input, by `run` and by `tiles`. The first sample of a level lies at the
+/// recipe's first one or a cell before it.
 #[test]
 fn a_level_lies_where_its_samples_are() {
     let folder = Folder::new("level-place");
-    let data = (0..130 * 100).map(|i| ((i % 130) as f32 / 9.0).sin() * 40.0 + (i / 130) as f32 * 3.0).collect();
-    let georef = Some(thalweg::Georef { epsg: Some(32632), west: 400_000.0, north: 5_200_000.0, cell: (10.0, 10.0), keys: None });
+    let data = (0..130 * 100)
+        .map(|i| ((i % 130) as f32 / 9.0).sin() * 40.0 + (i / 130) as f32 * 3.0)
+        .collect();
+    let georef = Some(thalweg::Georef {
+        epsg: Some(32632),
+        west: 400_000.0,
+        north: 5_200_000.0,
+        cell: (10.0, 10.0),
+        keys: None,
+    });
     let land = Map { width: 130, height: 100, spacing_m: 10.0, data, range_m: None, georef };
     folder.file(
         "land.tif",
-        thalweg::io::encode(&land, thalweg::io::MapFormat::from_path(std::path::Path::new("x.tif")).unwrap()).unwrap().0,
+        thalweg::io::encode(
+            &land,
+            thalweg::io::MapFormat::from_path(std::path::Path::new("x.tif")).unwrap(),
+        )
+        .unwrap()
+        .0,
     );
     for origin in [[0i64, 0], [-3, 7]] {
         let text = format!(
-            "schema = 1\ninput = \"land.tif\"\norigin = {origin:?}\nlevels = 3\n[[stage]]\nkind = \"thermal\"\nsteps = 1\nrepose_deg = 30\n\
-             [water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\nmaps = [\"height\", \"slope\", \"wear\", \"deposit\"]\nformat = \"tif\"\n\
+            "schema = 1\ninput = \"land.tif\"\norigin = {origin:?}\nlevels = 3\n[[stage]]\n\
+             kind = \"thermal\"\nsteps = 1\nrepose_deg = 30\n\
+             [water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\n\
+             maps = [\"height\", \"slope\", \"wear\", \"deposit\"]\nformat = \"tif\"\n\
              formats = {{ slope = \"asc\" }}\npreview = false\n"
         );
         folder.file("r.toml", text);
         for level in 0..3i64 {
             let cell = 10.0 * f64::from(1 << level);
             let first = origin.map(|at| at.div_euclid(1 << level) * (1 << level) - at);
-            // The outer corner of the first cell, whose sample lies so many of the recipe's cells from the recipe's first.
-            let (west, north) =
-                (400_005.0 + 10.0 * first[0] as f64 - cell / 2.0, 5_199_995.0 - 10.0 * first[1] as f64 + cell / 2.0);
+            // The outer corner of the first cell, whose sample lies so many of the recipe's cells
+            // from the recipe's first.
+            let (west, north) = (
+                400_005.0 + 10.0 * first[0] as f64 - cell / 2.0,
+                5_199_995.0 - 10.0 * first[1] as f64 + cell / 2.0,
+            );
             let lies = |map: &Map, what: &str, epsg: Option<u32>| {
-                let place = map.georef.as_ref().unwrap_or_else(|| panic!("{what}, level {level}: no place"));
+                let place = map
+                    .georef
+                    .as_ref()
+                    .unwrap_or_else(|| panic!("{what}, level {level}: no place"));
                 assert_eq!(
                     (place.west, place.north, place.cell),
                     (west, north, (cell, cell)),
@@ -572,7 +807,10 @@ fn a_level_lies_where_its_samples_are() {
             lies(&map(&folder, "run/slope.asc"), "asc", None);
             let manifest = folder.json("run/manifest.json");
             assert_eq!(manifest["spacing_m"], cell);
-            assert_eq!(manifest["origin"], serde_json::json!(origin.map(|at| at.div_euclid(1 << level))));
+            assert_eq!(
+                manifest["origin"],
+                serde_json::json!(origin.map(|at| at.div_euclid(1 << level)))
+            );
             // Basins cover the land, so their outlines end where the map does.
             let basins = String::from_utf8(folder.read("run/basins.geojson")).unwrap();
             assert!(basins.contains("EPSG::32632"), "{basins}");
@@ -583,26 +821,44 @@ fn a_level_lies_where_its_samples_are() {
                 match place.as_array().map(Vec::as_slice) {
                     Some([x, y, ..]) if x.is_number() => {
                         let at = [x.as_f64().unwrap(), y.as_f64().unwrap()];
-                        ends = [ends[0].min(at[0]), ends[1].max(at[0]), ends[2].min(at[1]), ends[3].max(at[1])];
+                        ends = [
+                            ends[0].min(at[0]),
+                            ends[1].max(at[0]),
+                            ends[2].min(at[1]),
+                            ends[3].max(at[1]),
+                        ];
                     }
-                    Some(all) => {
-                        places.extend(all.iter().map(|feature| feature.pointer("/geometry/coordinates").unwrap_or(feature)))
-                    }
+                    Some(all) => places.extend(all.iter().map(|feature| {
+                        feature.pointer("/geometry/coordinates").unwrap_or(feature)
+                    })),
                     None => {}
                 }
             }
             let size = [height.width, height.height].map(|side| f64::from(side) * cell);
-            assert_eq!(ends, [west, west + size[0], north - size[1], north], "vectors of level {level}, {origin:?}");
-            folder.thalweg(&format!("tiles r.toml -o cog.tif --level {level} --side 40 --device cpu --force")).ok();
+            assert_eq!(
+                ends,
+                [west, west + size[0], north - size[1], north],
+                "vectors of level {level}, {origin:?}"
+            );
+            folder
+                .thalweg(&format!(
+                    "tiles r.toml -o cog.tif --level {level} --side 40 --device cpu --force"
+                ))
+                .ok();
             let cog = map(&folder, "cog.tif");
             lies(&cog, "cog", Some(32632));
             assert!(cog.data == height.data);
-            let line =
-                format!("tiles r.toml -o squares --level {level} --map height --file-side 20 --format tif --device cpu --force");
+            let line = format!(
+                "tiles r.toml -o squares --level {level} --map height --file-side 20 --format tif \
+                 --device cpu --force"
+            );
             folder.thalweg(&line).ok();
             lies(&map(&folder, "squares/height_x0_y0.tif"), "a file of tiles", Some(32632));
             let place = map(&folder, "squares/height_x1_y1.tif").georef.unwrap();
-            assert_eq!((place.west, place.north, place.cell), (west + 20.0 * cell, north - 20.0 * cell, (cell, cell)));
+            assert_eq!(
+                (place.west, place.north, place.cell),
+                (west + 20.0 * cell, north - 20.0 * cell, (cell, cell))
+            );
             // A mesh has its own frame, in metres.
             folder.thalweg("convert run/height.tif mesh.obj --force").ok();
             let mesh = String::from_utf8(folder.read("mesh.obj")).unwrap();
@@ -614,39 +870,82 @@ fn a_level_lies_where_its_samples_are() {
         }
         // A part of a level, too.
         let part = [origin[0] + 33, origin[1] + 21];
-        folder.file("dry.toml", "schema = 1\ninput = \"land.tif\"\nlevels = 3\n[[stage]]\nkind = \"thermal\"\nsteps = 1\n[output]\nmaps = [\"height\"]\n");
-        folder.thalweg("run dry.toml -o part --level 1 --part 33 21 40 40 --device cpu --force").ok();
+        folder.file(
+            "dry.toml",
+            "schema = 1\ninput = \"land.tif\"\nlevels = 3\n[[stage]]\n\
+             kind = \"thermal\"\nsteps = 1\n[output]\nmaps = [\"height\"]\n",
+        );
+        folder
+            .thalweg("run dry.toml -o part --level 1 --part 33 21 40 40 --device cpu --force")
+            .ok();
         let place = map(&folder, "part/height.tif").georef.unwrap();
-        assert_eq!((place.west, place.north), (400_005.0 + 320.0 - 10.0, 5_199_995.0 - 200.0 + 10.0), "{part:?}");
+        assert_eq!(
+            (place.west, place.north),
+            (400_005.0 + 320.0 - 10.0, 5_199_995.0 - 200.0 + 10.0),
+            "{part:?}"
+        );
     }
 }
 
-/// P8: recipes whose picture names maps that they have not got, and maps that only the finest level has.
+/// P8: recipes whose picture names maps that they have not got, and maps that only the finest level
+/// has.
 #[test]
 fn every_map_is_there_or_refused() {
     let folder = Folder::new("maps-of-levels");
     let base = "schema = 1\nname = \"lv\"\nwidth = 100\nheight = 100\nspacing_m = 10\n";
-    let rain = "[[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n";
+    let rain =
+        "[[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n";
     // The picture's beach, flow and wear are not maps of these.
     for (n, stages) in [rain, "[[stage]]\nkind = \"noise\"\n"].iter().enumerate() {
-        folder
-            .file("ground.toml", format!("{base}{stages}[output]\nmaps = [\"height\"]\nformat = \"npy\"\ncolour = \"ground\"\n"));
+        folder.file(
+            "ground.toml",
+            format!(
+                "{base}{stages}[output]\nmaps = [\"height\"]\n\
+                 format = \"npy\"\ncolour = \"ground\"\n"
+            ),
+        );
         folder.thalweg(&format!("tiles ground.toml -o ground{n} --device cpu")).ok();
         folder.thalweg(&format!("tiles ground.toml -o ground{n}.zarr --device cpu")).ok();
         let files = folder.list(&format!("ground{n}"));
         assert_eq!(files.contains(&"flow_x0_y0.npy".into()), n == 0, "{files:?}");
         folder.thalweg("run ground.toml -o run --device cpu --force").ok();
-        assert!(map(&folder, &format!("ground{n}/height_x0_y0.npy")).data == map(&folder, "run/height.npy").data);
+        assert!(
+            map(&folder, &format!("ground{n}/height_x0_y0.npy")).data
+                == map(&folder, "run/height.npy").data
+        );
     }
-    for (map_name, stage) in [("hardness", "layer\"\nmap = \"hardness\"\nfrom = \"slope"), ("coast_distance", "shore")] {
-        let maps = format!("[output]\nmaps = [\"height\", \"{map_name}\"]\nformat = \"npy\"\npreview = false\n");
-        folder.file("lv.toml", format!("{base}levels = 2\n{rain}[[stage]]\nkind = \"{stage}\"\n{maps}"));
-        let why = [map_name, "level 1 has no such map", "stage 3", "runs on the finest level alone", "level 0"];
-        for line in ["run lv.toml -o no --level 1", "run lv.toml -o no --level 1 --dry-run", "tiles lv.toml -o no --level 1"] {
+    for (map_name, stage) in
+        [("hardness", "layer\"\nmap = \"hardness\"\nfrom = \"slope"), ("coast_distance", "shore")]
+    {
+        let maps = format!(
+            "[output]\nmaps = [\"height\", \"{map_name}\"]\nformat = \"npy\"\npreview = false\n"
+        );
+        folder.file(
+            "lv.toml",
+            format!("{base}levels = 2\n{rain}[[stage]]\nkind = \"{stage}\"\n{maps}"),
+        );
+        let why = [
+            map_name,
+            "level 1 has no such map",
+            "stage 3",
+            "runs on the finest level alone",
+            "level 0",
+        ];
+        for line in [
+            "run lv.toml -o no --level 1",
+            "run lv.toml -o no --level 1 --dry-run",
+            "tiles lv.toml -o no --level 1",
+        ] {
             folder.thalweg(&format!("{line} --device cpu")).refused(1, &why);
         }
-        folder.thalweg(&format!("tiles lv.toml -o no.tif --level 1 --map {map_name} --device cpu")).refused(1, &why[..4]);
-        assert!(!folder.list("").iter().any(|name| name.starts_with("no")), "{:?}", folder.list(""));
+        folder
+            .thalweg(&format!("tiles lv.toml -o no.tif --level 1 --map {map_name} --device cpu"))
+            .refused(1, &why[..4]);
+        assert!(
+            !folder.list("").iter().any(|name| name.starts_with("no")),
+            "{:?}",
+            folder.list("")
+        );
         // The height of that level is there, and so is the map of the finest one.
         folder.thalweg("tiles lv.toml -o one.tif --level 1 --device cpu --force").ok();
         folder.thalweg("run lv.toml -o run --device cpu --force").ok();

@@ -4,9 +4,12 @@ use super::{check_common, isaac, labyrinth, make, many, rebirth, steps};
 use std::collections::BTreeSet;
 use thalweg::dungeon::random::{Purpose, Random};
 use thalweg::dungeon::rooms::{Rooms, STANDARD};
-use thalweg::dungeon::{DoorState, Dungeon, Edge, Generator, GeneratorKind, Rect, Role, Room, Shape, Side, Thing};
+use thalweg::dungeon::{
+    DoorState, Dungeon, Edge, Generator, GeneratorKind, Rect, Role, Room, Shape, Side, Thing,
+};
 
-/// The pairs of neighbouring grid cells that belong to different rooms, as (room, other room, cell, side).
+/// The pairs of neighbouring grid cells that belong to different rooms, as (room, other room, cell,
+/// side).
 fn touching(dungeon: &Dungeon) -> Vec<(i32, i32, [i32; 2], Side)> {
     let whole = Rect { x: 0, y: 0, width: 9, height: 8 };
     let pairs = whole.cells().flat_map(|at| [(at, Side::East), (at, Side::South)]);
@@ -42,10 +45,17 @@ fn check_floor(dungeon: &Dungeon) {
             assert!(room.rect.contains(at), "{what}");
         }
         assert_eq!(room.cells.len(), shape.offsets().len(), "{what}");
-        assert!(room.role == Role::Boss || room.role == Role::Normal || room.cells.len() == 1, "{what}: {room:?}");
+        assert!(
+            room.role == Role::Boss || room.role == Role::Normal || room.cells.len() == 1,
+            "{what}: {room:?}"
+        );
     }
     let filled = dungeon.grid.rows.iter().flatten().filter(|id| **id >= 0).count();
-    assert_eq!(filled, dungeon.rooms.iter().map(|room| room.cells.len()).sum::<usize>(), "{what}: no overlaps");
+    assert_eq!(
+        filled,
+        dungeon.rooms.iter().map(|room| room.cells.len()).sum::<usize>(),
+        "{what}: no overlaps"
+    );
     // Doors are exactly in the middle of the shared sides that both shapes can open.
     let mut expected = BTreeSet::new();
     for (a, b, at, side) in touching(dungeon) {
@@ -62,14 +72,22 @@ fn check_floor(dungeon: &Dungeon) {
     let found: BTreeSet<[i32; 2]> = dungeon.doors.iter().map(|door| [door.x, door.y]).collect();
     assert_eq!(found, expected, "{what}");
     for door in &dungeon.doors {
-        let hidden = [Some(door.from), door.to].into_iter().flatten().any(|id| dungeon.rooms[id as usize].role.hidden());
+        let hidden = [Some(door.from), door.to]
+            .into_iter()
+            .flatten()
+            .any(|id| dungeon.rooms[id as usize].role.hidden());
         assert_eq!(door.state == DoorState::Breakable, hidden, "{what}");
     }
     // No boss room is next to the start.
     let bosses: Vec<_> = dungeon.rooms.iter().filter(|room| room.role == Role::Boss).collect();
     let first = bosses.iter().min_by_key(|room| room.distance).unwrap();
     assert!(first.distance >= Some(2), "{what}");
-    assert!(many(Role::Treasure, dungeon) >= 1 && many(Role::Shop, dungeon) >= 1 && many(Role::Secret, dungeon) >= 1, "{what}");
+    assert!(
+        many(Role::Treasure, dungeon) >= 1
+            && many(Role::Shop, dungeon) >= 1
+            && many(Role::Secret, dungeon) >= 1,
+        "{what}"
+    );
     for room in dungeon.rooms.iter().filter(|room| room.distance.is_none()) {
         assert!(room.role.hidden(), "{what}: only hidden rooms have no distance");
     }
@@ -84,26 +102,35 @@ fn check_floor(dungeon: &Dungeon) {
             })
             .map(|id| dungeon.rooms[id as usize].role)
             .collect();
-        assert!(!touched.contains(&Role::Boss) && !touched.iter().any(|role| role.hidden()), "{what}: {touched:?}");
-        assert!(dungeon.doors.iter().any(|d| d.from == secret.id || d.to == Some(secret.id)), "{what}");
+        assert!(
+            !touched.contains(&Role::Boss) && !touched.iter().any(|role| role.hidden()),
+            "{what}: {touched:?}"
+        );
+        assert!(
+            dungeon.doors.iter().any(|d| d.from == secret.id || d.to == Some(secret.id)),
+            "{what}"
+        );
     }
     check_secrets(dungeon);
     check_boss(dungeon);
 }
 
-/// Checks by brute force that each secret room touches three rooms, or as many as any cell would have let it when it was placed.
-/// Rooms count if their shape has an exit there. No dead end may have one, and no boss room and no secret room may be next to
-/// the cell; only if no cell is left do dead ends without a boss or a hidden room count too.
+/// Checks by brute force that each secret room touches three rooms, or as many as any cell would
+/// have let it when it was placed. Rooms count if their shape has an exit there. No dead end may
+/// have one, and no boss room and no secret room may be next to the cell; only if no cell is left
+/// do dead ends without a boss or a hidden room count too.
 /// Holds F9, F17, D-2.
 fn check_secrets(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     let role = |id: u32| dungeon.rooms[id as usize].role;
     let plan = |id: u32| role(id) != Role::Secret;
     let joined = |id: u32| -> BTreeSet<u32> {
-        let edges = dungeon.edges.iter().filter(|e| plan(e.a) && plan(e.b) && (e.a == id || e.b == id));
+        let edges =
+            dungeon.edges.iter().filter(|e| plan(e.a) && plan(e.b) && (e.a == id || e.b == id));
         edges.map(|e| e.a + e.b - id).collect()
     };
-    let dead: BTreeSet<u32> = (1..dungeon.rooms.len() as u32).filter(|&id| plan(id) && joined(id).len() == 1).collect();
+    let dead: BTreeSet<u32> =
+        (1..dungeon.rooms.len() as u32).filter(|&id| plan(id) && joined(id).len() == 1).collect();
     for secret in dungeon.rooms.iter().filter(|room| room.role == Role::Secret) {
         let (mut strict, mut loose) = (0, 0);
         for at in (Rect { x: 0, y: 0, width: 9, height: 8 }).cells() {
@@ -111,7 +138,8 @@ fn check_secrets(dungeon: &Dungeon) {
             if before(at).is_some() {
                 continue;
             }
-            let next = Side::ALL.map(|side| (side, [at[0] + side.step()[0], at[1] + side.step()[1]]));
+            let next =
+                Side::ALL.map(|side| (side, [at[0] + side.step()[0], at[1] + side.step()[1]]));
             let around: Vec<(u32, bool)> = next
                 .into_iter()
                 .filter_map(|(side, at)| {
@@ -120,7 +148,8 @@ fn check_secrets(dungeon: &Dungeon) {
                     Some((room.id, room.shape.unwrap().exit(offset, side.opposite())))
                 })
                 .collect();
-            let open: BTreeSet<u32> = around.iter().filter(|(_, exit)| *exit).map(|(id, _)| *id).collect();
+            let open: BTreeSet<u32> =
+                around.iter().filter(|(_, exit)| *exit).map(|(id, _)| *id).collect();
             let near = |other: Role| around.iter().any(|(id, _)| role(*id) == other);
             if near(Role::Boss) || near(Role::Secret) {
                 continue;
@@ -139,22 +168,33 @@ fn check_secrets(dungeon: &Dungeon) {
             .collect();
         match strict {
             0 => assert_eq!(touched.len(), loose, "{what}: {secret:?}"),
-            most => assert!(touched.len() >= most.min(3) && touched.is_disjoint(&dead), "{what}: {secret:?}, {most}"),
+            most => assert!(
+                touched.len() >= most.min(3) && touched.is_disjoint(&dead),
+                "{what}: {secret:?}, {most}"
+            ),
         }
     }
 }
 
 /// How many blocks of 2 × 2 cells belong to four different rooms that are not secret.
 fn solid_blocks(dungeon: &Dungeon) -> usize {
-    let room = |x, y| u32::try_from(dungeon.grid.at([x, y])).ok().filter(|&id| dungeon.rooms[id as usize].role != Role::Secret);
+    let room = |x, y| {
+        u32::try_from(dungeon.grid.at([x, y]))
+            .ok()
+            .filter(|&id| dungeon.rooms[id as usize].role != Role::Secret)
+    };
     let block = |[x, y]: [i32; 2]| {
-        let rooms: BTreeSet<_> = [room(x, y), room(x + 1, y), room(x, y + 1), room(x + 1, y + 1)].into_iter().flatten().collect();
+        let rooms: BTreeSet<_> = [room(x, y), room(x + 1, y), room(x, y + 1), room(x + 1, y + 1)]
+            .into_iter()
+            .flatten()
+            .collect();
         rooms.len() == 4
     };
     (Rect { x: 0, y: 0, width: 8, height: 7 }).cells().filter(|at| block(*at)).count()
 }
 
-/// The number of edges from the start to each room, without secret rooms and without rooms from the id `end` on.
+/// The number of edges from the start to each room, without secret rooms and without rooms from the
+/// id `end` on.
 fn distances(dungeon: &Dungeon, end: u32) -> Vec<u32> {
     let plan = |id: u32| id < end && dungeon.rooms[id as usize].role != Role::Secret;
     let mut far = vec![u32::MAX; dungeon.rooms.len()];
@@ -169,8 +209,9 @@ fn distances(dungeon: &Dungeon, end: u32) -> Vec<u32> {
     far
 }
 
-/// Checks that no room is farther than the boss, that the boss room touches no second room, not even through a wall, and that it is
-/// large if that was wanted and a dead end as far away is large or has space for a large room.
+/// Checks that no room is farther than the boss, that the boss room touches no second room, not
+/// even through a wall, and that it is large if that was wanted and a dead end as far away is large
+/// or has space for a large room.
 /// Holds F8, F16, D-4.
 fn check_boss(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
@@ -186,7 +227,10 @@ fn check_boss(dungeon: &Dungeon) {
     };
     let others = touched(boss.id).into_iter().filter(|&id| id != second).count();
     assert_eq!(others, 1, "{what}: the boss room touches one room");
-    assert!(bosses.len() == 1 || touched(second) == BTreeSet::from([boss.id]), "{what}: the second boss room touches the first");
+    assert!(
+        bosses.len() == 1 || touched(second) == BTreeSet::from([boss.id]),
+        "{what}: the second boss room touches the first"
+    );
 
     let wanted = match &dungeon.settings {
         Generator::Rebirth(settings) => settings.large_boss,
@@ -201,20 +245,37 @@ fn check_boss(dungeon: &Dungeon) {
         let inside = (1..80).contains(&cell) && cell % 10 != 0;
         inside.then(|| u32::try_from(dungeon.grid.at(at)).ok().filter(|&id| plan(id)))
     };
-    for end in dungeon.rooms.iter().filter(|room| plan(room.id) && far[room.id as usize] == farthest) {
-        let around = |cell: i32| [cell - 10, cell + 10, cell - 1, cell + 1].into_iter().filter_map(room).flatten();
-        let neighbours: BTreeSet<u32> =
-            end.cells.iter().flat_map(|&cell| around(cell.into())).filter(|id| *id != end.id).collect();
+    for end in
+        dungeon.rooms.iter().filter(|room| plan(room.id) && far[room.id as usize] == farthest)
+    {
+        let around = |cell: i32| {
+            [cell - 10, cell + 10, cell - 1, cell + 1].into_iter().filter_map(room).flatten()
+        };
+        let neighbours: BTreeSet<u32> = end
+            .cells
+            .iter()
+            .flat_map(|&cell| around(cell.into()))
+            .filter(|id| *id != end.id)
+            .collect();
         if neighbours.len() > 1 || end.shape.unwrap().narrow() {
             continue;
         }
         assert_eq!(end.cells.len(), 1, "{what}: {end:?} is large and could be the boss room");
         for shape in [Shape::Big, Shape::Tall, Shape::Wide] {
             for offset in shape.offsets() {
-                let cells: Vec<i32> = shape.offsets().iter().map(|o| i32::from(end.cells[0]) - offset + o).collect();
-                let free = cells.iter().all(|&c| room(c).is_some_and(|id| id.is_none_or(|id| id == end.id)));
-                let alone = cells.iter().flat_map(|&c| around(c)).all(|id| id == end.id || neighbours.contains(&id));
-                assert!(!(free && alone), "{what}: {shape:?} fits over {end:?}, but the boss has one cell");
+                let cells: Vec<i32> =
+                    shape.offsets().iter().map(|o| i32::from(end.cells[0]) - offset + o).collect();
+                let free = cells
+                    .iter()
+                    .all(|&c| room(c).is_some_and(|id| id.is_none_or(|id| id == end.id)));
+                let alone = cells
+                    .iter()
+                    .flat_map(|&c| around(c))
+                    .all(|id| id == end.id || neighbours.contains(&id));
+                assert!(
+                    !(free && alone),
+                    "{what}: {shape:?} fits over {end:?}, but the boss has one cell"
+                );
             }
         }
     }
@@ -240,14 +301,23 @@ fn dungeons_of_isaac_keep_the_published_rules() {
             let plan = dungeon.rooms.iter().filter(|room| room.role != Role::Secret).count();
             counts.insert(plan);
             // Without the secret room, the plan is a tree.
-            let open =
-                dungeon.edges.iter().filter(|e| [e.a, e.b].iter().all(|&id| dungeon.rooms[id as usize].role != Role::Secret));
+            let open = dungeon.edges.iter().filter(|e| {
+                [e.a, e.b].iter().all(|&id| dungeon.rooms[id as usize].role != Role::Secret)
+            });
             assert_eq!(open.clone().count(), plan - 1, "{what}");
             assert!(open.clone().all(|e| e.doors.len() == 1 && !e.extra), "{what}");
-            assert_eq!(check_growth(&dungeon), 0, "{what}: every new room has one filled neighbour");
-            // Breadth first: rooms are numbered in the order of the rooms from which they grew. Only the start may return.
-            let grown: Vec<u32> =
-                (1..plan as u32).map(|id| open.clone().find(|e| e.b == id).unwrap_or_else(|| panic!("{what}: {id}")).a).collect();
+            assert_eq!(
+                check_growth(&dungeon),
+                0,
+                "{what}: every new room has one filled neighbour"
+            );
+            // Breadth first: rooms are numbered in the order of the rooms from which they grew.
+            // Only the start may return.
+            let grown: Vec<u32> = (1..plan as u32)
+                .map(|id| {
+                    open.clone().find(|e| e.b == id).unwrap_or_else(|| panic!("{what}: {id}")).a
+                })
+                .collect();
             let mut last = 0;
             for &from in &grown {
                 late[usize::from(plan > 16)] += usize::from(from == 0 && last > 0);
@@ -261,21 +331,30 @@ fn dungeons_of_isaac_keep_the_published_rules() {
                 if !matches!(room.role, Role::Start | Role::Normal) {
                     assert_eq!(degree(room.id), 1, "{what}: {room:?}");
                 }
-                assert!(degree(room.id) > 1 || room.distance <= boss.distance, "{what}: {room:?} is farther than the boss");
+                assert!(
+                    degree(room.id) > 1 || room.distance <= boss.distance,
+                    "{what}: {room:?} is farther than the boss"
+                );
                 assert_eq!(room.cells.len(), 1);
             }
-            // The secret room touches as many rooms as its number of tries demands, and no dead end.
+            // The secret room touches as many rooms as its number of tries demands, and no dead
+            // end.
             let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
             let touched: Vec<u32> = dungeon
                 .edges
                 .iter()
-                .filter_map(|e| (e.a == secret.id).then_some(e.b).or((e.b == secret.id).then_some(e.a)))
+                .filter_map(|e| {
+                    (e.a == secret.id).then_some(e.b).or((e.b == secret.id).then_some(e.a))
+                })
                 .collect();
             let searched = dungeon.tally.hiding;
             if searched < 900 {
                 let least = [3, 2, 1][(searched as usize - 1) / 300];
                 assert!(touched.len() >= least, "{what}: {touched:?} after {searched} tries");
-                assert!(touched.iter().all(|&id| degree(id) > 1 || id == 0), "{what}: next to a dead end");
+                assert!(
+                    touched.iter().all(|&id| degree(id) > 1 || id == 0),
+                    "{what}: next to a dead end"
+                );
             }
         }
         // 5 + random(2) + 2.6 a level, rounded down: 7 or 8, 10 or 11, ...
@@ -283,7 +362,10 @@ fn dungeons_of_isaac_keep_the_published_rules() {
         assert_eq!(counts, BTreeSet::from([least, least + 1]), "level {level}");
     }
     assert_eq!(used, (1..80).filter(|cell| cell % 10 != 0).collect(), "the whole grid is used");
-    assert!(late[0] == 0 && late[1] > 100, "the start returns if more than 16 rooms are wanted: {late:?}");
+    assert!(
+        late[0] == 0 && late[1] > 100,
+        "the start returns if more than 16 rooms are wanted: {late:?}"
+    );
 }
 
 /// Holds F9: the search for the secret room relaxes after 300 tries and again after 600, and the room is placed even if it fails.
@@ -292,14 +374,16 @@ fn dungeon_secret_rooms_relax_in_order() {
     // Small floors rarely have a cell that touches three rooms.
     let (mut seen, mut first) = ([0; 4], [u32::MAX; 3]);
     for seed in 0..1000 {
-        let settings = isaac::Settings { room_count: Some(6 + seed as u32 % 8), ..Default::default() };
+        let settings =
+            isaac::Settings { room_count: Some(6 + seed as u32 % 8), ..Default::default() };
         let dungeon = make(&Generator::Isaac(settings), seed);
         check_floor(&dungeon);
         let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
         let touched = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
         let stage = (dungeon.tally.hiding as usize - 1) / 300;
         let what = format!("seed {seed}: touches {touched} after {} tries", dungeon.tally.hiding);
-        // The first demand that some cell meets is met, so the room touches as many rooms as the demand says.
+        // The first demand that some cell meets is met, so the room touches as many rooms as the
+        // demand says.
         match dungeon.tally.hiding {
             900 => assert!(touched >= 1, "{what}"),
             _ => assert!(touched == 3 - stage || stage == 0 && touched == 4, "{what}"),
@@ -308,20 +392,27 @@ fn dungeon_secret_rooms_relax_in_order() {
         first[stage] = first[stage].min(dungeon.tally.hiding);
     }
     // If no cell meets a demand, the search succeeds soon after it relaxes.
-    assert!(first[0] < 10 && (301..310).contains(&first[1]) && (601..610).contains(&first[2]), "{first:?}");
+    assert!(
+        first[0] < 10 && (301..310).contains(&first[1]) && (601..610).contains(&first[2]),
+        "{first:?}"
+    );
     assert!(seen[..3].iter().all(|n| *n > 20), "all stages occur: {seen:?}");
 }
 
 /// Holds F18: the floor plan does not depend on the contents of the rooms.
 #[test]
 fn dungeon_plans_do_not_depend_on_what_is_in_the_rooms() {
-    let other =
-        Rooms::from_toml(&STANDARD.replace("weight = 2", "weight = 9").replace("\"two crawlers\"", "\"others\"")).unwrap();
+    let other = Rooms::from_toml(
+        &STANDARD.replace("weight = 2", "weight = 9").replace("\"two crawlers\"", "\"others\""),
+    )
+    .unwrap();
     let mut differ = 0;
     for seed in 0..200 {
         for generator in [isaac(1 + seed as u32 % 8), rebirth(1 + seed as u32 % 8)] {
             let (a, b) = (make(&generator, seed), generator.make(seed, &other).unwrap());
-            let plan = |d: &Dungeon| d.rooms.iter().map(|r| (r.role, r.cells.clone(), r.distance)).collect::<Vec<_>>();
+            let plan = |d: &Dungeon| {
+                d.rooms.iter().map(|r| (r.role, r.cells.clone(), r.distance)).collect::<Vec<_>>()
+            };
             assert_eq!((plan(&a), &a.edges, &a.grid), (plan(&b), &b.edges, &b.grid), "seed {seed}");
             differ += usize::from(a.spawns != b.spawns);
         }
@@ -330,13 +421,23 @@ fn dungeon_plans_do_not_depend_on_what_is_in_the_rooms() {
 }
 
 /// Holds F14, D-2: under the Curse of the Labyrinth a floor of either kind has exactly 80 % more rooms, at most 45, besides the second
-/// boss room and two secret rooms. Every special role has two rooms or none, and each role occurs; the boss rooms are adjacent and
-/// the farthest; the other special rooms are in the six farthest single dead ends that the boss leaves; furniture of all difficulties is
-/// used. Some rooms are placed like secret rooms and close loops, but nothing is solid.
+/// boss room and two secret rooms. Every special role has two rooms or none, and each role occurs;
+/// the boss rooms are adjacent and the farthest; the other special rooms are in the six farthest
+/// single dead ends that the boss leaves; furniture of all difficulties is used. Some rooms are
+/// placed like secret rooms and close loops, but nothing is solid.
 #[test]
 fn dungeons_of_double_size_keep_their_rules() {
-    let isaac = |level| Generator::Isaac(isaac::Settings { level, labyrinth: 100, locks: 4, ..Default::default() });
-    let rebirth = |level| Generator::Rebirth(rebirth::Settings { level, labyrinth: 100, locks: 4, ..Default::default() });
+    let isaac = |level| {
+        Generator::Isaac(isaac::Settings { level, labyrinth: 100, locks: 4, ..Default::default() })
+    };
+    let rebirth = |level| {
+        Generator::Rebirth(rebirth::Settings {
+            level,
+            labyrinth: 100,
+            locks: 4,
+            ..Default::default()
+        })
+    };
     for double in [&isaac as &dyn Fn(u32) -> Generator, &rebirth] {
         let (mut loops, mut roles) = (0, BTreeSet::new());
         for level in 1..=12 {
@@ -354,31 +455,52 @@ fn dungeons_of_double_size_keep_their_rules() {
                 }
                 let plain = 5 + level * 13 / 5;
                 let rooms = dungeon.rooms.len() as u32 - 3;
-                assert!([plain, plain + 1].map(|plain| (plain * 9 / 5).min(45)).contains(&rooms), "{what}: {rooms}");
+                assert!(
+                    [plain, plain + 1].map(|plain| (plain * 9 / 5).min(45)).contains(&rooms),
+                    "{what}: {rooms}"
+                );
 
-                let bosses: Vec<u32> = dungeon.rooms.iter().filter(|r| r.role == Role::Boss).map(|r| r.id).collect();
-                assert!(dungeon.edges.iter().any(|e| [e.a, e.b] == bosses[..]), "{what}: the boss rooms are adjacent");
-                // The special rooms are dead ends of the plan to which the second boss room and the secret rooms were added.
+                let bosses: Vec<u32> =
+                    dungeon.rooms.iter().filter(|r| r.role == Role::Boss).map(|r| r.id).collect();
+                assert!(
+                    dungeon.edges.iter().any(|e| [e.a, e.b] == bosses[..]),
+                    "{what}: the boss rooms are adjacent"
+                );
+                // The special rooms are dead ends of the plan to which the second boss room and the
+                // secret rooms were added.
                 let plan: Vec<&Edge> = dungeon.edges.iter().filter(|e| e.b < bosses[1]).collect();
                 let degree = |id: u32| plan.iter().filter(|e| e.a == id || e.b == id).count();
                 let far = distances(&dungeon, bosses[1]);
                 let ends: Vec<&Room> = dungeon.rooms[1..bosses[1] as usize]
                     .iter()
-                    .filter(|r| degree(r.id) == 1 && r.shape == Some(Shape::Single) && r.id != bosses[0])
+                    .filter(|r| {
+                        degree(r.id) == 1 && r.shape == Some(Shape::Single) && r.id != bosses[0]
+                    })
                     .collect();
-                for room in dungeon.rooms.iter().filter(|r| r.id < bosses[1] && !matches!(r.role, Role::Start | Role::Normal)) {
+                for room in dungeon
+                    .rooms
+                    .iter()
+                    .filter(|r| r.id < bosses[1] && !matches!(r.role, Role::Start | Role::Normal))
+                {
                     assert_eq!(degree(room.id), 1, "{what}: {room:?}");
-                    let farther = ends.iter().filter(|end| far[end.id as usize] > far[room.id as usize]).count();
+                    let farther = ends
+                        .iter()
+                        .filter(|end| far[end.id as usize] > far[room.id as usize])
+                        .count();
                     assert!(farther < 6, "{what}: {farther} dead ends are farther than {room:?}");
                 }
                 loops += plan.iter().filter(|e| e.extra).count();
-                assert!(dungeon.kind == GeneratorKind::Rebirth || solid_blocks(&dungeon) == 0, "{what}: a solid block");
+                assert!(
+                    dungeon.kind == GeneratorKind::Rebirth || solid_blocks(&dungeon) == 0,
+                    "{what}: a solid block"
+                );
             }
         }
         assert!(loops > 40, "{loops} loops");
         assert_eq!(roles.len(), 4, "every special role occurs: {roles:?}");
     }
-    // Large rooms may be part of blocks, and they are no commoner than on ordinary floors with as many rooms: 27 or 28.
+    // Large rooms may be part of blocks, and they are no commoner than on ordinary floors with as
+    // many rooms: 27 or 28.
     let blocks = |labyrinth, room_count| -> usize {
         let settings = |seed| rebirth::Settings {
             level: 4,
@@ -392,7 +514,10 @@ fn dungeons_of_double_size_keep_their_rules() {
     let (double, plain) = (blocks(100, 27), blocks(0, 27));
     assert!(double <= plain, "{double} blocks on labyrinths, {plain} on ordinary floors");
     // All three difficulties are used.
-    let used: BTreeSet<String> = (0..40).flat_map(|seed| make(&labyrinth(1), seed).rooms).flat_map(|r| r.furniture).collect();
+    let used: BTreeSet<String> = (0..40)
+        .flat_map(|seed| make(&labyrinth(1), seed).rooms)
+        .flat_map(|r| r.furniture)
+        .collect();
     let rooms = Rooms::standard();
     let levels: BTreeSet<String> = rooms
         .furniture()
@@ -403,25 +528,34 @@ fn dungeons_of_double_size_keep_their_rules() {
     assert_eq!(levels.len(), 3);
 }
 
-/// D-1: kind and level are mixed into the seed, so two floors of a run overlap no more than floors of different runs do, and are nested
-/// no more often.
+/// D-1: kind and level are mixed into the seed, so two floors of a run overlap no more than floors
+/// of different runs do, and are nested no more often.
 #[test]
 fn dungeons_of_one_run_are_no_more_alike_than_those_of_others() {
     const RUNS: u64 = 200;
     let cells = |generator: &Generator, seed: u64| -> BTreeSet<u8> {
         let rooms = make(generator, seed).rooms;
-        rooms.into_iter().filter(|room| room.role != Role::Secret).flat_map(|room| room.cells).collect()
+        rooms
+            .into_iter()
+            .filter(|room| room.role != Role::Secret)
+            .flat_map(|room| room.cells)
+            .collect()
     };
     for kind in [isaac as fn(u32) -> Generator, rebirth] {
         let generators: Vec<Generator> = (1..=8).map(kind).collect();
-        let floors: Vec<Vec<BTreeSet<u8>>> =
-            generators.iter().map(|generator| (0..RUNS).map(|seed| cells(generator, seed)).collect()).collect();
-        let overlap = |a: &BTreeSet<u8>, b: &BTreeSet<u8>| a.intersection(b).count() as f64 / a.union(b).count() as f64;
+        let floors: Vec<Vec<BTreeSet<u8>>> = generators
+            .iter()
+            .map(|generator| (0..RUNS).map(|seed| cells(generator, seed)).collect())
+            .collect();
+        let overlap = |a: &BTreeSet<u8>, b: &BTreeSet<u8>| {
+            a.intersection(b).count() as f64 / a.union(b).count() as f64
+        };
         let (mut excess, mut nested) = (vec![], [0i64; 2]);
         for i in 0..floors.len() {
             for j in i + 1..floors.len() {
                 for run in 0..RUNS as usize {
-                    let (a, b, other) = (&floors[i][run], &floors[j][run], &floors[j][(run + 1) % RUNS as usize]);
+                    let (a, b, other) =
+                        (&floors[i][run], &floors[j][run], &floors[j][(run + 1) % RUNS as usize]);
                     excess.push(overlap(a, b) - overlap(a, other));
                     nested[0] += i64::from(a.is_subset(b));
                     nested[1] += i64::from(a.is_subset(other));
@@ -431,13 +565,20 @@ fn dungeons_of_one_run_are_no_more_alike_than_those_of_others() {
         let n = excess.len() as f64;
         let mean = excess.iter().sum::<f64>() / n;
         let error = (excess.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / n / n).sqrt();
-        assert!(mean < 4.0 * error, "{:?}: overlap within runs is {mean} above that between runs, ± {error}", generators[0]);
+        assert!(
+            mean < 4.0 * error,
+            "{:?}: overlap within runs is {mean} above that between runs, ± {error}",
+            generators[0]
+        );
         let bound = 4.0 * ((nested[0] + nested[1]) as f64).sqrt() + 4.0;
         assert!(((nested[0] - nested[1]) as f64) < bound, "{:?}: nested {nested:?}", generators[0]);
     }
-    // Nor do two levels of a run, or the two kinds, have the same special rooms: on 1 of 49 both have a sacrifice room.
+    // Nor do two levels of a run, or the two kinds, have the same special rooms: on 1 of 49 both
+    // have a sacrifice room.
     for pair in [[isaac(3), isaac(5)], [isaac(5), rebirth(5)]] {
-        let both = (0..2000).filter(|&seed| pair.iter().all(|floor| many(Role::Sacrifice, &make(floor, seed)) > 0)).count();
+        let both = (0..2000)
+            .filter(|&seed| pair.iter().all(|floor| many(Role::Sacrifice, &make(floor, seed)) > 0))
+            .count();
         assert!((10..80).contains(&both), "{both} of 2000");
     }
 }
@@ -462,30 +603,50 @@ fn dungeon_chapters_have_two_levels_that_agree() {
     }
 }
 
-/// D-2, D-4, F7 to F11: floors from any settings that users can give keep the rules, or end in an error that names a way out.
+/// D-2, D-4, F7 to F11: floors from any settings that users can give keep the rules, or end in an
+/// error that names a way out.
 #[test]
 fn dungeons_from_any_settings_keep_the_rules() {
     let mut refused = 0;
     for case in 0..300 {
         let random = &mut Random::new(case, Purpose::Layout);
-        let (level, full_health, locks) = (1 + random.below(12), random.chance(1, 2), random.below(9));
+        let (level, full_health, locks) =
+            (1 + random.below(12), random.chance(1, 2), random.below(9));
         let labyrinth = [0, 100, random.below(101)][random.below(3) as usize];
         let percent = |random: &mut Random| [0, 100, random.below(101)][random.below(3) as usize];
-        let [least, most] = [if labyrinth > 0 { 12 } else { 6 }, if labyrinth == 100 { 45 } else { 38 }];
+        let [least, most] =
+            [if labyrinth > 0 { 12 } else { 6 }, if labyrinth == 100 { 45 } else { 38 }];
         let room_count = random.chance(1, 2).then(|| least + random.below(most - least + 1));
         let generator = match random.chance(1, 3) {
-            true => Generator::Isaac(isaac::Settings { level, room_count, labyrinth, full_health, locks }),
+            true => Generator::Isaac(isaac::Settings {
+                level,
+                room_count,
+                labyrinth,
+                full_health,
+                locks,
+            }),
             false => {
-                let room_count = room_count.map(|rooms| if labyrinth == 100 { rooms } else { rooms.min(32) });
+                let room_count =
+                    room_count.map(|rooms| if labyrinth == 100 { rooms } else { rooms.min(32) });
                 let (large, large_boss) = (percent(random), percent(random));
-                Generator::Rebirth(rebirth::Settings { level, room_count, labyrinth, full_health, locks, large, large_boss })
+                Generator::Rebirth(rebirth::Settings {
+                    level,
+                    room_count,
+                    labyrinth,
+                    full_health,
+                    locks,
+                    large,
+                    large_boss,
+                })
             }
         };
         match generator.make(case, Rooms::standard()) {
             Ok(dungeon) => check_floor(&dungeon),
             Err(error) => {
                 // Only floors of mostly large rooms, and the largest ordinary ones.
-                let Generator::Rebirth(settings) = &generator else { panic!("{generator:?}: {error}") };
+                let Generator::Rebirth(settings) = &generator else {
+                    panic!("{generator:?}: {error}")
+                };
                 assert!(settings.large > 35, "{generator:?}: {error}");
                 assert!(error.to_string().contains("a smaller share of large rooms"), "{error}");
                 refused += 1;
@@ -495,16 +656,26 @@ fn dungeons_from_any_settings_keep_the_rules() {
     assert!(refused < 60, "{refused} of 300 are refused");
 }
 
-/// Checks that each room had, when it grew, a cell that touched a single room and has a door to it. Returns how many rooms have a
-/// cell that touched more than one room.
+/// Checks that each room had, when it grew, a cell that touched a single room and has a door to it.
+/// Returns how many rooms have a cell that touched more than one room.
 fn check_growth(dungeon: &Dungeon) -> usize {
     let mut crowded = 0;
-    for room in dungeon.rooms.iter().filter(|room| !matches!(room.role, Role::Start | Role::Secret | Role::Boss)) {
+    for room in dungeon
+        .rooms
+        .iter()
+        .filter(|room| !matches!(room.role, Role::Start | Role::Secret | Role::Boss))
+    {
         let before = |cell: &u8| -> Vec<i32> {
             let at = [i32::from(*cell) % 10 - 1, i32::from(*cell) / 10];
-            steps(at).into_iter().map(|at| dungeon.grid.at(at)).filter(|id| (0..room.id as i32).contains(id)).collect()
+            steps(at)
+                .into_iter()
+                .map(|at| dungeon.grid.at(at))
+                .filter(|id| (0..room.id as i32).contains(id))
+                .collect()
         };
-        let joined = |id: i32| dungeon.edges.iter().any(|e| [e.a as i32, e.b as i32] == [id, room.id as i32]);
+        let joined = |id: i32| {
+            dungeon.edges.iter().any(|e| [e.a as i32, e.b as i32] == [id, room.id as i32])
+        };
         let first = |cell: &u8| matches!(before(cell)[..], [id] if joined(id));
         assert!(room.cells.iter().any(first), "seed {}: {room:?}", dungeon.seed);
         crowded += usize::from(room.cells.iter().any(|cell| before(cell).len() > 1));
@@ -516,8 +687,10 @@ fn check_growth(dungeon: &Dungeon) -> usize {
 /// Holds F20: the shapes have the names of the public program.
 #[test]
 fn dungeon_shapes_have_their_exits() {
-    let exits: Vec<(String, usize)> =
-        Shape::ALL.iter().map(|s| (serde_json::to_value(s).unwrap().as_str().unwrap().into(), s.exits().count())).collect();
+    let exits: Vec<(String, usize)> = Shape::ALL
+        .iter()
+        .map(|s| (serde_json::to_value(s).unwrap().as_str().unwrap().into(), s.exits().count()))
+        .collect();
     let expected = [
         ("1x1", 4),
         ("IH", 2),
@@ -541,7 +714,11 @@ fn dungeon_shapes_have_their_exits() {
 fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
     let (mut large, mut given_up, mut l_shaped) = (0, 0, 0);
     for seed in 0..600 {
-        let settings = rebirth::Settings { level: 1 + seed as u32 % 12, large_boss: 100, ..Default::default() };
+        let settings = rebirth::Settings {
+            level: 1 + seed as u32 % 12,
+            large_boss: 100,
+            ..Default::default()
+        };
         let dungeon = make(&Generator::Rebirth(settings), seed);
         check_floor(&dungeon);
         let boss = dungeon.rooms.iter().find(|room| room.role == Role::Boss).unwrap();
@@ -549,8 +726,14 @@ fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
         given_up += usize::from(boss.cells.len() == 1);
         // No boss room is built in this shape, so it was there before.
         l_shaped += usize::from(boss.cells.len() == 3);
-        // With many large rooms, all single dead ends may be next to the start. The plan is then made again.
-        let near = rebirth::Settings { room_count: Some(8), large: 60, large_boss: 0, ..Default::default() };
+        // With many large rooms, all single dead ends may be next to the start. The plan is then
+        // made again.
+        let near = rebirth::Settings {
+            room_count: Some(8),
+            large: 60,
+            large_boss: 0,
+            ..Default::default()
+        };
         check_floor(&make(&Generator::Rebirth(near), seed));
     }
     assert!(large > 300 && given_up > 10, "{large} large bosses, {given_up} given up");
@@ -563,7 +746,8 @@ fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
 /// Holds F17: the secret room counts only rooms whose shape can have a door on that side.
 #[test]
 fn dungeons_of_rebirth_have_large_rooms_and_loops() {
-    let (mut shapes, mut loops, mut double, mut large_bosses, mut crowded) = (BTreeSet::new(), 0, 0, 0, 0);
+    let (mut shapes, mut loops, mut double, mut large_bosses, mut crowded) =
+        (BTreeSet::new(), 0, 0, 0, 0);
     for level in 1..=8 {
         for seed in 0..150 {
             let dungeon = make(&rebirth(level), seed);
@@ -571,24 +755,40 @@ fn dungeons_of_rebirth_have_large_rooms_and_loops() {
             let what = format!("level {level}, seed {seed}");
             shapes.extend(dungeon.rooms.iter().map(|room| format!("{:?}", room.shape)));
             let plan = dungeon.rooms.iter().filter(|room| room.role != Role::Secret).count();
-            assert!([5 + level * 13 / 5, 6 + level * 13 / 5].contains(&(plan as u32)), "{what}: {plan}");
+            assert!(
+                [5 + level * 13 / 5, 6 + level * 13 / 5].contains(&(plan as u32)),
+                "{what}: {plan}"
+            );
             let boss = dungeon.rooms.iter().find(|room| room.role == Role::Boss).unwrap();
             large_bosses += usize::from(boss.cells.len() > 1);
-            assert_eq!(dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&boss.id)).count(), 1, "{what}: a dead end");
+            assert_eq!(
+                dungeon.edges.iter().filter(|e| [e.a, e.b].contains(&boss.id)).count(),
+                1,
+                "{what}: a dead end"
+            );
             crowded += check_growth(&dungeon);
             let secret = dungeon.rooms.iter().find(|room| room.role == Role::Secret).unwrap();
-            let touched = dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
-            assert!(dungeon.tally.hiding == 900 || touched >= 3 - (dungeon.tally.hiding as usize - 1) / 300, "{what}");
+            let touched =
+                dungeon.edges.iter().filter(|e| e.a == secret.id || e.b == secret.id).count();
+            assert!(
+                dungeon.tally.hiding == 900
+                    || touched >= 3 - (dungeon.tally.hiding as usize - 1) / 300,
+                "{what}"
+            );
             for edge in &dungeon.edges {
                 loops += usize::from(
                     edge.extra
                         && dungeon.rooms[edge.a as usize].role != Role::Secret
                         && dungeon.rooms[edge.b as usize].role != Role::Secret,
                 );
-                let large = [edge.a, edge.b].iter().all(|&id| dungeon.rooms[id as usize].cells.len() > 1);
+                let large =
+                    [edge.a, edge.b].iter().all(|&id| dungeon.rooms[id as usize].cells.len() > 1);
                 double += usize::from(large && edge.doors.len() == 2);
                 assert!(
-                    edge.doors.len() == 1 || [edge.a, edge.b].iter().any(|&id| dungeon.rooms[id as usize].cells.len() > 1),
+                    edge.doors.len() == 1
+                        || [edge.a, edge.b]
+                            .iter()
+                            .any(|&id| dungeon.rooms[id as usize].cells.len() > 1),
                     "{what}"
                 );
             }
@@ -614,7 +814,10 @@ fn dungeon_chances_are_the_published_ones() {
     let within = |what: &str, k: u64, n: u64, p: f64| {
         let off = (k as f64 - n as f64 * p).abs();
         let bound = 5.0 * (n as f64 * p * (1.0 - p)).sqrt();
-        assert!(n > 500 && off <= bound, "{what}: {k} of {n}, expected {p}, off by {off:.0}, bound {bound:.0}");
+        assert!(
+            n > 500 && off <= bound,
+            "{what}: {k} of {n}, expected {p}, off by {off:.0}, bound {bound:.0}"
+        );
     };
     let (mut coins, mut grown, mut large, mut removed) = (0, 0, 0, 0);
     let (mut sacrifices, mut floors) = ([0u64; 2], 0);
@@ -622,7 +825,12 @@ fn dungeon_chances_are_the_published_ones() {
     let (mut things, mut rare) = ([0u64; 2], [0u64; 2]);
     for seed in 3000..16_000 {
         for (i, full_health) in [false, true].into_iter().enumerate() {
-            let settings = isaac::Settings { level: 1 + seed as u32 % 8, full_health, locks: 0, ..Default::default() };
+            let settings = isaac::Settings {
+                level: 1 + seed as u32 % 8,
+                full_health,
+                locks: 0,
+                ..Default::default()
+            };
             sacrifices[i] += many(Role::Sacrifice, &make(&Generator::Isaac(settings), seed)) as u64;
         }
     }
@@ -637,13 +845,18 @@ fn dungeon_chances_are_the_published_ones() {
             grown += u64::from(dungeon.tally.grown);
             sacrifices[i] += many(Role::Sacrifice, &dungeon) as u64;
             if i == 0 {
-                let plan = dungeon.rooms.iter().filter(|room| room.role != Role::Secret).count() as u32;
+                let plan =
+                    dungeon.rooms.iter().filter(|room| room.role != Role::Secret).count() as u32;
                 more += u64::from(plan - 5 - level * 13 / 5);
                 let chapter = &Rooms::standard().chapters()[(level as usize - 1) / 2];
                 other_chapters += u64::from(dungeon.chapter == chapter.alternative);
                 for (i, thing) in [Thing::Enemy, Thing::Fire].into_iter().enumerate() {
                     things[i] += dungeon.spawns.iter().filter(|s| s.thing == thing).count() as u64;
-                    rare[i] += dungeon.spawns.iter().filter(|s| s.thing == thing && s.variant == 1).count() as u64;
+                    rare[i] += dungeon
+                        .spawns
+                        .iter()
+                        .filter(|s| s.thing == thing && s.variant == 1)
+                        .count() as u64;
                 }
             }
         }

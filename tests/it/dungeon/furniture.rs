@@ -3,22 +3,30 @@
 use super::{isaac, labyrinth, make, rebirth, steps};
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg::dungeon::rooms::{Difficulty, HEIGHT, Rooms, STANDARD, WIDTH};
-use thalweg::dungeon::{Door, Dungeon, Generator, Rect, Role, Side, Thing, rebirth as rebirth_floors};
+use thalweg::dungeon::{
+    Door, Dungeon, Generator, Rect, Role, Side, Thing, rebirth as rebirth_floors,
+};
 use thalweg::io::dungeon::read_rooms;
 
 #[test]
 fn furniture_from_bad_files_end_in_an_error_that_helps() {
     let refused = |from: &str, to: &str, words: &[&str]| {
         assert!(STANDARD.contains(from), "{from}");
-        let error =
-            Rooms::from_toml(&STANDARD.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("{to:?} is accepted")).to_string();
+        let error = Rooms::from_toml(&STANDARD.replacen(from, to, 1))
+            .err()
+            .unwrap_or_else(|| panic!("{to:?} is accepted"))
+            .to_string();
         words.iter().for_each(|word| assert!(error.contains(word), "{word:?} is not in {error:?}"));
     };
     refused("schema = 1", "schema = 2", &["schema = 2", "allowed 1"]);
     refused("schema = 1", "schema = ", &["schema"]);
     refused("name = \"arena\"", "nmae = \"arena\"", &["nmae"]);
     refused("name = \"threshold\"", "name = \"hearth\"", &["\"hearth\"", "twice"]);
-    refused("alternative = \"roots\"", "alternative = \"burrow\"", &["chapter \"burrow\"", "twice"]);
+    refused(
+        "alternative = \"roots\"",
+        "alternative = \"burrow\"",
+        &["chapter \"burrow\"", "twice"],
+    );
     refused("difficulty = \"easy\"\n", "", &["two crawlers", "difficulty is missing"]);
     refused(
         "role = \"shop\"",
@@ -31,8 +39,16 @@ fn furniture_from_bad_files_end_in_an_error_that_helps() {
     refused("......@......\n", "......?......\n", &["hearth", "'?'", "row 4, column 7", "(floor)"]);
     refused("......@......\n", "", &["hearth", "6 rows", "7"]);
     refused("......@......\n", "o.....@......\n", &["hearth", "west door", "row 4, column 1"]);
-    refused("doors = [\"north\", \"east\", \"west\"]", "doors = []", &["ledge", "at least one side"]);
-    refused(".............\n.o.........o.", ".o...........\noo.........o.", &["corners", "row 1, column 1", "cannot be reached"]);
+    refused(
+        "doors = [\"north\", \"east\", \"west\"]",
+        "doors = []",
+        &["ledge", "at least one side"],
+    );
+    refused(
+        ".............\n.o.........o.",
+        ".o...........\noo.........o.",
+        &["corners", "row 1, column 1", "cannot be reached"],
+    );
     refused("role = \"library\"", "role = \"secret\"", &["has no library room", "add one"]);
     // A chapter without hard rooms.
     let none: String = STANDARD.replace("difficulty = \"hard\"", "difficulty = \"easy\"");
@@ -58,24 +74,43 @@ fn furniture_of_chapters_follows_the_level() {
             let dungeon = make(&isaac(level), seed);
             let chapter = dungeon.chapter.clone().unwrap();
             let own = &rooms.chapters()[(level as usize - 1) / 2];
-            assert!(chapter == own.name || Some(&chapter) == own.alternative.as_ref(), "level {level}: {chapter}");
+            assert!(
+                chapter == own.name || Some(&chapter) == own.alternative.as_ref(),
+                "level {level}: {chapter}"
+            );
             for name in dungeon.rooms.iter().flat_map(|room| &room.furniture) {
                 let furniture = rooms.furniture().iter().find(|f| f.name == *name).unwrap();
-                assert!(furniture.chapters.is_empty() || furniture.chapters.contains(&chapter), "{name} in {chapter}");
+                assert!(
+                    furniture.chapters.is_empty() || furniture.chapters.contains(&chapter),
+                    "{name} in {chapter}"
+                );
                 let out = if level % 2 == 1 { "Hard" } else { "Easy" };
-                assert!(furniture.difficulty.is_none_or(|d| format!("{d:?}") != out), "{name} on level {level}");
-                assert_eq!(furniture.doors.len(), 4, "{name}: a room of Isaac can be entered from all sides");
+                assert!(
+                    furniture.difficulty.is_none_or(|d| format!("{d:?}") != out),
+                    "{name} on level {level}"
+                );
+                assert_eq!(
+                    furniture.doors.len(),
+                    4,
+                    "{name}: a room of Isaac can be entered from all sides"
+                );
             }
             chapters.insert(chapter);
         }
     }
     assert_eq!(chapters.len(), 8, "chapters and their alternatives: {chapters:?}");
     // In Rebirth, furniture with fewer doors is used where these suffice.
-    let ledges =
-        (0..900).map(|seed| make(&rebirth(5), seed)).flat_map(|d| d.rooms.into_iter().map(move |r| (r, d.doors.clone())));
+    let ledges = (0..900)
+        .map(|seed| make(&rebirth(5), seed))
+        .flat_map(|d| d.rooms.into_iter().map(move |r| (r, d.doors.clone())));
     let mut found = 0;
-    for (room, doors) in ledges.filter(|(room, _)| room.cells.len() == 1 && room.furniture == ["ledge"]) {
-        let south = |d: &Door| (d.from == room.id && d.side == Side::South) || (d.to == Some(room.id) && d.side == Side::North);
+    for (room, doors) in
+        ledges.filter(|(room, _)| room.cells.len() == 1 && room.furniture == ["ledge"])
+    {
+        let south = |d: &Door| {
+            (d.from == room.id && d.side == Side::South)
+                || (d.to == Some(room.id) && d.side == Side::North)
+        };
         assert!(!doors.iter().any(south), "{room:?}");
         found += 1;
     }
@@ -96,14 +131,19 @@ fn furniture_is_rich_and_open() {
     let mirrored = |f: &&thalweg::dungeon::rooms::Furniture, x: bool, y: bool| -> Vec<char> {
         let at = |i: i32, n: i32, flip: bool| if flip { n - 1 - i } else { i };
         let cells = (Rect { x: 0, y: 0, width: WIDTH, height: HEIGHT }).cells();
-        cells.map(|[cx, cy]| f.tiles[(at(cy, HEIGHT, y) * WIDTH + at(cx, WIDTH, x)) as usize].letter()).collect()
+        cells
+            .map(|[cx, cy]| {
+                f.tiles[(at(cy, HEIGHT, y) * WIDTH + at(cx, WIDTH, x)) as usize].letter()
+            })
+            .collect()
     };
     // A room with rocks, pits or spikes has them where no other room has, not even mirrored.
     for (i, one) in normal.iter().enumerate() {
         let bare = one.tiles.iter().all(|tile| tile.letter() == '.');
         for other in normal[..i].iter().filter(|_| !bare) {
             for (x, y) in [(false, false), (true, false), (false, true), (true, true)] {
-                let same = mirrored(one, false, false) == mirrored(other, x, y) && one.things == other.things;
+                let same = mirrored(one, false, false) == mirrored(other, x, y)
+                    && one.things == other.things;
                 assert!(!same, "{} is {}", one.name, other.name);
             }
         }
@@ -111,8 +151,11 @@ fn furniture_is_rich_and_open() {
     for f in rooms.furniture() {
         let fire = |at| f.things.contains(&(at, Thing::Fire));
         let whole = Rect { x: 0, y: 0, width: WIDTH, height: HEIGHT };
-        let free =
-            |at: [i32; 2]| whole.contains(at) && ".^".contains(f.tiles[(at[1] * WIDTH + at[0]) as usize].letter()) && !fire(at);
+        let free = |at: [i32; 2]| {
+            whole.contains(at)
+                && ".^".contains(f.tiles[(at[1] * WIDTH + at[0]) as usize].letter())
+                && !fire(at)
+        };
         let door = |side: &Side| match side {
             Side::North => [6, 0],
             Side::East => [12, 3],
@@ -124,31 +167,48 @@ fn furniture_is_rich_and_open() {
         while let Some(at) = open.pop() {
             open.extend(steps(at).into_iter().filter(|next| free(*next) && reached.insert(*next)));
         }
-        assert!(f.doors.iter().all(|side| free(door(side)) && reached.contains(&door(side))), "{}: doors", f.name);
+        assert!(
+            f.doors.iter().all(|side| free(door(side)) && reached.contains(&door(side))),
+            "{}: doors",
+            f.name
+        );
         assert!(whole.cells().all(|at| !free(at) || reached.contains(&at)), "{}: floor", f.name);
-        assert!(f.things.iter().all(|(at, thing)| *thing == Thing::Fire || reached.contains(at)), "{}: things", f.name);
+        assert!(
+            f.things.iter().all(|(at, thing)| *thing == Thing::Fire || reached.contains(at)),
+            "{}: things",
+            f.name
+        );
     }
 }
 
-/// D-4: no floor has a normal room twice. If there are too few, all have been used before one comes again.
+/// D-4: no floor has a normal room twice. If there are too few, all have been used before one comes
+/// again.
 #[test]
 fn furniture_comes_again_only_when_all_was_used() {
     let used = |dungeon: &Dungeon| {
         let mut used: BTreeMap<String, usize> = BTreeMap::new();
         let normal = dungeon.rooms.iter().filter(|room| room.role == Role::Normal);
-        normal.flat_map(|room| &room.furniture).for_each(|name| *used.entry(name.clone()).or_default() += 1);
+        normal
+            .flat_map(|room| &room.furniture)
+            .for_each(|name| *used.entry(name.clone()).or_default() += 1);
         used
     };
-    let double = |level| Generator::Rebirth(rebirth_floors::Settings { level, labyrinth: 100, ..Default::default() });
+    let double = |level| {
+        Generator::Rebirth(rebirth_floors::Settings { level, labyrinth: 100, ..Default::default() })
+    };
     for level in 1..=12 {
         for generator in [isaac(level), labyrinth(level), rebirth(level), double(level)] {
             for seed in 0..25 {
                 let used = used(&make(&generator, seed));
-                assert!(used.values().all(|times| *times == 1), "{generator:?}, seed {seed}: {used:?}");
+                assert!(
+                    used.values().all(|times| *times == 1),
+                    "{generator:?}, seed {seed}: {used:?}"
+                );
             }
         }
     }
-    // Without the rooms that are composed of parts, a large labyrinth has more cells than there are rooms.
+    // Without the rooms that are composed of parts, a large labyrinth has more cells than there are
+    // rooms.
     let few = Rooms::from_toml(STANDARD.split("# The rooms from here on").next().unwrap()).unwrap();
     for seed in 0..40 {
         let dungeon = labyrinth(8).make(seed, &few).unwrap();

@@ -1,4 +1,5 @@
-//! `thalweg serve`: this file starts services and speaks HTTP with them by hand, so that tests can also speak it badly.
+//! `thalweg serve`: this file starts services and speaks HTTP with them by hand, so that tests can
+//! also speak it badly.
 
 mod access;
 mod faults;
@@ -81,7 +82,11 @@ impl Service {
     #[cfg(unix)]
     fn start_after(shell: &str, folder: &Folder, line: &str) -> Self {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{shell} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_thalweg")]);
+        command.args([
+            "-c",
+            &format!("{shell} && exec \"$0\" \"$@\""),
+            env!("CARGO_BIN_EXE_thalweg"),
+        ]);
         Self::spawn(folder, command, "state", line)
     }
 
@@ -91,7 +96,9 @@ impl Service {
             command.args(["--device", "cpu"]);
         }
         command.args(line.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped());
-        command.stderr(std::fs::File::options().create(true).append(true).open(folder.0.join("log")).unwrap());
+        command.stderr(
+            std::fs::File::options().create(true).append(true).open(folder.0.join("log")).unwrap(),
+        );
         let mut process = command.spawn().unwrap();
         let mut first = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut first).unwrap();
@@ -100,7 +107,10 @@ impl Service {
             panic!("{first:?}\n{}", std::fs::read_to_string(folder.0.join("log")).unwrap())
         });
         let url = told["url"].as_str().unwrap();
-        Self { process, address: url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap() }
+        Self {
+            process,
+            address: url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap(),
+        }
     }
 
     fn connect(&self) -> TcpStream {
@@ -120,13 +130,19 @@ impl Service {
     }
 
     fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             head += &format!("host: {}\r\n", self.address);
         }
         headers.iter().for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
         let mut stream = self.connect();
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(b"\r\n")).and_then(|()| stream.write_all(body));
+        let _ = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(b"\r\n"))
+            .and_then(|()| stream.write_all(body));
         stream
     }
 
@@ -153,7 +169,9 @@ impl Service {
 
     /// Waits for the end of a job.
     fn wait(&self, id: &str) -> Value {
-        self.until(id, |job| !["queued", "running", "interrupted"].contains(&job["state"].as_str().unwrap()))
+        self.until(id, |job| {
+            !["queued", "running", "interrupted"].contains(&job["state"].as_str().unwrap())
+        })
     }
 
     /// Waits until a job is so.
@@ -227,7 +245,8 @@ impl Answer {
 
     #[track_caller]
     fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&self.body)))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&self.body)))
     }
 
     #[track_caller]
@@ -266,7 +285,8 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
 /// Server-sent events: their kinds, numbers and data.
 fn events(text: &str) -> Vec<(String, String, Value)> {
     let event = |block: &str| {
-        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(String::from);
+        let field =
+            |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(String::from);
         Some((field("event: ")?, field("id: ")?, serde_json::from_str(&field("data: ")?).unwrap()))
     };
     text.split("\n\n").filter_map(event).collect()
@@ -275,7 +295,12 @@ fn events(text: &str) -> Vec<(String, String, Value)> {
 /// Runs `thalweg` in a folder.
 fn thalweg(folder: &Folder, line: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
-    let ran = command.current_dir(&folder.0).args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap();
+    let ran = command
+        .current_dir(&folder.0)
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 

@@ -1,4 +1,5 @@
-//! Previews: levels as they are made, equal to those of a job, and nothing left when the client goes.
+//! Previews: levels as they are made, equal to those of a job, and nothing left when the client
+//! goes.
 
 use super::{LONG, RECIPE, Service, floats};
 use crate::command::Folder;
@@ -12,7 +13,9 @@ fn records(mut body: &[u8]) -> Vec<(Value, Vec<f32>)> {
         let length = u32::from_le_bytes(body[..4].try_into().unwrap()) as usize;
         let head: Value = serde_json::from_slice(&body[4..4 + length]).unwrap();
         let fields = head["fields"].as_array().map_or(0, Vec::len) as u64;
-        let count = (head["width"].as_u64().unwrap_or(0) * head["height"].as_u64().unwrap_or(0) * fields) as usize;
+        let count = (head["width"].as_u64().unwrap_or(0)
+            * head["height"].as_u64().unwrap_or(0)
+            * fields) as usize;
         all.push((head, floats(&body[4 + length..][..count * 4])));
         body = &body[4 + length + count * 4..];
     }
@@ -55,7 +58,8 @@ fn levels_are_those_of_the_job() {
         (&drafted[0].0["draft"], &drafted[0].0["level"], &drafted[0].0["digest"]),
         (&json!(true), &json!(0), &Value::Null)
     );
-    let bare = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap().replace("levels = 2\n", "");
+    let bare =
+        RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap().replace("levels = 2\n", "");
     assert_eq!(drafted[0].1, records(&service.post("/v1/preview?cells=256", &bare).ok().body)[0].1);
     assert_eq!(drafted[2].1, values[..cells]);
     // Fewer cells, fewer levels: the last has all that the run has there.
@@ -76,7 +80,9 @@ fn what_is_wrong_is_said_at_once() {
     assert_eq!(records(&service.post("/v1/preview", &flat).ok().body).len(), 1);
     service.post("/v1/preview?cells=64", &flat).problem(413, &["160 x 128 cells", "levels"]);
     service.post("/v1/preview?cells=64", RECIPE).problem(413, &["160 x 128 cells", "coarsest"]);
-    let wrong = service.post("/v1/preview", &RECIPE.replace("rain = 1", "rain = -1")).problem(422, &["rain = -1"]);
+    let wrong = service
+        .post("/v1/preview", &RECIPE.replace("rain = 1", "rain = -1"))
+        .problem(422, &["rain = -1"]);
     assert_eq!(wrong["errors"][0]["pointer"], "/stage/1/rain");
     assert_eq!(wrong["errors"][0]["given"], "-1");
     service.post("/v1/preview?cells=63", RECIPE).problem(400, &["cells = 63", "64 to 1024"]);
@@ -86,13 +92,19 @@ fn what_is_wrong_is_said_at_once() {
     assert_eq!(service.ask("POST", "/v1/preview?cells=x", &[], RECIPE.as_bytes()).status, 400);
 }
 
-/// A client that hangs up ends its preview, which would take many minutes, and the next one does not wait for it, though only one has a place.
+/// A client that hangs up ends its preview, which would take many minutes, and the next one does
+/// not wait for it, though only one has a place.
 #[test]
 fn hanging_up_makes_room() {
     let folder = Folder::new("service-preview-hangup");
     let service = Service::start(&folder, "--previews 1");
     for _ in 0..3 {
-        let mut stream = service.send("POST", "/v1/preview", &[("content-type", "application/toml")], LONG.as_bytes());
+        let mut stream = service.send(
+            "POST",
+            "/v1/preview",
+            &[("content-type", "application/toml")],
+            LONG.as_bytes(),
+        );
         let mut first = [0; 12];
         stream.read_exact(&mut first).unwrap();
         drop(stream);
@@ -102,30 +114,41 @@ fn hanging_up_makes_room() {
     assert!(figures.contains("thalweg_previews_total{state=\"cancelled\"} 3"), "{figures}");
 }
 
-/// P8: every map that a run can leave is in a preview and in a job of every level, with the values of a run that ends there, or the level has not got it, which is said
-/// with the reason before any work.
+/// P8: every map that a run can leave is in a preview and in a job of every level, with the values
+/// of a run that ends there, or the level has not got it, which is said with the reason before any
+/// work.
 #[test]
 fn every_map_of_every_level_is_there_or_refused() {
     let folder = Folder::new("service-preview-maps");
     let service = Service::start(&folder, "");
-    let layer = |map: &str, more: &str| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n{more}\n");
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\n[[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
-         [[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n";
+    let layer =
+        |map: &str, more: &str| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n{more}\n");
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\n\
+                  [[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
+                  [[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n";
     let rain = "[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.5\n";
     let shore = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\nwithin = 20\n";
     let layers = layer("rain", "from = \"height\"\nlow = 0.3")
         + &layer("uplift", "from = \"height\"")
         + &layer("vegetation", "from = \"slope\"")
         + &layer("sediment", "thickness_m = 5");
-    let before = format!("{layers}{}{biomes}{rain}{shore}", layer("hardness", "from = \"noise\"\nfeature = 30"));
+    let before = format!(
+        "{layers}{}{biomes}{rain}{shore}",
+        layer("hardness", "from = \"noise\"\nfeature = 30")
+    );
     let behind = format!("{rain}{shore}{biomes}{}", layer("hardness", "from = \"slope\""));
     let mut seen = std::collections::BTreeSet::new();
     for (stages, lacking) in [(before, 3), (behind, 6)] {
         let land = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
         let text = |maps: &[&str]| {
-            format!("{land}{stages}[water]\nriver_km2 = 0.02\n[output]\nmaps = {maps:?}\nformat = \"npy\"\npreview = false\n")
+            format!(
+                "{land}{stages}[water]\nriver_km2 = 0.02\n[output]\nmaps = {maps:?}\n\
+                 format = \"npy\"\npreview = false\n"
+            )
         };
-        let recipe = thalweg::Recipe::from_toml(&text(&["height"]), std::path::Path::new(""), "all").unwrap();
+        let recipe =
+            thalweg::Recipe::from_toml(&text(&["height"]), std::path::Path::new(""), "all")
+                .unwrap();
         let all: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
         seen.extend(all.iter().copied());
         let values = |job: &Value, map: &str| {
@@ -140,7 +163,9 @@ fn every_map_of_every_level_is_there_or_refused() {
                 let words = [map, "level 1 has no such map", "on the finest level alone"];
                 let problem = answer.problem(422, &words);
                 assert_eq!(problem["errors"][0]["pointer"], "/output/maps/0");
-                service.post(&format!("/v1/preview?cells=96&fields={map}"), &text(&["height"])).problem(422, &words);
+                service
+                    .post(&format!("/v1/preview?cells=96&fields={map}"), &text(&["height"]))
+                    .problem(422, &words);
             } else {
                 service.wait(answer.json()["id"].as_str().unwrap());
             }
@@ -150,22 +175,39 @@ fn every_map_of_every_level_is_there_or_refused() {
         assert_eq!(no.len(), lacking, "{no:?}");
         let coarse = service.job("/v1/jobs?level=1", &text(&yes));
         let fields = all.join(",");
-        let shown = records(&service.post(&format!("/v1/preview?cells=256&fields={fields}"), &text(&["height"])).ok().body);
-        let small = records(&service.post(&format!("/v1/preview?cells=96&fields={fields}"), &text(&["height"])).ok().body);
+        let shown = records(
+            &service
+                .post(&format!("/v1/preview?cells=256&fields={fields}"), &text(&["height"]))
+                .ok()
+                .body,
+        );
+        let small = records(
+            &service
+                .post(&format!("/v1/preview?cells=96&fields={fields}"), &text(&["height"]))
+                .ok()
+                .body,
+        );
         for (head, data) in [&shown[0], &shown[1], &small[0]] {
             let (there, job) = if head["level"] == 1 { (&yes, &coarse) } else { (&all, &fine) };
             // On the way to a finer level, biomes from before the levels are those of that one.
             let on_the_way = head["level"] == 1 && head["final"] == false;
-            let there: Vec<&str> = there.iter().copied().filter(|map| !(on_the_way && map.starts_with("biome"))).collect();
-            let missing: Vec<&String> = head["missing"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
+            let there: Vec<&str> = there
+                .iter()
+                .copied()
+                .filter(|map| !(on_the_way && map.starts_with("biome")))
+                .collect();
+            let missing: Vec<&String> =
+                head["missing"].as_object().into_iter().flatten().map(|(name, _)| name).collect();
             assert_eq!(missing.len(), all.len() - there.len(), "{head}");
             assert_eq!(head["fields"], json!(there), "{head}");
-            let cells = (head["width"].as_u64().unwrap() * head["height"].as_u64().unwrap()) as usize;
+            let cells =
+                (head["width"].as_u64().unwrap() * head["height"].as_u64().unwrap()) as usize;
             for (n, map) in there.iter().enumerate() {
                 assert!(data[n * cells..][..cells] == values(job, map), "{map}: {head}");
             }
         }
     }
-    let known: std::collections::BTreeSet<&str> = thalweg::FIELDS.iter().map(|field| field.name).collect();
+    let known: std::collections::BTreeSet<&str> =
+        thalweg::FIELDS.iter().map(|field| field.name).collect();
     assert_eq!(seen, known);
 }

@@ -1,10 +1,11 @@
-//! What outlives the process: jobs that go on after a kill, to the same bytes; an index that is lost or damaged; disk that runs out.
+//! What outlives the process: jobs that go on after a kill, to the same bytes; an index that is
+//! lost or damaged; disk that runs out.
 
 use super::{LONG, RECIPE, Service, thalweg};
 use crate::command::Folder;
 
-/// A service that is killed in the middle of a job finds it again and goes on from its last snapshot, to the bytes of a run without a
-/// break; and a job that waits stays in the queue.
+/// A service that is killed in the middle of a job finds it again and goes on from its last
+/// snapshot, to the bytes of a run without a break; and a job that waits stays in the queue.
 #[test]
 fn a_killed_service_goes_on() {
     let folder = Folder::new("service-kill");
@@ -15,7 +16,9 @@ fn a_killed_service_goes_on() {
     let service = Service::start(&folder, "--snapshots 0");
     let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
     let waits = service.post("/v1/jobs", RECIPE).json()["id"].as_str().unwrap().to_string();
-    let job = service.until(&id, |job| job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0);
+    let job = service.until(&id, |job| {
+        job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0
+    });
     assert_eq!(job["levels"].as_array().unwrap().len(), 3, "{job}");
     service.kill();
     let service = Service::start(&folder, "-v --snapshots 0");
@@ -26,7 +29,11 @@ fn a_killed_service_goes_on() {
     thalweg(&folder, "run hills.toml -o run --device cpu");
     for file in job["result"]["files"].as_array().unwrap() {
         let name = file["name"].as_str().unwrap();
-        assert_eq!(service.get(file["href"].as_str().unwrap()).ok().body, folder.read(&format!("run/{name}")), "{name}");
+        assert_eq!(
+            service.get(file["href"].as_str().unwrap()).ok().body,
+            folder.read(&format!("run/{name}")),
+            "{name}"
+        );
     }
     assert_eq!(job["levels"].as_array().unwrap().len(), 3);
     assert_eq!(service.wait(&waits)["state"], "succeeded");
@@ -36,11 +43,15 @@ fn a_killed_service_goes_on() {
 #[test]
 fn a_torn_snapshot_is_not_used() {
     let folder = Folder::new("service-torn");
-    let recipe = RECIPE.replace("steps = 4", "steps = 20000").replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+    let recipe = RECIPE
+        .replace("steps = 4", "steps = 20000")
+        .replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
     std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
     let service = Service::start(&folder, "--snapshots 0");
     let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
-    service.until(&id, |job| job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0);
+    service.until(&id, |job| {
+        job["progress"]["stage"] == "thermal" && job["progress"]["step"].as_u64().unwrap() > 0
+    });
     service.kill();
     let path = folder.0.join("state/work").join(&id).join("snapshot");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -52,11 +63,13 @@ fn a_torn_snapshot_is_not_used() {
     let log = String::from_utf8(folder.read("log")).unwrap();
     assert!(log.contains("the snapshot is not used"), "{log}");
     thalweg(&folder, "run hills.toml -o run --device cpu");
-    let got = service.get(&format!("{}manifest.json", job["result"]["href"].as_str().unwrap())).ok();
+    let got =
+        service.get(&format!("{}manifest.json", job["result"]["href"].as_str().unwrap())).ok();
     assert_eq!(got.body, folder.read("run/manifest.json"));
 }
 
-/// An orderly end interrupts the job that runs, and the next start goes on with it. Watchers learn of it.
+/// An orderly end interrupts the job that runs, and the next start goes on with it. Watchers learn
+/// of it.
 #[cfg(unix)]
 #[test]
 fn an_orderly_end_keeps_the_job() {
@@ -68,21 +81,28 @@ fn an_orderly_end_keeps_the_job() {
     assert_eq!(service.end(), Some(0));
     let mut heard = vec![];
     let _ = std::io::Read::read_to_end(&mut watching, &mut heard);
-    assert!(String::from_utf8_lossy(&heard).contains("\"state\":\"interrupted\""), "{}", String::from_utf8_lossy(&heard));
+    assert!(
+        String::from_utf8_lossy(&heard).contains("\"state\":\"interrupted\""),
+        "{}",
+        String::from_utf8_lossy(&heard)
+    );
     let service = Service::start(&folder, "");
     service.until(&id, |job| job["state"] == "running");
     assert_eq!(service.ask("DELETE", &format!("/v1/jobs/{id}"), &[], b"").status, 200);
     assert_eq!(service.wait(&id)["state"], "cancelled");
 }
 
-/// Without its index a service still has its results, and knows the recipes that made them; one that is damaged is put aside.
+/// Without its index a service still has its results, and knows the recipes that made them; one
+/// that is damaged is put aside.
 #[test]
 fn the_index_may_be_lost() {
     let folder = Folder::new("service-index");
     let service = Service::start(&folder, "");
     let job = service.job("/v1/jobs", RECIPE);
     service.kill();
-    for damage in [None, Some(b"no database at all, but long enough to be looked at by SQLite".repeat(100))] {
+    for damage in
+        [None, Some(b"no database at all, but long enough to be looked at by SQLite".repeat(100))]
+    {
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
             let _ = std::fs::remove_file(folder.0.join("state").join(name));
         }
@@ -102,8 +122,8 @@ fn the_index_may_be_lost() {
     assert_eq!(aside.count(), 1);
 }
 
-/// Another program may hold the index: requests that need it are told to come again, others are answered, and a job that ends meanwhile
-/// is entered afterwards.
+/// Another program may hold the index: requests that need it are told to come again, others are
+/// answered, and a job that ends meanwhile is entered afterwards.
 #[test]
 fn the_index_may_be_held() {
     let folder = Folder::new("service-held");
@@ -132,8 +152,8 @@ fn the_index_may_be_held() {
     assert_eq!(service.job("/v1/jobs", RECIPE)["state"], "succeeded");
 }
 
-/// Files that can be written no further: the job and the file that was sent are refused by name, nothing of them is left, and smaller ones
-/// go on.
+/// Files that can be written no further: the job and the file that was sent are refused by name,
+/// nothing of them is left, and smaller ones go on.
 #[cfg(unix)]
 #[test]
 fn a_disk_that_is_full() {
@@ -142,9 +162,14 @@ fn a_disk_that_is_full() {
     let service = Service::start_after("ulimit -f 512", &folder, "");
     let small = service.job("/v1/jobs", RECIPE);
     assert_eq!(small["state"], "succeeded", "{small}");
-    let large = RECIPE.replace("width = 160", "width = 640").replace("height = 128", "height = 640");
+    let large =
+        RECIPE.replace("width = 160", "width = 640").replace("height = 128", "height = 640");
     let job = service.job("/v1/jobs", &large);
-    assert_eq!((job["state"].as_str(), job["error"]["status"].as_u64()), (Some("failed"), Some(507)), "{job}");
+    assert_eq!(
+        (job["state"].as_str(), job["error"]["status"].as_u64()),
+        (Some("failed"), Some(507)),
+        "{job}"
+    );
     assert!(!job.to_string().contains(folder.0.to_str().unwrap()), "{job}");
     service.ask("POST", "/v1/inputs?name=x.r32", &[], &vec![0; 300_000]).problem(507, &["disk"]);
     let left = |name: &str| std::fs::read_dir(folder.0.join("state").join(name)).unwrap().count();
@@ -156,8 +181,9 @@ fn a_disk_that_is_full() {
     }
 }
 
-/// The index cannot grow any more: what is there is served, a job that runs ends as it has ended, and a restart with room finds all of it.
-/// P9: no result could be fetched, and the job ran for ever.
+/// The index cannot grow any more: what is there is served, a job that runs ends as it has ended,
+/// and a restart with room finds all of it. P9: no result could be fetched, and the job ran for
+/// ever.
 #[cfg(unix)]
 #[test]
 fn an_index_that_is_full_loses_nothing() {
@@ -168,22 +194,27 @@ fn an_index_that_is_full_loses_nothing() {
     assert_eq!(small["state"], "succeeded", "{small}");
     let long = service.post("/v1/jobs", LONG).json()["id"].as_str().unwrap().to_string();
     service.until(&long, |job| job["state"] == "running");
-    // The same recipe again is one more line, as long as there is room for it; then the job that made it is the answer.
+    // The same recipe again is one more line, as long as there is room for it; then the job that
+    // made it is the answer.
     let mut again = small.clone();
     for _ in 0..500 {
         let before = again["id"].clone();
         again = service.post("/v1/jobs", RECIPE).ok().json();
         assert_eq!(again["result"]["digest"], small["result"]["digest"]);
-        if again["id"].as_str().unwrap().parse::<u32>().unwrap() <= before.as_str().unwrap().parse().unwrap() {
+        if again["id"].as_str().unwrap().parse::<u32>().unwrap()
+            <= before.as_str().unwrap().parse().unwrap()
+        {
             break;
         }
     }
     service.post("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6")).problem(507, &["full"]);
     let served = |service: &Service| {
         let files = small["result"]["files"].as_array().unwrap().iter();
-        let bytes: Vec<Vec<u8>> = files.map(|file| service.get(file["href"].as_str().unwrap()).ok().body).collect();
+        let bytes: Vec<Vec<u8>> =
+            files.map(|file| service.get(file["href"].as_str().unwrap()).ok().body).collect();
         let href = small["result"]["href"].as_str().unwrap();
-        let made = ["bundle.zip", "fields/height.npy"].map(|name| service.get(&format!("{href}{name}")).ok().body);
+        let made = ["bundle.zip", "fields/height.npy"]
+            .map(|name| service.get(&format!("{href}{name}")).ok().body);
         service.get(href).ok();
         [bytes, made.to_vec()].concat()
     };
@@ -192,15 +223,23 @@ fn an_index_that_is_full_loses_nothing() {
     service.ask("DELETE", &format!("/v1/jobs/{long}"), &[], b"").ok();
     assert_eq!(service.wait(&long)["state"], "cancelled");
     let listed = service.get("/v1/jobs?most=1000").ok().json();
-    let states = |state: &str| listed["jobs"].as_array().unwrap().iter().filter(|job| job["state"] == state).count();
+    let states = |state: &str| {
+        listed["jobs"].as_array().unwrap().iter().filter(|job| job["state"] == state).count()
+    };
     assert_eq!((states("cancelled"), states("running"), states("queued")), (1, 0, 0));
     service.kill();
     let service = Service::start(&folder, "");
     assert!(served(&service) == first);
     assert_eq!(service.get(&format!("/v1/jobs/{long}")).ok().json()["state"], "cancelled");
     assert_eq!(std::fs::read_dir(folder.0.join("state/work")).unwrap().count(), 0);
-    assert_eq!(service.get(&format!("/v1/jobs/{}", small["id"].as_str().unwrap())).ok().json()["state"], "succeeded");
-    assert_eq!(service.job("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6"))["state"], "succeeded");
+    assert_eq!(
+        service.get(&format!("/v1/jobs/{}", small["id"].as_str().unwrap())).ok().json()["state"],
+        "succeeded"
+    );
+    assert_eq!(
+        service.job("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6"))["state"],
+        "succeeded"
+    );
 }
 
 /// Two services do not share a folder.
@@ -214,10 +253,14 @@ fn a_folder_has_one_service() {
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("another thalweg serve works in this folder"));
+    assert!(
+        String::from_utf8_lossy(&second.stderr)
+            .contains("another thalweg serve works in this folder")
+    );
 }
 
-/// Results beyond the quota are evicted, the one wanted longest ago first; its recipe is run again when it is posted again.
+/// Results beyond the quota are evicted, the one wanted longest ago first; its recipe is run again
+/// when it is posted again.
 #[test]
 fn the_quota_is_kept() {
     let folder = Folder::new("service-quota");
