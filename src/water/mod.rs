@@ -64,6 +64,45 @@ impl Settings {
         4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
     }
 
+    /// What is to be said of these settings on a land, where a cell has this many metres. `found`
+    /// is what was found there.
+    #[cfg(feature = "io")]
+    pub(crate) fn warning(
+        &self,
+        spacing_m: f64,
+        found: Option<&serde_json::Value>,
+    ) -> Option<String> {
+        let cell_km2 = spacing_m * spacing_m / 1e6;
+        if let Some(given) = self.river_km2.filter(|km2| *km2 < cell_km2) {
+            return Some(format!(
+                "water.river_km2 = {given} is less than a cell, which has {} km², so each cell of \
+                 the land is a river",
+                rounded(cell_km2)
+            ));
+        }
+        let found = found.filter(|found| found["has_rivers"] == false);
+        if let Some(given) = self.river_flow.filter(|_| found.is_some()) {
+            return Some(format!(
+                "there is no river: nowhere is flow {given} or more; set water.river_flow to less \
+                 than the largest that info says of the map flow"
+            ));
+        }
+        let largest = found?["largest_catchment_km2"].as_f64()?;
+        let why = match self.river_km2 {
+            _ if largest == 0.0 => return None,
+            Some(given) => format!(
+                "water.river_km2 = {given} is more than the largest catchment of the land has, \
+                 {largest} km²"
+            ),
+            None => format!(
+                "without water.river_km2 one begins at {RIVER_CELLS} cells, {} km², and the \
+                 largest catchment of the land has {largest} km²",
+                rounded(cell_km2 * RIVER_CELLS as f64)
+            ),
+        };
+        Some(format!("there is no river: {why}; set water.river_km2 to less than that"))
+    }
+
     /// The fewest cells that the water of a hollow has as a lake.
     fn lake_cells(&self, scale: &Scale) -> usize {
         // A float above the range becomes the end of it.
