@@ -64,7 +64,8 @@ def table():
     span = lambda r: run(r[:2])
     known = {code: 1 for code in globe} | {code: 0 for code in plane}
     lines = [
-        f"//! Units of coordinate systems in EPSG's register, {version}. Made by `tests/epsg.py`; not to be edited.",
+        f"//! Units of coordinate systems in EPSG's register, {version}. Made by `tests/epsg.py`; not to be",
+        "//! edited.",
         "",
         *constant("Units of length: code, metres, name, and the names that PROJ and ESRI have.", "LENGTHS", "(u16, f64, &str, &str, &str)",
                   map(unit, db.execute(lengths, ["length"]))),
