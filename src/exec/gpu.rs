@@ -1180,7 +1180,7 @@ impl Gpu {
         Ok(words)
     }
 
-    /// Buffers to read back through, of at least so many bytes: those of the read before, if they
+    /// Buffers of at least `size` bytes to read back through: those of the read before, if they
     /// are large enough.
     fn staging(&mut self, size: u64, count: usize) -> Vec<wgpu::Buffer> {
         let (mut large, small) = std::mem::take(&mut self.staging)

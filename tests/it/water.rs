@@ -520,8 +520,8 @@ fn recipes_have_maps_of_water() {
     }
 }
 
-/// Rivers by traffic are the cells where so many particles have passed, and all below them,
-/// whatever drains there.
+/// Rivers by traffic are the cells that at least `river_flow` particles have passed, and all cells
+/// below them, whatever drains there.
 /// Holds A18.
 #[test]
 fn rivers_are_where_snowballs_have_passed() {
