@@ -25,6 +25,12 @@ for name in boulders valley badlands; do
     run $name examples/$name.toml --size 320
     cp "$out/$name/preview.png" docs/$name.png
 done
+for name in canyon fjords volcano downs; do
+    run $name examples/$name.toml
+done
+montage "$out/canyon/preview.png" "$out/fjords/preview.png" "$out/volcano/preview.png" "$out/downs/preview.png" \
+    -tile 2x2 -geometry 480x480+4+4 "$out/lands.png"
+convert "$out/lands.png" -colors 256 PNG8:docs/lands.png
 run water examples/rivers.toml
 cp "$out/water/preview.png" docs/water.png
 

@@ -29,6 +29,9 @@ struct Params {
     least: i32,
     sea: i32,
     floor: i32,
+    strata_hard: u32,
+    strata_rate: u32,
+    strata_key: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -245,6 +248,14 @@ fn share_of(words: i32, receiver: i32, soft: u32) -> u32 {
     return 65536u - div_small(1073741824u, u32(f) + 16384u);
 }
 
+// The hardness of the stratum at a height.
+fn stratum(h: i32) -> u32 {
+    let number = u32(mul_q16(h, params.strata_rate) >> 16u);
+    let die = mix_bits(number ^ params.strata_key) >> 16u;
+    let part = (clamp(die, 24576u, 40960u) - 24576u) << 2u;
+    return u32(mul_q16(i32(params.strata_hard), select(part, 32768u, params.strata_rate == 0u)));
+}
+
 // How far water falls to these levels, at most 64 cells.
 fn drops_to(levels: vec4<i32>, here: i32) -> vec4<u32> {
     let drops = min(vec4<u32>(vec4<i32>(here) - levels), vec4<u32>(16777215u));
@@ -280,6 +291,7 @@ fn route(invocation: Invocation) {
     var soft = 65536u;
     if params.hard == 1u { soft = 65536u - u32(hardness[i]); }
     if params.rooted == 1u { soft = u32(mul_q16(i32(soft), 65536u - (u32(vegetation[i]) >> 1u))); }
+    if params.strata_hard > 0u { soft = u32(mul_q16(i32(soft), 65536u - stratum(here))); }
     own_way[i] = to | i32(share_of(area[i], to, soft) << 4u);
 }
 
@@ -347,7 +359,11 @@ fn cut(invocation: Invocation) {
             let receiver = level_at(water, to, surface[i]);
             next -= mul_q16(gap(h, receiver), u32(way[i]) >> 4u);
         }
-        let excess = max(max(gap(h, low_side) - params.stands, gap(h, low_diagonal) - params.stands_diagonal), 0);
+        var part = 65536u;
+        if params.strata_hard > 0u { part -= ((params.strata_hard - stratum(h)) >> 2u) * 3u; }
+        let stands = mul_q16(params.stands, part);
+        let stands_diagonal = mul_q16(params.stands_diagonal, part);
+        let excess = max(max(gap(h, low_side) - stands, gap(h, low_diagonal) - stands_diagonal), 0);
         next -= min(excess >> 2u, gap(next, low));
         let creep = mul_q16(sides + (diagonals >> 2u), params.creep) * 2;
         next += min(max(creep, 0), gap(high, next));

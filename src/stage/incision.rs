@@ -39,6 +39,13 @@
 //!
 //! Layers: of hardness H and vegetation V, f is multiplied by (1 − H) · (1 − V / 2).
 //!
+//! **Strata.** With `strata_m`, f is multiplied by 1 − S as well, where S is the hardness of the
+//! stratum in which the water level lies: `strata_hardness` · r, with r of a hash of the stratum's
+//! number. Of four strata three have r of 0 or 1, and the others are between. Soft strata also
+//! stand less steeply: at the slope of `repose_deg` times 1 − ¾ (`strata_hardness` − S). So hard
+//! strata are cliffs, and soft ones slopes or benches. On levels whose cells are more than four
+//! times as wide as a stratum is thick, r is ½.
+//!
 //! Rounding: floor everywhere. a^m is linear between powers of two of a.
 //!
 //! # Shape
@@ -168,6 +175,20 @@ const PARAMS: &[Param] = &[
         "How much the land rises in a step, everywhere or as the layer uplift says. Mountains end \
          at a height in proportion to uplift_m / erodibility.",
     ),
+    number(
+        "strata_m",
+        "m",
+        [0.0, 1e6, 0.0],
+        "Thickness of level strata of rock, some hard and some soft by chance: hard ones become \
+         cliffs, soft ones slopes and benches. 0: no strata.",
+    ),
+    number(
+        "strata_hardness",
+        "",
+        [0.0, 1.0, 0.9],
+        "Hardness of the hardest strata, as in the layer hardness. The softest have 0, and stand \
+         up to four times less steeply than repose_deg.",
+    ),
     number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
     number(
         "creep",
@@ -258,6 +279,11 @@ struct Params {
     least: i32,
     sea: i32,
     floor: i32,
+    /// The hardness of the hardest strata, 0 for none.
+    strata_hard: u32,
+    /// Strata in a quarter of a cell, 2⁻¹⁶; 0 where they are too thin to be told apart.
+    strata_rate: u32,
+    strata_key: u32,
 }
 
 static BEGIN: Kernel = Kernel {
@@ -407,6 +433,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let layers = site.layers;
     let stands = libm::tan(s.number("repose_deg").to_radians()) * f64::from(CELL);
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
+    let strata = s.number("strata_m") / site.spacing_m() * f64::from(CELL);
     let params = Params {
         size: IVec2::new(window.width as i32, window.height as i32),
         origin: window.origin.map(|o| o as u32).into(),
@@ -430,6 +457,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         least: (s.number("slope_min") * f64::from(CELL)) as i32,
         sea: sea_level_m(s).map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
+        strata_hard: if strata > 0.0 { q16("strata_hardness") } else { 0 },
+        strata_rate: if strata < 65536.0 { 0 } else { (4294967296.0 / strata).round() as u32 },
+        strata_key: spec::key(site.world.seed, u32::MAX)[0],
         ..lines(s, site)
     };
     // Water and areas come from the coarser level, and go to the finer one.
@@ -809,7 +839,7 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             }
             let first = start + at + run.x;
             let mut f = powers_of(power, run.words(area, first, &mut areas));
-            if p.hard == 1 || p.rooted == 1 {
+            if p.hard == 1 || p.rooted == 1 || p.strata_hard > 0 {
                 let mut soft = [65536; LANES];
                 if p.hard == 1 {
                     let hard = run.words(hardness, first, &mut layer);
@@ -821,6 +851,11 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                     let roots = run.words(vegetation, first, &mut layer);
                     for l in 0..LANES {
                         soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(roots[l] as u32 >> 1));
+                    }
+                }
+                if p.strata_hard > 0 {
+                    for l in 0..LANES {
+                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(p.stratum(here[l])));
                     }
                 }
                 for l in 0..LANES {
@@ -904,6 +939,14 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             let kept = p.kept(run);
             let (mut ground_next, mut level_next, mut silted_next) =
                 ([0; LANES], [0; LANES], [0; LANES]);
+            let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
+            if p.strata_hard > 0 {
+                for l in 0..LANES {
+                    let part = p.stands_part(here[l]);
+                    stands[l] = mul_q16(p.stands, part);
+                    stands_diagonal[l] = mul_q16(p.stands_diagonal, part);
+                }
+            }
             for l in 0..LANES {
                 let (h, kept) = (here[l], kept[l] != 0);
                 let (mut low_water, mut receiver) = (i32::MAX, level[l]);
@@ -918,7 +961,9 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 for q in 0..8 {
                     ground[q] = around[q][l];
                 }
-                let (worn, silt) = p.worn(h, level[l], receiver, way[l] as u32 >> 4, ground);
+                let share = way[l] as u32 >> 4;
+                let stands = [stands[l], stands_diagonal[l]];
+                let (worn, silt) = p.worn(h, level[l], receiver, share, stands, ground);
                 let new = if is_base { h } else { worn };
                 ground_next[l] =
                     new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
@@ -959,11 +1004,35 @@ impl Params {
         if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
     }
 
-    /// The height of a vertex after a step without uplift, and what silt it got: from its height
-    /// and water level, the level where its water goes, the share of its drop that is cut, and the
-    /// heights round it.
+    /// The hardness of the stratum at a height.
     #[inline(always)]
-    fn worn(&self, h: i32, level: i32, receiver: i32, share: u32, ground: [i32; 8]) -> (i32, i32) {
+    fn stratum(&self, h: i32) -> u32 {
+        let number = mul_q16(h, self.strata_rate) >> 16;
+        let die = mix(number as u32 ^ self.strata_key) >> 16;
+        let part = die.clamp(24576, 40960).wrapping_sub(24576) << 2;
+        mul_q16(self.strata_hard as i32, if self.strata_rate == 0 { 1 << 15 } else { part }) as u32
+    }
+
+    /// The steepest drop from a height that stands, as part of that of the hardest rock.
+    #[inline(always)]
+    fn stands_part(&self, h: i32) -> u32 {
+        let soft = self.strata_hard.wrapping_sub(self.stratum(h));
+        65536u32.wrapping_sub((soft >> 2).wrapping_mul(3))
+    }
+
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height
+    /// and water level, the level where its water goes, the share of its drop that is cut, the
+    /// steepest drops that stand, along sides and diagonals, and the heights round it.
+    #[inline(always)]
+    fn worn(
+        &self,
+        h: i32,
+        level: i32,
+        receiver: i32,
+        share: u32,
+        [stands, stands_diagonal]: [i32; 2],
+        ground: [i32; 8],
+    ) -> (i32, i32) {
         let (mut low_side, mut low_diagonal, mut high) = (HIGHEST, HIGHEST, h);
         let (mut sides, mut diagonals) = (0i32, 0i32);
         for q in 0..4 {
@@ -981,8 +1050,8 @@ impl Params {
         let low = h.min(low_side).min(low_diagonal);
         let worn = h.wrapping_add(silt).wrapping_sub(cut);
         // What falls, as far as the lowest neighbour.
-        let excess = gap(h, low_side).wrapping_sub(self.stands);
-        let excess = excess.max(gap(h, low_diagonal).wrapping_sub(self.stands_diagonal)).max(0);
+        let excess = gap(h, low_side).wrapping_sub(stands);
+        let excess = excess.max(gap(h, low_diagonal).wrapping_sub(stands_diagonal)).max(0);
         let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
         let creep = mul_q16(sides.wrapping_add(diagonals >> 2), self.creep).wrapping_mul(2);
         let worn = worn.wrapping_add(creep.max(0).min(gap(high, worn)));
@@ -1056,6 +1125,20 @@ fn cases() -> Vec<Case> {
             window(0, 0, 64, 65),
             Surface::Cone,
             none,
+        ),
+        case(
+            "strata",
+            vec![("strata_m", n(25.0)), ("strata_hardness", n(1.0)), ("repose_deg", n(60.0))],
+            window(3, -5, 75, 50),
+            Surface::Hills,
+            none,
+        ),
+        case(
+            "thin_strata",
+            vec![("strata_m", n(0.5)), ("strata_hardness", n(0.7))],
+            window(0, 0, 40, 40),
+            Surface::Hills,
+            all,
         ),
         case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
         case(

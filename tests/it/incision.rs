@@ -105,6 +105,7 @@ proptest! {
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0], creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
         silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0], lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
         slope_min in prop_oneof![Just(0.0001), Just(1.0), 0.0001..=0.1],
+        (strata_m, strata_hardness) in (prop_oneof![Just(0.0), Just(1e6), 0.0..=1.0, 1.0..=200.0], prop_oneof![Just(1.0), 0.0..=1.0]),
         sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0], floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
         edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..40,
     ) {
@@ -112,7 +113,7 @@ proptest! {
         let settings = vec![
             number("erodibility", erodibility), number("area_exponent", exponent), number("repose_deg", repose_deg),
             number("creep", creep), number("silt", silt), number("lake_depth_m", lake_depth_m),
-            number("slope_min", slope_min), number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
+            number("slope_min", slope_min), number("strata_m", strata_m), number("strata_hardness", strata_hardness), number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
         ];
         let named = [(Layer::Rain, 1), (Layer::Hardness, 2), (Layer::Vegetation, 4)];
         let layers = named.iter().fold(Layers::NONE, |all, (layer, bit)| all.with(*layer, layers & bit != 0));
@@ -211,6 +212,46 @@ fn a_strip_comes_to_the_slopes_of_the_law() {
         // √ is linear between powers of two: 1.5 % at most. Shares have 16 bits.
         assert!((drop / expected - 1.0).abs() < 0.016, "{x}: {drop} against {expected}");
     }
+}
+
+/// The same on level strata: every vertex of a stratum is as hard as the others, the hardest leave
+/// f the part 1 − `strata_hardness`, and the softest all of it.
+#[test]
+fn strata_are_as_hard_as_they_say() {
+    let (n, rate, uplift_m, hardness) = (96usize, 0.5, 1.0, 0.75);
+    let settings = vec![
+        number("erodibility", rate),
+        number("uplift_m", uplift_m),
+        number("repose_deg", 89.0),
+        number("sea_level_m", 100.0),
+        number("silt", 0.0),
+        number("strata_m", 20.0),
+        number("strata_hardness", hardness),
+        border("wall"),
+        whole("steps", 20000),
+    ];
+    let case =
+        Case { layers: Layers::of(&[Layer::Uplift]), ..case(settings, n as u32, 1, Surface::Flat) };
+    let heights = (0..n as i32).map(|x| 10 * CELL - 1 + x * CELL / 4).collect();
+    let uplift = (0..n).map(|x| if x == 0 { 0 } else { 65536 }).collect();
+    let mut steps = Steps::of(&case, &[("height", heights), ("uplift", uplift)]);
+    steps.end();
+    let heights = steps.read("height");
+    // By stratum, what is left of f of the law: drop · f / (1 + f) = U.
+    let mut left: std::collections::BTreeMap<i32, Vec<f64>> = Default::default();
+    for x in 2..n {
+        let drop = f64::from(heights[x] - heights[x - 1]) / f64::from(CELL) * 10.0 / uplift_m;
+        let part = 1.0 / (drop - 1.0) / (rate * ((n - x) as f64).sqrt());
+        left.entry(heights[x].div_euclid(2 * CELL)).or_default().push(part);
+    }
+    assert!(left.len() > 8, "{left:?}");
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.04;
+    for (number, parts) in &left {
+        assert!(parts.iter().all(|part| near(*part, parts[0])), "{number}: {parts:?}");
+        assert!(parts.iter().all(|part| (0.24..1.04).contains(part)), "{number}: {parts:?}");
+    }
+    let has = |part: f64| left.values().any(|parts| near(parts[0], part));
+    assert!(has(1.0) && has(1.0 - hardness), "{left:?}");
 }
 
 /// Water falls to the level at which it runs off: never below that of a priority flood, and above
