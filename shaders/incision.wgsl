@@ -278,7 +278,7 @@ fn route(invocation: Invocation) {
     let side_dice = (die >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u);
     let diagonal_dice = (die >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u);
     let sides = drops_to(water.sides, here) * (SPREAD + side_dice);
-    let diagonals = ((drops_to(water.diagonals, here) * 5u) >> vec4<u32>(3u)) * (SPREAD + diagonal_dice);
+    let diagonals = ((drops_to(water.diagonals, here) * 9u) >> vec4<u32>(4u)) * (SPREAD + diagonal_dice);
     var found = larger(vec2<u32>(0u, u32(STAYS)), sides.x, 0u);
     found = larger(found, sides.y, 1u);
     found = larger(found, sides.z, 2u);

@@ -182,7 +182,8 @@ impl ByLevel {
                 } else {
                     1.0
                 };
-                let value = from + (to - from) * way;
+                // Rounding can carry the sum past the end, which may be that of the allowed range.
+                let value = (from + (to - from) * way).clamp(from.min(*to), from.max(*to));
                 match param.kind {
                     ParamKind::Integer { .. } => Value::Integer(value.round() as i64),
                     _ => Value::Number(value),

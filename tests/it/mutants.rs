@@ -117,7 +117,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
         "params.lattice.y + v / params.scale",
         "params.lattice.y + u / params.scale",
     ),
-    ("incision", "default", "here) * 5u) >> vec4<u32>(3u)", "here) * 9u) >> vec4<u32>(4u)"),
+    ("incision", "default", "here) * 9u) >> vec4<u32>(4u)", "here) * 5u) >> vec4<u32>(3u)"),
     ("incision", "default", "q.diagonals.x, 5", "q.diagonals.x, 4"),
     ("incision", "default", "weight > found.x", "weight >= found.x"),
     ("incision", "torus", "(ground.diagonals >> ", "(ground.sides >> "),

@@ -219,6 +219,7 @@ const WORDS: &[(&str, &[&str])] = &[
             "with scale =",
             "at spacing_m",
             "m a cell",
+            "two sides of the land",
             "too far from 0 m",
             "either way",
         ],
