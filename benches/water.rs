@@ -16,7 +16,7 @@ use thalweg::{Device, Job, Recipe};
 /// The words of `examples/mountains.toml` in another size: eroded, or as its generator leaves them,
 /// with a pit every 32 cells.
 fn land(side: u32, eroded: bool) -> Vec<i32> {
-    let mut recipe = Recipe::read("examples/mountains.toml".as_ref()).expect("an example");
+    let mut recipe = Recipe::read("examples/mountains.toml").expect("an example");
     (recipe.window.width, recipe.window.height) = (side, side);
     recipe.output.maps = vec!["height".into()];
     if !eroded {

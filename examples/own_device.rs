@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }))?;
 
     // The run. Nothing is read back.
-    let job = Job::new(Recipe::from_toml(RECIPE, "".as_ref(), "own_device")?)?;
+    let job = Job::new(Recipe::from_toml(RECIPE, "", "own_device")?)?;
     let mut gpu = Gpu::from_device(device.clone(), queue.clone())?;
     job.compute_on(&mut gpu, &mut |_| Ok(()))?;
     let height = gpu.take_buffer("height")?;

@@ -28,7 +28,7 @@ steps = 40
 "#;
 
 fn recipe() -> thalweg::Result<Recipe> {
-    Recipe::from_toml(RECIPE, "".as_ref(), "resume")
+    Recipe::from_toml(RECIPE, "", "resume")
 }
 
 /// Runs the whole recipe. Keeps a snapshot as bytes after the stage of that number.

@@ -3,6 +3,7 @@
 //! This is what `thalweg compare` offers to people who want to check a card or a driver, and what
 //! the tests use.
 
+use crate::clock::Moment;
 use crate::device::{Device, with};
 use crate::error::{Error, Result};
 use crate::exec::{Adapter, Control, Executor};
@@ -11,7 +12,6 @@ use crate::job::{Event, Job, Progress};
 use crate::plan::{Fill, Plan};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// When buffers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn compare(
     for (i, pass) in plan.passes.iter().enumerate() {
         let mut seconds = [0.0; 2];
         for (executor, seconds) in [&mut *a, &mut *b].into_iter().zip(&mut seconds) {
-            let start = Instant::now();
+            let start = Moment::now();
             executor.run(
                 plan,
                 i..i + 1,

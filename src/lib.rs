@@ -6,21 +6,39 @@
 //! and operating system.
 //!
 //! ```
+//! let recipe = thalweg::Recipe::read("examples/mountains.toml")?;
+//! let land = thalweg::Job::new(recipe)?.run(&mut |_| Ok(()))?;
+//! let (lowest, highest) = land.map("height")?.min_max();
+//! println!("{lowest} to {highest} m, digest {}", land.digest("height")?);
+//! # assert!(lowest < highest);
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! # Progress, and a device
+//! ```
 //! use thalweg::{Device, Event, Job, Recipe};
 //!
-//! let recipe = "schema = 1\nseed = 5\nwidth = 256\nheight = 256\nspacing_m = 20\n\
-//!               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
-//! let recipe = Recipe::from_toml(recipe, "".as_ref(), "hills")?; // or Recipe::read("hills.toml".as_ref())?
-//! let job = Job::new(recipe)?.device(Device::Cpu); // Device::Auto takes a graphics card where there is one
+//! let recipe: Recipe = r#"
+//!     schema = 1
+//!     width = 256
+//!     height = 256
+//!     spacing_m = 20
+//!     [[stage]]
+//!     kind = "diamond_square"
+//!     relief_m = 900
+//!     [[stage]]
+//!     kind = "droplets"
+//! "#
+//! .parse()?;
+//! // Device::Auto, the default, takes a graphics card where there is one.
+//! let job = Job::new(recipe)?.device(Device::Cpu);
 //! let land = job.run(&mut |event| {
 //!     if let Event::Progress(at) = event {
 //!         eprintln!("{}: {} of {} passes", at.name, at.done, at.passes);
 //!     }
-//!     Ok(())
+//!     Ok(()) // an error ends the run
 //! })?;
-//! let (lowest, highest) = land.map("height")?.min_max();
-//! println!("{lowest} to {highest} m, digest {}", land.digest("height")?);
-//! # assert!(lowest < highest);
+//! # assert_eq!(land.map("height")?.width, 256);
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!
@@ -40,6 +58,13 @@
 //! [`Gpu::take_buffer`] leaves the result there. The crate's [`wgpu`] is re-exported, since two
 //! versions of it in one program do not mix.
 //!
+//! # Your own executor
+//! [`exec::Executor`] runs a [`plan::Plan`], and anybody can write one; [`compare()`] holds it
+//! against another, pass by pass.
+//!
+//! # Targets without threads
+//! Without features the library builds and runs for `wasm32-unknown-unknown`, on the calling thread.
+//!
 //! # Features
 //! | feature | what it brings |
 //! |---|---|
@@ -49,10 +74,7 @@
 //! | `io` | map files, pictures, bundles |
 //! | `dungeon` | dungeons, and their entrances on the land |
 //! | `classic` | the published sequential algorithms, and statistics |
-//! | `internals` | the modules below this library, which change without notice |
 #![warn(missing_docs)]
-// Without the modules below the library, what only they use looks unused.
-#![cfg_attr(not(feature = "internals"), allow(dead_code, unused_imports))]
 
 #[cfg(feature = "io")]
 pub mod bundle;
@@ -67,111 +89,53 @@ pub mod quality;
 pub mod render;
 mod table;
 
-// How much memory there is.
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod memory;
-#[cfg(not(feature = "internals"))]
-mod memory;
 
-// Only tests, benches and the command see these modules.
-#[cfg(all(feature = "internals", feature = "classic"))]
+// Below the documented library: these modules change without notice.
+#[cfg(feature = "classic")]
 #[doc(hidden)]
 pub mod classic;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod clock;
 #[doc(hidden)]
 pub mod compare;
-#[cfg(not(feature = "internals"))]
-mod compare;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod device;
-#[cfg(not(feature = "internals"))]
-mod device;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
 pub mod exec;
-#[cfg(not(feature = "internals"))]
-mod exec;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod field;
-#[cfg(not(feature = "internals"))]
-mod field;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod identity;
-#[cfg(not(feature = "internals"))]
-mod identity;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod job;
-#[cfg(not(feature = "internals"))]
-mod job;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod lattice;
-#[cfg(not(feature = "internals"))]
-mod lattice;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod map;
-#[cfg(not(feature = "internals"))]
-mod map;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod morphometry;
-#[cfg(not(feature = "internals"))]
-mod morphometry;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod params;
-#[cfg(not(feature = "internals"))]
-mod params;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod picture;
-#[cfg(not(feature = "internals"))]
-mod picture;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
 pub mod plan;
-#[cfg(not(feature = "internals"))]
-mod plan;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod recipe;
-#[cfg(not(feature = "internals"))]
-mod recipe;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod scatter;
-#[cfg(not(feature = "internals"))]
-mod scatter;
 #[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod service;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod site;
-#[cfg(not(feature = "internals"))]
-mod site;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod spec;
-#[cfg(not(feature = "internals"))]
-mod spec;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod stage;
-#[cfg(not(feature = "internals"))]
-mod stage;
 pub mod tiles;
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod water;
-#[cfg(not(feature = "internals"))]
-mod water;
 
 pub use compare::{Comparison, Difference, Every, KernelTime, StageComparison};
 pub use device::{Device, adapters};

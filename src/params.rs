@@ -66,6 +66,36 @@ pub enum Value {
     List(Vec<serde_json::Value>),
 }
 
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(integer: i32) -> Self {
+        Self::Integer(integer.into())
+    }
+}
+
+impl From<&str> for Value {
+    fn from(word: &str) -> Self {
+        Self::Word(word.into())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(switch: bool) -> Self {
+        Self::Switch(switch)
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

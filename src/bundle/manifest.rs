@@ -25,7 +25,7 @@ pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
         "origin": window.origin,
         "order": "rows from north to south, in a row from west to east; samples are vertices",
     });
-    #[cfg(all(feature = "internals", feature = "classic"))]
+    #[cfg(feature = "classic")]
     if job.is_classic() {
         manifest["classic"] = json!(
             "the stages that say sequential were made by the published sequential algorithms in \

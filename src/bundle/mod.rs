@@ -13,6 +13,7 @@ pub use tiled::TiledBundle;
 pub use timelapse::{Timelapse, TimelapseOptions};
 pub use verify::{Checked, verify};
 
+use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::field::{self, Decode, Field};
 use crate::io::engine::{Engine, Land, README};
@@ -30,7 +31,6 @@ use image::{RgbImage, RgbaImage};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// The name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
@@ -151,7 +151,7 @@ impl Job {
         timelapse: Option<&TimelapseOptions>,
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Bundle> {
-        let begun = Instant::now();
+        let begun = Moment::now();
         let job = match timelapse {
             Some(options) => self.clone().frames(options.frames)?,
             None => self.clone(),
@@ -178,7 +178,7 @@ impl Job {
             }
         };
         let run_seconds = begun.elapsed().as_secs_f64();
-        let begun = Instant::now();
+        let begun = Moment::now();
         sink.withdraw(MANIFEST)?;
         let mut warnings: Vec<String> =
             self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
@@ -390,13 +390,13 @@ impl Writer<'_> {
         let mut batches = output.maps.chunks(ENCODED_AT_ONCE);
         let first = batches.next().unwrap_or_default();
         let draw = || output.preview.then(|| encode_picture(outcome.picture()?)).transpose();
-        let encoding = Instant::now();
+        let encoding = Moment::now();
         let (preview, maps) = rayon::join(draw, || encode(first));
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         let mut entries = self.put_maps(maps, warnings, watch)?;
         for names in batches {
             self.job.cancel().check()?;
-            let encoding = Instant::now();
+            let encoding = Moment::now();
             let maps = encode(names);
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
             entries.extend(self.put_maps(maps, warnings, watch)?);
@@ -478,7 +478,7 @@ impl Writer<'_> {
             return Ok(());
         };
         self.job.cancel().check()?;
-        let encoding = Instant::now();
+        let encoding = Moment::now();
         let name = weights(format);
         let format = MapFormat::from_path(Path::new(&name))?;
         let bytes = encode_layers([all.width, all.height], &all.biomes, &all.values, format)?;
@@ -501,7 +501,7 @@ impl Writer<'_> {
         else {
             return Ok(());
         };
-        let encoding = Instant::now();
+        let encoding = Moment::now();
         let map = self.outcome.map("height")?;
         let mut files = vec![];
         for format in &settings.vectors {
@@ -583,7 +583,7 @@ impl Writer<'_> {
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<()> {
         self.job.cancel().check()?;
-        let encoding = Instant::now();
+        let encoding = Moment::now();
         let outcome = self.outcome;
         let Output { maps: names, range_m, sea_level_m, .. } = &outcome.recipe.output;
         let height = outcome.map("height")?;

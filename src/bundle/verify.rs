@@ -18,7 +18,8 @@ pub struct Checked {
 ///
 /// # Errors
 /// [`Error::Input`] for a manifest that is missing or is none.
-pub fn verify(folder: &Path) -> Result<Vec<Checked>> {
+pub fn verify(folder: impl AsRef<Path>) -> Result<Vec<Checked>> {
+    let folder = folder.as_ref();
     let path = folder.join(MANIFEST);
     let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
     let manifest: Value = serde_json::from_slice(&text)

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
 use std::time::Instant;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::device::automatic;
@@ -594,7 +593,7 @@ fn stage(
 fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &str) -> Result<()> {
     let (console, name) = (bench.console, executor.name());
     let text = EXAMPLES.iter().find(|(known, _)| *known == PYRAMID).map_or("", |(_, text)| *text);
-    let mut recipe = Recipe::from_toml(text, Path::new(""), PYRAMID)?;
+    let mut recipe = Recipe::from_toml(text, "", PYRAMID)?;
     (recipe.window.width, recipe.window.height) = (side, side);
     let job = console.configure(Job::new(recipe)?);
     let run = |executor: &mut dyn Executor| -> Result<Vec<LevelRow>> {

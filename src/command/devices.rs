@@ -19,7 +19,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     let adapters = adapters();
     let auto = automatic(&adapters);
     let cpu = console.device().cpu()?;
-    let threads = cpu.pool().current_num_threads();
+    let threads = cpu.threads();
     let sized: Vec<_> = adapters
         .iter()
         .map(|a| {

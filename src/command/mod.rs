@@ -488,7 +488,7 @@ impl Changes {
     fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
         let mut recipe = match own_recipe(path) {
             _ if is_standard(path) => Self::standard()?,
-            Some((name, text)) => Recipe::from_toml(text, Path::new(""), name)?,
+            Some((name, text)) => Recipe::from_toml(text, "", name)?,
             None => Recipe::read(path).map_err(|e| no_such_recipe(path, e))?,
         };
         recipe.seed = seed.unwrap_or(recipe.seed);

@@ -1,16 +1,16 @@
 //! The CPU executor: runs passes on all cores.
 
+use super::pool::{Pool, share_out};
 use super::{Control, Executor, Part};
+use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
-use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
 /// The order and the portions in which the invocations of a pass are done. The results do not
 /// depend on it.
@@ -27,7 +27,7 @@ pub struct Order {
 
 /// Runs passes on the processor.
 pub struct Cpu {
-    pool: rayon::ThreadPool,
+    pool: Pool,
     order: Order,
     memory: Memory,
 }
@@ -109,23 +109,12 @@ const ALONE: [u32; 2] = [4096, 1024];
 impl Cpu {
     /// An executor with this many threads, or with 0 as many as the machine has cores.
     pub fn new(threads: usize, order: Order) -> Result<Self> {
-        let refused = |e: rayon::ThreadPoolBuildError| {
-            let asked = match threads {
-                0 => "a thread for each core".into(),
-                _ => format!("{threads} threads"),
-            };
-            Error::Limit(format!("{asked}: {e}; ask for fewer with --threads"))
-        };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(refused)?;
-        // A thread reserves address space when it first allocates, so what is free is known only
-        // when all have.
-        pool.broadcast(|_| std::hint::black_box(Box::new(0u8)));
-        Ok(Self { pool, order, memory: Memory::default() })
+        Ok(Self { pool: Pool::new(threads)?, order, memory: Memory::default() })
     }
 
-    /// The pool, for other work in the same threads.
-    pub fn pool(&self) -> &rayon::ThreadPool {
-        &self.pool
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
     }
 }
 
@@ -250,12 +239,7 @@ impl Memory {
 }
 
 /// Gives a buffer this number of words. Old ones keep whatever they hold; new ones are `fill`.
-fn lengthen(
-    pool: &rayon::ThreadPool,
-    buffer: &mut Vec<i32>,
-    words: usize,
-    fill: i32,
-) -> Result<()> {
+fn lengthen(pool: &Pool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Result<()> {
     buffer.truncate(words);
     let more = words - buffer.len();
     buffer.try_reserve_exact(more).map_err(|_| {
@@ -268,79 +252,9 @@ fn lengthen(
         buffer.resize(words, fill);
     } else {
         // Fresh memory is found page by page, which takes longer than the work of many a pass.
-        pool.install(|| buffer.par_extend(rayon::iter::repeat_n(fill, more)));
+        pool.extend(buffer, more, fill);
     }
     Ok(())
-}
-
-/// Does something on a thread of a pool, while others of `useful` threads stay awake and take what
-/// it has for them: to wake a thread that sleeps takes longer than its part of a small pass.
-fn attended(pool: &rayon::ThreadPool, useful: usize, work: impl FnOnce() + Send) {
-    /// Sets a mark when it goes, be it in a panic.
-    struct Over<'a>(&'a AtomicBool);
-    impl Drop for Over<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let useful = useful.min(pool.current_num_threads());
-    if useful < 2 {
-        return pool.install(work);
-    }
-    let (is_over, others) = (&AtomicBool::new(false), &AtomicUsize::new(useful - 1));
-    pool.scope(|scope| {
-        let over = Over(is_over);
-        let own = rayon::current_thread_index();
-        scope.spawn_broadcast(move |_, at| {
-            let is_wanted = || {
-                others
-                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-                    .is_ok()
-            };
-            if Some(at.index()) != own && is_wanted() {
-                attend(is_over);
-            }
-        });
-        work();
-        drop(over);
-    });
-}
-
-/// Takes the work that other threads of the pool have, until it is over.
-fn attend(is_over: &AtomicBool) {
-    let mut idle = 0u32;
-    while !is_over.load(Ordering::Relaxed) {
-        if rayon::yield_now() == Some(rayon::Yield::Executed) {
-            idle = 0;
-        } else {
-            idle += 1;
-            // Other programs may need the core.
-            if idle.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
-        }
-    }
-}
-
-/// Does things on the threads of a pool, on one of which it is called. Each thread begins with its
-/// own part of the list, so that from pass to pass the same cells are in the same core's caches,
-/// and then takes what others have not begun.
-fn share_out<T: Send>(things: Vec<T>, threads: usize, each: impl Fn(T) + Sync) {
-    let workers = threads.min(things.len()).max(1);
-    let things: Vec<Mutex<Option<T>>> =
-        things.into_iter().map(|thing| Mutex::new(Some(thing))).collect();
-    let work = || {
-        let first = rayon::current_thread_index().unwrap_or(0) % workers * things.len() / workers;
-        let (before, own) = things.split_at(first);
-        for thing in own.iter().chain(before) {
-            // One that is locked is being taken.
-            if let Some(thing) = thing.try_lock().ok().and_then(|mut thing| thing.take()) {
-                each(thing);
-            }
-        }
-    };
-    rayon::scope(|scope| {
-        (1..workers).for_each(|_| scope.spawn(|_| work()));
-        work();
-    });
 }
 
 /// A group of ranges with the words that their invocations own.
@@ -389,7 +303,7 @@ fn atomics(words: &mut [i32]) -> &[AtomicI32] {
 
 impl Executor for Cpu {
     fn name(&self) -> String {
-        let threads = self.pool.current_num_threads();
+        let threads = self.pool.threads();
         format!("CPU, {threads} thread{}", if threads == 1 { "" } else { "s" })
     }
 
@@ -463,14 +377,16 @@ impl Executor for Cpu {
         let Self { pool, memory, order } = self;
         let mut next = passes.start;
         while next < passes.end {
-            let (begun, stop) = (Instant::now(), control.stop);
+            let (begun, stop) = (Moment::now(), control.stop);
             // As many threads as the larger passes have portions for.
             let useful = (plan.passes[next].count() / ALONE[0]) as usize + 1;
-            attended(pool, useful, || {
-                while next < passes.end && begun.elapsed() < SPELL && !stop.load(Ordering::Relaxed)
-                {
+            pool.attended(useful, || {
+                while next < passes.end && !stop.load(Ordering::Relaxed) {
                     memory.run_pass(&plan.passes[next], *order, stop);
                     next += 1;
+                    if begun.is_past(SPELL) {
+                        break;
+                    }
                 }
             });
             control.check()?;

@@ -2,6 +2,7 @@
 
 use super::shader::{self, Access, Binding, Checked};
 use super::{Adapter, AdapterInfo, Control, Executor, Part};
+use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Pass, Plan, Uniform};
 use encase::ShaderType;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A submission should take about this long. The desktop then stays responsive, no watchdog fires,
 /// and Ctrl-C works.
@@ -103,7 +104,7 @@ pub struct Gpu {
     part: u32,
     flying: Option<Flight>,
     // When the submission before that was done.
-    landed: Instant,
+    landed: Moment,
     faults: Arc<Mutex<Option<String>>>,
     // Only for the caller's device: read after each submission, because only a failing read shows
     // that the device was lost.
@@ -198,7 +199,7 @@ struct Clock {
 /// A submission that may still run.
 struct Flight {
     index: wgpu::SubmissionIndex,
-    sent: Instant,
+    sent: Moment,
     /// Its dispatches: kernel, invocations.
     work: Vec<(&'static str, u32)>,
 }
@@ -391,7 +392,7 @@ impl Gpu {
             uniforms,
             part: 0,
             flying: None,
-            landed: Instant::now(),
+            landed: Moment::now(),
             faults,
             heartbeat,
             pace: HashMap::new(),
@@ -752,7 +753,7 @@ impl Gpu {
 
     /// Submits dispatches; `clocked`, each between two looks at the device's clock.
     fn submit(&mut self, work: &[Dispatch], clocked: bool) -> Result<Flight> {
-        let sent = Instant::now();
+        let sent = Moment::now();
         self.part = (self.part + 1) % SUBMISSIONS;
         let begin = self.part * DISPATCHES_MAX as u32 * UNIFORM_STRIDE as u32;
         let (commands, uniforms) = self.record(work, begin, clocked);
@@ -1014,7 +1015,7 @@ impl Gpu {
 
     /// Writes passes down, each as one dispatch, and says how many seconds that took.
     fn record_all(&mut self, plan: &Plan, passes: Range<usize>) -> Result<f64> {
-        let begun = Instant::now();
+        let begun = Moment::now();
         #[expect(
             clippy::mutable_key_type,
             reason = "a buffer is compared and hashed by its identity"
@@ -1268,9 +1269,9 @@ impl Gpu {
     /// Waits for a submission, and learns from the time it took.
     fn learn(&mut self, flight: Flight) -> Result<()> {
         self.wait(Some(flight.index))?;
-        let now = Instant::now();
+        let now = Moment::now();
         // It began when it was sent and the one before it was done.
-        let took = (now - flight.sent.max(self.landed)).as_nanos() as f64;
+        let took = now.since(flight.sent.max(self.landed)).as_nanos() as f64;
         self.landed = now;
         // We assume that every kernel of the submission was misjudged by the same factor. A new
         // kernel starts from its first measurement.

@@ -5,6 +5,7 @@ pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod part;
+mod pool;
 #[cfg(feature = "gpu")]
 pub mod shader;
 

@@ -294,7 +294,8 @@ pub struct Reading {
 /// [`Error::Param`] for options or an extension that are not allowed, [`Error::Input`] for a file
 /// that is missing, damaged or of a kind that is not read, [`Error::Limit`] for one with more than
 /// [`ReadOptions::max_cells`] samples.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<Reading> {
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Reading> {
+    let path = path.as_ref();
     options.check()?;
     let format = match Format::from_path(path, options.samples) {
         Err(e) if !path.is_dir() => return Err(e),

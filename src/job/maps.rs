@@ -61,7 +61,8 @@ impl Outcome {
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
-    pub fn store_maps(&self, folder: &Path) -> Result<()> {
+    pub fn store_maps(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
         let biomes =
             self.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let (range_m, georef) = self.place();
@@ -104,7 +105,8 @@ impl Maps {
     ///
     /// # Errors
     /// [`Error::Input`] for a folder that has none.
-    pub fn open(folder: &Path) -> Result<Self> {
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
         let path = folder.join(HEADER);
         let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
         let header: Header = serde_json::from_slice(&text).map_err(|e| Error::input(&path, e))?;

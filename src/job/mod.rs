@@ -1,6 +1,6 @@
 //! A run: a recipe with its inputs and a device, what it tells on its way, and what it leaves.
 
-#[cfg(all(feature = "internals", feature = "classic"))]
+#[cfg(feature = "classic")]
 pub mod classic;
 mod count;
 mod heights;
@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// let recipe = "schema = 1\nseed = 5\nwidth = 64\nheight = 64\nspacing_m = 20\n\
 ///               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
-/// let job = Job::new(Recipe::from_toml(recipe, "".as_ref(), "hills")?)?.device(Device::Cpu);
+/// let job = Job::new(Recipe::from_toml(recipe, "", "hills")?)?.device(Device::Cpu);
 /// let land = job.run(&mut |_| Ok(()))?;
 /// let height = land.map("height")?;
 /// println!("{:?} m, digest {}", height.min_max(), land.digest("height")?);
@@ -68,7 +68,7 @@ pub struct Job {
     options: DeviceOptions,
     frames: usize,
     /// Whether the published sequential algorithms run in place of the exact stages.
-    #[cfg(all(feature = "internals", feature = "classic"))]
+    #[cfg(feature = "classic")]
     classic: bool,
     cancel: Cancel,
     /// Warnings about the recipe, and about the files that were read: the file, and a sentence.
@@ -218,7 +218,7 @@ impl Job {
             georef: None,
             options: DeviceOptions::default(),
             frames: 0,
-            #[cfg(all(feature = "internals", feature = "classic"))]
+            #[cfg(feature = "classic")]
             classic: false,
             cancel: Cancel::default(),
             warnings: recipe.warnings(window),

@@ -472,7 +472,7 @@ impl Job {
 
     /// What is said to compute it.
     fn computed_by(&self, executor: &dyn Executor) -> String {
-        #[cfg(all(feature = "internals", feature = "classic"))]
+        #[cfg(feature = "classic")]
         if self.classic {
             return super::classic::NAME.into();
         }

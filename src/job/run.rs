@@ -5,6 +5,7 @@ use super::part::{self, Bases};
 use super::report::StageReport;
 use super::snapshot::Snapshot;
 use super::{Job, Start};
+use crate::clock::Moment;
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
 use crate::exec::{self, Control, Executor};
@@ -19,7 +20,7 @@ use crate::stage::levels::stored_name;
 use crate::stage::{incision, layer, stepper};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most frames of one run: their files are numbered with four digits.
 pub const FRAMES_MAX: usize = 10_000;
@@ -338,7 +339,7 @@ impl Job {
 
     /// The plan of a stage without what runs beside it.
     fn bare_plan(&self, step: &Step, site: &Site) -> Plan {
-        #[cfg(all(feature = "internals", feature = "classic"))]
+        #[cfg(feature = "classic")]
         if let Some(plan) = super::classic::plan(step, site).filter(|_| self.classic) {
             return plan;
         }
@@ -353,7 +354,7 @@ impl Job {
         plan: &Plan,
         executor: &mut dyn Executor,
     ) -> Result<Option<serde_json::Value>> {
-        #[cfg(all(feature = "internals", feature = "classic"))]
+        #[cfg(feature = "classic")]
         if self.classic {
             return self.run_classic(i, plan, executor);
         }
@@ -533,7 +534,7 @@ impl Job {
         let mut bases = Bases::new();
         for (i, unit) in self.units.iter().enumerate().skip(first) {
             let step = &unit.step;
-            let begun = Instant::now();
+            let begun = Moment::now();
             let mut watching = Duration::ZERO;
             let plan = self.plan_to_run(i)?;
             executor.admits(&plan)?;
@@ -564,7 +565,7 @@ impl Job {
                     &mut Control { stop, progress: &mut |done| watch(at(done)) },
                 )?;
                 done = end;
-                let looked = Instant::now();
+                let looked = Moment::now();
                 let maps = self.interim_maps(i, &plan, step, &kept, executor)?;
                 watch(Event::Frame(&Frame { index, step, steps, maps }))?;
                 watching += looked.elapsed();

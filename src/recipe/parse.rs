@@ -10,6 +10,7 @@ use crate::stage::{self, Stage, biomes, flat, strokes};
 use crate::table::{Table, not_finite, restore_not_finite, shown, whole};
 use crate::water;
 use std::path::Path;
+use std::str::FromStr;
 
 /// Largest recipe file, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
@@ -43,6 +44,21 @@ pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r
 pub(crate) const PROGRAMS: [&str; 7] =
     ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
 
+/// Parses a recipe: JSON if it begins with a brace, else TOML. Paths in it are relative to the working
+/// folder, and its name is `land` where it has none of its own.
+impl FromStr for Recipe {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        if start.starts_with('{') {
+            Self::from_json(text, "", "land")
+        } else {
+            Self::from_toml(text, "", "land")
+        }
+    }
+}
+
 impl Recipe {
     /// Reads a recipe file: JSON if its name ends in `.json`, else TOML. Paths in it are relative
     /// to it.
@@ -50,7 +66,8 @@ impl Recipe {
     /// # Errors
     /// [`Error::Input`] for a file that cannot be read, [`Error::Limit`] for one over a mebibyte,
     /// [`Error::Param`] for what is not a recipe.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let meta = std::fs::metadata(path).map_err(|e| Error::input(path, e))?;
         // A pipe might never end.
         if !meta.is_file() {
@@ -89,8 +106,8 @@ impl Recipe {
     ///
     /// # Errors
     /// [`Error::Param`] for what is not a recipe, [`Error::Limit`] for a land that is too large.
-    pub fn from_toml(text: &str, folder: &Path, name: &str) -> Result<Self> {
-        Self::from_value(&Self::value_of_toml(text)?, folder, name)
+    pub fn from_toml(text: &str, folder: impl AsRef<Path>, name: &str) -> Result<Self> {
+        Self::from_value(&Self::value_of_toml(text)?, folder.as_ref(), name)
     }
 
     /// The tables and values of a TOML text, which are not checked yet.
@@ -106,8 +123,8 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::from_toml`].
-    pub fn from_json(text: &str, folder: &Path, name: &str) -> Result<Self> {
-        Self::from_value(&Self::value_of_json(text)?, folder, name)
+    pub fn from_json(text: &str, folder: impl AsRef<Path>, name: &str) -> Result<Self> {
+        Self::from_value(&Self::value_of_json(text)?, folder.as_ref(), name)
     }
 
     /// The tables and values of a JSON text, which are not checked yet.

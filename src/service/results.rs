@@ -373,7 +373,7 @@ pub async fn field(
             .rsplit_once('.')
             .ok_or_else(|| Problem::missing("a map has an extension, such as height.r32"))?;
         let format = MapFormat::from_path(Path::new(&name))?;
-        let maps = Maps::open(&folder.join("words"))?;
+        let maps = Maps::open(folder.join("words"))?;
         let field = maps.field(map)?;
         let cache = folder.join("fields");
         let path = cache.join(format!("{}.{}", field.name, format.extension()));

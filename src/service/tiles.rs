@@ -335,7 +335,7 @@ fn make(
     asked: Option<&str>,
 ) -> Answer<Tile> {
     let (folder, _) = open(service, digest)?;
-    let maps = Maps::open(&folder.join("words"))?;
+    let maps = Maps::open(folder.join("words"))?;
     let layer = Layer::of(&maps, layer)?;
     let (size, last) = (maps.size(), zoom_max(maps.size()));
     let laying = Laying::of(laid, maps.spacing_m(), last)?;
@@ -547,7 +547,7 @@ pub async fn tilejson(
             return Err(Problem::missing("there is no such result"));
         }
         let (folder, meta) = open(&service, &digest)?;
-        let maps = Maps::open(&folder.join("words"))?;
+        let maps = Maps::open(folder.join("words"))?;
         let layer = Layer::of(&maps, &name)?;
         let encoding = Encoding::of(&layer, coding.encoding.as_deref())?;
         let (size, last) = (maps.size(), zoom_max(maps.size()));

@@ -1,6 +1,7 @@
 //! What a job of tiles costs, and the side of tiles that suits the memory.
 
 use super::{Cut, MEMORY, SIDES, Space, Tiles, axes, levels_of};
+use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::job::Job;
@@ -9,7 +10,6 @@ use crate::plan::Shape;
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// What the tiles of a level cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +232,7 @@ impl Tiles {
             let own = Window { origin, width: sides[0], height: sides[1] };
             // Without its halo and on level land it has other words, and takes as long.
             let coarse = job.level_land(level, coarser(&own, false));
-            let begun = Instant::now();
+            let begun = Moment::now();
             job.piece(level, &Slab::WHOLE, own, &own, Some(coarse), &bases, executor)?;
             let seconds = begun.elapsed().as_secs_f64().max(1e-9);
             pace = passes * own.cells() as f64 / seconds;

@@ -2,7 +2,6 @@
 
 use crate::common::{anywhere, cpu, everything, gpu, plan, prepare, run, site};
 use std::collections::BTreeMap;
-use std::path::Path;
 use thalweg::classic::biomes as classic;
 use thalweg::exec::Executor;
 use thalweg::lattice::{FARTHEST, Lattice, Point};
@@ -494,7 +493,7 @@ fn wet_or_dry(top: &str, water: &str, table: &str) -> Result<Recipe, Error> {
          biome = [{{ name = \"dry\", colour = \"#aa9966\" }}, {{ name = \"wet\", colour = \
          \"#336622\" }}]\n{table}"
     );
-    Recipe::from_toml(&text, Path::new(""), "wet")
+    Recipe::from_toml(&text, "", "wet")
 }
 
 /// A climate that asks for rivers feels those of the table of water, and lakes and the sea: its

@@ -521,7 +521,7 @@ fn the_stage_moves_what_the_loop_moves() {
 #[test]
 fn the_stage_moves_nearly_what_the_loop_moves_on_land() {
     for path in ["docs/quality.toml", "examples/jacksboro.toml"] {
-        let mut recipe = Recipe::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        let mut recipe = Recipe::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
         if recipe.input.is_none() {
             recipe.resize(256, 256).unwrap();
         }

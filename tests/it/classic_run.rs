@@ -18,7 +18,7 @@ const LAND: &str = "schema = 1\nseed = 77\nwidth = 49\nheight = 33\nspacing_m = 
                     world = 64\nrandom = \"pair\"\nrelief_m = 200\nbase_m = -30\n";
 
 fn read(text: &str) -> Recipe {
-    Recipe::from_toml(text, Path::new(""), "made").unwrap()
+    Recipe::from_toml(text, "", "made").unwrap()
 }
 
 fn run(mut recipe: Recipe) -> (Outcome, Vec<String>) {
@@ -323,7 +323,7 @@ fn presets_move_as_much_as_the_published_algorithm() {
          kind = \"noise\"\nrelief_m = 1000\nfeature = 64\n",
     );
     let hills = thalweg::io::read(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"),
         &thalweg::io::ReadOptions::default(),
     );
     let hills = hills.unwrap().map;

@@ -13,12 +13,12 @@ fn recipe(stages: &str) -> thalweg::Result<Recipe> {
         "schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}\n[output]\n\
          maps = [\"height\", \"change\"]"
     );
-    Recipe::from_toml(&text, "".as_ref(), "combined")
+    Recipe::from_toml(&text, "", "combined")
 }
 
 fn heights(stages: &str) -> Vec<f64> {
     let text = format!("schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}");
-    let recipe = Recipe::from_toml(&text, "".as_ref(), "combined").unwrap();
+    let recipe = Recipe::from_toml(&text, "", "combined").unwrap();
     made(&recipe, &mut cpu()).maps["height"].data.iter().map(|h| f64::from(*h)).collect()
 }
 
@@ -110,7 +110,7 @@ fn a_mask_says_where() {
         "schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n\
          {flat}{layer}{high}[output]\nmaps = [\"height\", \"rain\"]"
     );
-    let land = made(&Recipe::from_toml(&text, "".as_ref(), "masked").unwrap(), &mut cpu());
+    let land = made(&Recipe::from_toml(&text, "", "masked").unwrap(), &mut cpu());
     let mut counts = [0; 3];
     for (h, rain) in land.maps["height"].data.iter().zip(&land.maps["rain"].data) {
         assert!((h - (50.0 + 400.0 * rain)).abs() < 0.02, "{h} under {rain}");
@@ -196,7 +196,7 @@ fn generators_combine_with_an_input() {
             "schema = 1\nseed = 9\nmargin = {margin}\n{hills}combine = {how:?}\n[output]\n\
              maps = [\"height\"]\n"
         );
-        let recipe = Recipe::from_toml(&text, "".as_ref(), "combined").unwrap();
+        let recipe = Recipe::from_toml(&text, "", "combined").unwrap();
         let made =
             Job::with_heights(recipe, &input).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
         let found = made.map("height").unwrap().data;

@@ -3,7 +3,6 @@
 
 use crate::common::{anywhere, cases, site};
 use serde_json::json;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thalweg::params::{Settings, Value};
@@ -18,7 +17,7 @@ fn recipe(stages: &[serde_json::Value]) -> Result<Recipe, Error> {
     let all: Vec<_> = [json!({ "kind": "noise" })].iter().chain(stages).cloned().collect();
     let text = json!({ "schema": 1, "width": 64, "height": 64, "spacing_m": 10, "stage": all })
         .to_string();
-    Recipe::from_json(&text, Path::new(""), "counts")
+    Recipe::from_json(&text, "", "counts")
 }
 
 fn settings(stage: &Stage, case: &Case) -> Settings {
@@ -161,7 +160,7 @@ fn a_job_counts_what_it_plans() {
                 every = 5\nsteps = 3\n\
                 [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\n\
                 maps = [\"height\", \"wear\"]\n";
-    let job = Job::new(Recipe::from_toml(text, Path::new(""), "counts").unwrap()).unwrap();
+    let job = Job::new(Recipe::from_toml(text, "", "counts").unwrap()).unwrap();
     let made: Vec<Plan> = (0..job.parts().count()).map(|i| job.plan(i)).collect();
     let counted: Vec<(u64, u64)> = job.counts().collect();
     assert_eq!(

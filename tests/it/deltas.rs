@@ -2,7 +2,6 @@
 //! mountains.
 
 use crate::common::cpu;
-use std::path::Path;
 use thalweg::{Job, Map, Outcome, Recipe};
 
 /// Cells a side of both lands.
@@ -48,8 +47,7 @@ fn rained(ground: &Map, row: usize, stage: &str) -> Outcome {
          from = \"file\"\nfile = \"rain.tif\"\n\
          [[stage]]\n{stage}"
     );
-    let recipe =
-        Recipe::from_toml(&text, Path::new(""), "rained").unwrap_or_else(|e| panic!("{e}"));
+    let recipe = Recipe::from_toml(&text, "", "rained").unwrap_or_else(|e| panic!("{e}"));
     let mut job = Job::with_heights(recipe, ground).unwrap();
     let rains = |i: usize| (i % SIDE).abs_diff(VALLEY) <= 24 && i / SIDE < row;
     let rain = Map {

@@ -148,7 +148,7 @@ fn small_job() -> Job {
     let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\n\
                 relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
-    let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
+    let recipe = Recipe::from_toml(text, "", "test").unwrap();
     Job::new(recipe).unwrap().device(Device::Auto).threads(1).frames(3).unwrap()
 }
 

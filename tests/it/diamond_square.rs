@@ -215,7 +215,7 @@ fn the_articles_field_is_there_in_the_largest_worlds_and_at_a_seed_of_ones_own()
                  [[stage]]\nkind = \"diamond_square\"\nseed = {seed}\nrandom = \"pair\"\n\
                  world = {side}\nrelief_m = 1024\n"
             );
-            let recipe = Recipe::from_toml(&recipe, "".as_ref(), "pair").unwrap();
+            let recipe = Recipe::from_toml(&recipe, "", "pair").unwrap();
             let made = Job::new(recipe).unwrap().run(&mut |_| Ok(())).unwrap();
             let world =
                 World { size: side as u64, seed, roughness: 1.0, rounds: 80, rand: Rand::Pair };

@@ -495,7 +495,7 @@ fn the_flow_of_a_valley_is_the_rain_upstream() {
 #[test]
 fn boulders_stand_out_and_water_goes_round_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/boulders.toml");
-    let mut recipe = thalweg::recipe::Recipe::read(path.as_ref()).unwrap();
+    let mut recipe = thalweg::recipe::Recipe::read(path).unwrap();
     let side = 128usize;
     (recipe.window.width, recipe.window.height) = (side as u32, side as u32);
     recipe.output.maps = ["height", "hardness", "flow", "wear"].map(String::from).to_vec();

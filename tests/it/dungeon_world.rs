@@ -93,7 +93,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
             "schema = 1\nwidth = 256\nheight = 200\nspacing_m = 10\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 300\n[dungeons]\n{dungeons}"
         );
-        Recipe::from_toml(&text, std::path::Path::new(""), "test")
+        Recipe::from_toml(&text, "", "test")
     };
     let refused = |dungeons: &str, words: &[&str]| {
         let error =
@@ -121,9 +121,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
          ratio_max = 2\nmain_px = [28, 28]",
     ] {
         let checked = recipe(all).unwrap();
-        let again =
-            Recipe::from_json(&checked.describe().to_string(), std::path::Path::new(""), "test")
-                .unwrap();
+        let again = Recipe::from_json(&checked.describe().to_string(), "", "test").unwrap();
         assert_eq!(again.dungeons, checked.dungeons);
         assert_ne!(
             recipe(all.split_once('\n').unwrap().0).unwrap().dungeons,
@@ -164,7 +162,7 @@ fn dungeons_may_be_of_some_biomes_alone() {
              [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 3\nslope_max = 64\n{biomes}\n\
              [output]\nmaps = [\"biome\"]\n"
         );
-        Recipe::from_toml(&text, std::path::Path::new(""), "test")
+        Recipe::from_toml(&text, "", "test")
     };
     let entrances = |biomes: &str| {
         let made = run(&recipe(biomes).unwrap());
@@ -203,7 +201,7 @@ fn window(origin: [i64; 2], side: i64, margin: i64) -> Recipe {
          [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 3\nslope_max = 1\n\
          [output]\nmaps = [\"height\", \"slope\", \"aspect\", \"curvature\"]\n"
     );
-    Recipe::from_toml(&text, std::path::Path::new(""), "test").unwrap()
+    Recipe::from_toml(&text, "", "test").unwrap()
 }
 
 #[test]

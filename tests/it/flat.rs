@@ -8,7 +8,7 @@ fn recipe(spacing: f64, height: f64) -> thalweg::Result<Recipe> {
         "schema = 1\nwidth = 9\nheight = 5\nspacing_m = {spacing}\n[[stage]]\nkind = \"flat\"\n\
          height_m = {height}\n"
     );
-    Recipe::from_toml(&text, "".as_ref(), "flat")
+    Recipe::from_toml(&text, "", "flat")
 }
 
 #[test]

@@ -315,8 +315,7 @@ fn uplift_beyond_the_range_is_refused() {
             "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n\
              [[stage]]\nkind = \"incision\"\n{more}"
         );
-        thalweg::recipe::Recipe::from_toml(&text, std::path::Path::new(""), "x")
-            .and_then(thalweg::Job::new)
+        thalweg::recipe::Recipe::from_toml(&text, "", "x").and_then(thalweg::Job::new)
     };
     let message = recipe("steps = 1000\nuplift_m = 9").unwrap_err().to_string();
     for part in [

@@ -285,7 +285,7 @@ fn made_by_gdal(x: u32, y: u32) -> f32 {
 
 /// Reads one of these files.
 fn gdal(name: &str, options: &ReadOptions) -> Result<io::Reading> {
-    io::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiff").join(name), options)
+    io::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiff").join(name), options)
 }
 
 fn heights_of(height: impl Fn(u32, u32) -> f32) -> Vec<f32> {
@@ -557,7 +557,7 @@ fn srtm_tiles() {
     let filled = ReadOptions { nodata_fill: Some(-1.0), ..ReadOptions::default() };
     for (name, corner) in [("N47E008.hgt", [8.0, 48.0]), ("s01w072.SRTMGL1.hgt", [-72.0, 0.0])] {
         std::fs::write(folder.0.join(name), &bytes).unwrap();
-        let reading = io::read(&folder.0.join(name), &filled).unwrap();
+        let reading = io::read(folder.0.join(name), &filled).unwrap();
         assert_eq!(
             (reading.map.width, reading.map.height, &reading.missing[..]),
             (121, 121, &[5][..])
@@ -1848,9 +1848,8 @@ fn texts_may_begin_with_a_mark() {
         [1.0, 2.0]
     );
     let recipe = "{\"schema\":1,\"width\":16,\"height\":16,\"spacing_m\":20,\"stage\":[{\"kind\":\"noise\"}]}";
-    let plain = thalweg::Recipe::from_json(recipe, Path::new(""), "a").unwrap();
-    let marked =
-        thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), Path::new(""), "a").unwrap();
+    let plain = thalweg::Recipe::from_json(recipe, "", "a").unwrap();
+    let marked = thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), "", "a").unwrap();
     assert_eq!(format!("{plain:?}"), format!("{marked:?}"));
 }
 
@@ -1868,7 +1867,7 @@ fn headers_under_either_name_and_samples_of_either_order() {
     let values = [1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0];
     let read = |name: &str| {
         io::read(
-            &folder.0.join(name),
+            folder.0.join(name),
             &ReadOptions { range_m: Some((0.0, 65535.0)), ..ReadOptions::default() },
         )
     };
@@ -2078,7 +2077,7 @@ fn random_bytes_after_a_true_beginning_never_panic() {
 #[test]
 fn paths_that_hold_no_file() {
     let folder = Folder::new("none");
-    let read = |name: &str| io::read(&folder.0.join(name), &ReadOptions::default());
+    let read = |name: &str| io::read(folder.0.join(name), &ReadOptions::default());
     assert!(message(read("missing.png"), "input").contains("no such file"));
     std::fs::create_dir(folder.0.join("dir.png")).unwrap();
     assert!(message(read("dir.png"), "input").contains("folder"));
@@ -2117,7 +2116,7 @@ fn writing_is_whole_or_not_at_all() {
     write(&folder.0.join("b.npy"), &map).unwrap();
     write(&folder.0.join("b.npy"), &other).unwrap();
     assert_eq!(
-        io::read(&folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data,
+        io::read(folder.0.join("b.npy"), &ReadOptions::default()).unwrap().map.data,
         other.data
     );
     assert_eq!(folder.list(), ["a.npy", "b.npy", "d.png"]);

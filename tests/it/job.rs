@@ -18,7 +18,7 @@ const BIOMES: &str = "[[stage]]\nkind = \"biomes\"\nsplat = true\n[[stage.biome]
                       [[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\nhardness = 0.6\n";
 
 fn recipe(parts: &[&str]) -> Recipe {
-    Recipe::from_toml(&parts.concat(), Path::new(""), "test").unwrap()
+    Recipe::from_toml(&parts.concat(), "", "test").unwrap()
 }
 
 fn run(job: &Job) -> Result<Outcome> {
@@ -107,7 +107,7 @@ fn heights_that_cannot_be_are_refused_with_their_data() {
 #[test]
 fn errors_point_into_the_recipe() {
     let pointed = |text: &str, pointer: &str, field: &str, given: Option<&str>| {
-        let error = Recipe::from_toml(text, Path::new(""), "test").unwrap_err();
+        let error = Recipe::from_toml(text, "", "test").unwrap_err();
         let invalid = error.invalid().unwrap_or_else(|| panic!("{error}"));
         assert_eq!(
             (invalid.pointer.as_deref(), invalid.field.as_deref()),
@@ -864,12 +864,9 @@ fn biomes_may_be_the_first_stage() {
         assert_eq!(first.words(map).unwrap(), second.words(map).unwrap(), "{map}");
     }
     // What the manifest has is a recipe, and the same one.
-    let again = thalweg::recipe::Recipe::from_json(
-        &first.recipe.describe().to_string(),
-        "".as_ref(),
-        "again",
-    )
-    .unwrap();
+    let again =
+        thalweg::recipe::Recipe::from_json(&first.recipe.describe().to_string(), "", "again")
+            .unwrap();
     assert_eq!(run(&Job::new(again).unwrap()).unwrap().words("height").unwrap(), heights);
 }
 

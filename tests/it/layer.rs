@@ -44,7 +44,7 @@ fn biome(heights: &str, base_m: i32) -> String {
 }
 
 fn run_text(text: &str) -> thalweg::Outcome {
-    let recipe = Recipe::from_toml(text, std::path::Path::new(""), "made").unwrap();
+    let recipe = Recipe::from_toml(text, "", "made").unwrap();
     Job::new(recipe).unwrap().run_on(&mut cpu(), &mut |_| Ok(())).unwrap()
 }
 
@@ -191,7 +191,7 @@ fn given_maps_that_cannot_be_are_named() {
     let text = "schema = 1\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\n\
                 [[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"mask.tif\"\n";
-    let recipe = Recipe::from_toml(text, "".as_ref(), "made").unwrap();
+    let recipe = Recipe::from_toml(text, "", "made").unwrap();
     let mut job = Job::new(recipe).unwrap();
     let run = |job: &Job| job.run_on(&mut cpu(), &mut |_| Ok(()));
     let said = |result: thalweg::Result<()>, words: &[&str]| {
@@ -225,8 +225,7 @@ fn biomes_leave_other_layers_alone() {
                 [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 8\n";
     let tail = "[[stage]]\nkind = \"coastal\"\n[output]\nmaps = [\"hardness\"]\n";
     let hardness = |between: &str| {
-        let recipe =
-            Recipe::from_toml(&format!("{head}{between}{tail}"), "".as_ref(), "test").unwrap();
+        let recipe = Recipe::from_toml(&format!("{head}{between}{tail}"), "", "test").unwrap();
         made(&recipe, &mut cpu()).digests["hardness"].clone()
     };
     assert_eq!(hardness("[[stage]]\nkind = \"biomes\"\n"), hardness(""));
@@ -312,7 +311,7 @@ fn a_fetch_has_an_end() {
     let text = format!(
         "{HEAD}[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"weather\"\nfetch_m = 40000\n"
     );
-    let made = Recipe::from_toml(&text, std::path::Path::new(""), "made").and_then(Job::new);
+    let made = Recipe::from_toml(&text, "", "made").and_then(Job::new);
     let said = made.unwrap_err().to_string();
     assert!(said.contains("fetch_m = 40000: allowed up to 32768 at 1 m a cell"), "{said}");
 }

@@ -3,7 +3,6 @@
 
 use crate::common::{config, cpu, gpu};
 use proptest::prelude::*;
-use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
@@ -18,7 +17,7 @@ fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
          {top}\n[[stage]]\nkind = \"diamond_square\"\n\
          world = 4096\nfeature = 128\nrelief_m = 900\n{stages}"
     );
-    Recipe::from_toml(&text, Path::new(""), "levels")
+    Recipe::from_toml(&text, "", "levels")
 }
 
 const RAIN: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 24\nrain = 0.5\n";
@@ -92,10 +91,7 @@ fn levels_of_a_torus_repeat_with_it() {
              relief_m = 200\n[[stage]]\nkind = \"thermal\"\n\
              steps = 9\nrepose_deg = 15\nborder = \"torus\"\n"
         );
-        run_on(
-            &Job::new(Recipe::from_toml(&text, Path::new(""), "torus").unwrap()).unwrap(),
-            &mut cpu(),
-        )
+        run_on(&Job::new(Recipe::from_toml(&text, "", "torus").unwrap()).unwrap(), &mut cpu())
     };
     let (here, there) = (made([0, 0]), made([32, 32]));
     let (here, there) = (here.words("height").unwrap(), there.words("height").unwrap());
@@ -117,11 +113,10 @@ fn more_detail_is_the_same_land() {
         let recipe = |top: &str| {
             let made = recipe(top, layers).unwrap();
             let text = Recipe::describe(&made);
-            let mut made = Recipe::from_json(&text.to_string(), Path::new(""), "scale").unwrap();
+            let mut made = Recipe::from_json(&text.to_string(), "", "scale").unwrap();
             if !makes.is_empty() {
                 let other = format!("schema = 1\nwidth = 9\nheight = 9\nspacing_m = 20\n{makes}");
-                made.stages[0] =
-                    Recipe::from_toml(&other, Path::new(""), "island").unwrap().stages.remove(0);
+                made.stages[0] = Recipe::from_toml(&other, "", "island").unwrap().stages.remove(0);
             }
             made.output.maps = ["height", "flow", "wear", "deposit", "change", "sediment", "rain"]
                 .map(String::from)
@@ -167,7 +162,7 @@ fn lands_are_made_by_level() {
              levels = 3\nscale = {scale}\n"
         );
         let text = format!("{top}{stages}{still}[output]\nmaps = [\"height\", \"rain\"]\n");
-        Job::new(Recipe::from_toml(&text, Path::new(""), "made").unwrap()).unwrap()
+        Job::new(Recipe::from_toml(&text, "", "made").unwrap()).unwrap()
     };
     let noise =
         "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n";
@@ -379,7 +374,7 @@ fn windows_of_a_world_agree_beyond_the_reach() {
              kind = \"droplets\"\nlifetime = 2\n\
              rain = 1\ndensity = 1\nradius = 1\n"
         );
-        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "window").unwrap()).unwrap();
+        let job = Job::new(Recipe::from_toml(&text, "", "window").unwrap()).unwrap();
         // The reach of a level, in finest cells, is that of its own parts and what comes up from
         // the coarser one.
         let reach: u64 = job
@@ -496,7 +491,7 @@ fn wrong_levels_are_named() {
                 [[stage]]\nkind = \"diamond_square\"\nworld = 64\n\
                 feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
                 border = \"torus\"\n";
-    let job = Job::new(Recipe::from_toml(text, Path::new(""), "torus").unwrap()).unwrap();
+    let job = Job::new(Recipe::from_toml(text, "", "torus").unwrap()).unwrap();
     assert_eq!(job.levels(), 3);
     // "auto" has as many levels as leave the shorter side 48 to 95 cells, and `most` as many as
     // leave 16, up to a limit.
@@ -510,9 +505,8 @@ fn wrong_levels_are_named() {
             "schema = 1\nwidth = {side}\nheight = {side}\nspacing_m = 5\nlevels = {top}\n\
              [[stage]]\nkind = \"flat\"\n{RAIN}"
         );
-        let recipe = Recipe::from_toml(&text, Path::new(""), "auto").unwrap();
-        let again =
-            Recipe::from_json(&recipe.describe().to_string(), Path::new(""), "again").unwrap();
+        let recipe = Recipe::from_toml(&text, "", "auto").unwrap();
+        let again = Recipe::from_json(&recipe.describe().to_string(), "", "again").unwrap();
         assert_eq!(
             (again.levels, Job::new(again).unwrap().levels()),
             (recipe.levels, count),
@@ -543,7 +537,7 @@ fn steps_of_particles_are_those_of_their_level() {
 #[test]
 fn a_described_recipe_runs_the_same() {
     let given = recipe("levels = { count = 3, fade = 2 }", ALL).unwrap();
-    let again = Recipe::from_json(&given.describe().to_string(), Path::new(""), "again").unwrap();
+    let again = Recipe::from_json(&given.describe().to_string(), "", "again").unwrap();
     let [a, b] = [given, again].map(|recipe| run_on(&Job::new(recipe).unwrap(), &mut cpu()));
     assert_eq!(a.words("height").unwrap(), b.words("height").unwrap());
 }
@@ -569,7 +563,7 @@ fn the_land_drains() {
     let side = 512usize;
     let (mut flat_share, mut share) = (0.0, 0.0);
     for seed in [1, 3, 5] {
-        let mut recipe = Recipe::read(path.as_ref()).unwrap();
+        let mut recipe = Recipe::read(path).unwrap();
         recipe.seed = seed;
         recipe.margin = 0;
         recipe.resize(side as u32, side as u32).unwrap();
@@ -629,13 +623,13 @@ proptest! {
             origin.0, origin.1, makers[maker]
         );
         let erosion: String = erosion.iter().map(stage).collect();
-        let job = |erosion: &str, scale| Job::new(Recipe::from_toml(&text(erosion, scale), Path::new(""), "drawn").unwrap()).unwrap();
+        let job = |erosion: &str, scale| Job::new(Recipe::from_toml(&text(erosion, scale), "", "drawn").unwrap()).unwrap();
         let scale = 1 << halvings;
         let whole = run_on(&job(&erosion, scale), &mut cpu());
         let mut other = Cpu::new(3, Order { shuffle: Some(seed.into()), portion: Some(97), atomic: true }).unwrap();
         // The recipe of a manifest is the same recipe. P5
-        let described = Recipe::from_toml(&text(&erosion, scale), Path::new(""), "drawn").unwrap().describe().to_string();
-        let described = Recipe::from_json(&described, Path::new(""), "described").unwrap();
+        let described = Recipe::from_toml(&text(&erosion, scale), "", "drawn").unwrap().describe().to_string();
+        let described = Recipe::from_json(&described, "", "described").unwrap();
         let again = run_on(&Job::new(described).unwrap(), &mut other);
         for name in whole.names() {
             prop_assert_eq!(whole.words(name).unwrap(), again.words(name).unwrap(), "{}", name);
@@ -681,7 +675,7 @@ fn biomes_are_made_by_level() {
              {settings}\n[[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\n\
              maps = [\"height\", \"biome\"]\n"
         );
-        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "biomes").unwrap()).unwrap();
+        let job = Job::new(Recipe::from_toml(&text, "", "biomes").unwrap()).unwrap();
         let at = |level: i32| job.clone().down_to(level).unwrap();
         let finest = run_on(&at(0), &mut cpu());
         for level in 1..4 {

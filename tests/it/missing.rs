@@ -111,7 +111,7 @@ fn a_hole_in_a_plane_is_a_plane() {
     let recipe = "schema = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"thermal\"\nsteps = 40\n\
                   repose_deg = 30\n";
     let made = |missing: &[usize]| {
-        let recipe = Recipe::from_toml(recipe, Path::new(""), "plane").unwrap();
+        let recipe = Recipe::from_toml(recipe, "", "plane").unwrap();
         run(&Job::with_heights(recipe, Heights::from(&map).without(missing))
             .unwrap()
             .device(Device::Cpu))

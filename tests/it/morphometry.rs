@@ -2,7 +2,6 @@
 //! bytes everywhere.
 
 use crate::common::{cpu, gpu, made};
-use std::path::Path;
 use thalweg::job::digest;
 use thalweg::morphometry::HeightGrid;
 use thalweg::recipe::Recipe;
@@ -182,7 +181,7 @@ fn runs_leave_them() {
                 [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n[[stage]]\n\
                 kind = \"droplets\"\nlifetime = 8\n\
                 [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"wear\", \"sky\"]\n";
-    let recipe = Recipe::from_toml(text, Path::new(""), "test").unwrap();
+    let recipe = Recipe::from_toml(text, "", "test").unwrap();
     let a = made(&recipe, &mut cpu());
     assert_eq!(
         a.maps.keys().copied().collect::<Vec<_>>(),

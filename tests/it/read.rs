@@ -100,7 +100,7 @@ fn a_run_reads_no_more_than_its_maps() {
                 kind = \"diamond_square\"\nrelief_m = 400\n\
                 [[stage]]\nkind = \"droplets\"\nrain = 1\nlifetime = 8\n[output]\n\
                 maps = [\"height\", \"flow\", \"wear\", \"change\", \"slope\"]";
-    let recipe = Recipe::from_toml(text, std::path::Path::new(""), "read").unwrap();
+    let recipe = Recipe::from_toml(text, "", "read").unwrap();
     Job::new(recipe).unwrap().run_on(&mut gpu, &mut |_| Ok(())).unwrap();
     // Of `change` two words a cell. Sums of particles over the border are read, too.
     let maps = 200 * 150 * 4 * (1 + 1 + 1 + 2);

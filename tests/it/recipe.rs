@@ -1,7 +1,6 @@
 //! Recipes: the same from TOML and JSON, and errors that help.
 
 use serde_json::Value;
-use std::path::Path;
 use thalweg::params::{self, ParamKind};
 use thalweg::recipe::{Input, PRESETS, Preset, Recipe, Step, assignment};
 use thalweg::site::Scale;
@@ -22,17 +21,25 @@ rain = 1
 "#;
 
 fn toml(text: &str) -> Result<Recipe, String> {
-    Recipe::from_toml(text, Path::new(""), "test").map_err(|e| e.to_string())
+    Recipe::from_toml(text, "", "test").map_err(|e| e.to_string())
 }
 
 #[test]
 fn toml_and_json_are_the_same() {
     let json = r#"{"schema":1,"seed":9,"width":40,"height":30,"spacing_m":25.0,
         "stage":[{"kind":"diamond_square","world":64},{"kind":"droplets","rain":1}]}"#;
-    let (a, b) = (toml(GOOD).unwrap(), Recipe::from_json(json, Path::new(""), "test").unwrap());
+    let (a, b) = (toml(GOOD).unwrap(), Recipe::from_json(json, "", "test").unwrap());
     assert_eq!(a.describe(), b.describe());
     assert_eq!(a.window, b.window);
     assert_eq!(a.describe()["stage"][1]["rain"], 1.0);
+    // Parsed, it is TOML or JSON by its first letter.
+    for text in [GOOD, json, &format!("\u{feff}\n {json}")] {
+        let parsed: Recipe = text.parse().unwrap();
+        assert_eq!(parsed.describe()["stage"], a.describe()["stage"]);
+    }
+    assert!(
+        "[schema = 1".parse::<Recipe>().is_err() && "{\"schema\": 1".parse::<Recipe>().is_err()
+    );
 }
 
 #[test]
@@ -55,7 +62,7 @@ fn examples_are_recipes() {
             if levels && preset.has_levels() {
                 written["levels"] = "auto".into();
             }
-            let recipe = Recipe::from_json(&written.to_string(), Path::new(""), "preset").unwrap();
+            let recipe = Recipe::from_json(&written.to_string(), "", "preset").unwrap();
             let own = (levels && preset.has_levels()).then(thalweg::recipe::Levels::default);
             let own = Recipe::on_heights_by_level(vec![preset.step(levels).unwrap()], own).unwrap();
             assert_eq!(recipe.describe()["stage"], own.describe()["stage"], "{}", preset.name);
@@ -81,7 +88,7 @@ fn reread(recipe: &Recipe, mut described: Value) -> Recipe {
     if let Some(Input::File { path, .. }) = &recipe.input {
         described["input"] = path.to_str().unwrap().into();
     }
-    let again = Recipe::from_json(&described.to_string(), Path::new(""), "again");
+    let again = Recipe::from_json(&described.to_string(), "", "again");
     let again = again.unwrap_or_else(|e| panic!("{}: {e}\n{described}", recipe.name));
     Recipe { file: recipe.file.clone(), folder: recipe.folder.clone(), ..again }
 }

@@ -266,7 +266,7 @@ fn a_file_needs_its_word() {
     let head = "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n\
                 [[stage]]\nkind = \"shore\"\n";
     let wrong = |rest: &str| {
-        let recipe = thalweg::Recipe::from_toml(&format!("{head}{rest}"), "".as_ref(), "x")
+        let recipe = thalweg::Recipe::from_toml(&format!("{head}{rest}"), "", "x")
             .and_then(thalweg::Job::new);
         recipe.err().map(|error| error.to_string()).unwrap_or_default()
     };

@@ -17,7 +17,7 @@ fn recipe(
         "schema": 1, "origin": origin, "width": width, "height": height, "spacing_m": spacing, "output": { "maps": ["height"] },
         "stage": [{ "kind": "flat" }, { "kind": "strokes", "stroke": strokes }],
     });
-    Recipe::from_json(&recipe.to_string(), "".as_ref(), "drawn")
+    Recipe::from_json(&recipe.to_string(), "", "drawn")
 }
 
 /// A map in memory.
@@ -318,8 +318,7 @@ fn a_stamp_of_a_slope_is_that_slope() {
     };
     let slope = picture(4, 2, vec![-7.0, -5.0, -3.0, -1.0, -7.0, -5.0, -3.0, -1.0]);
     for (level, levels) in [(0, ""), (1, "levels = 3"), (2, "levels = 3")] {
-        let mut job =
-            Job::new(Recipe::from_toml(&text(levels), "".as_ref(), "slope").unwrap()).unwrap();
+        let mut job = Job::new(Recipe::from_toml(&text(levels), "", "slope").unwrap()).unwrap();
         job.supply_picture("slope.npy", &slope).unwrap();
         let job = if level > 0 { job.down_to(level).unwrap() } else { job };
         let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
@@ -441,7 +440,7 @@ fn a_coarser_lattice_has_the_same_strokes() {
              falloff = 0\namount_m = 300\n\
              [[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\nmaps = [\"height\"]\n"
         );
-        Recipe::from_toml(&text, "".as_ref(), "levels").unwrap()
+        Recipe::from_toml(&text, "", "levels").unwrap()
     };
     let fine = made(&recipe(""), &mut cpu());
     let coarse = Job::new(recipe("levels = 2"))
@@ -485,8 +484,7 @@ fn layers_are_painted() {
             { "kind": "droplets", "rain": 0.1 },
         ],
     });
-    let made =
-        made(&Recipe::from_json(&recipe.to_string(), "".as_ref(), "painted").unwrap(), &mut cpu());
+    let made = made(&Recipe::from_json(&recipe.to_string(), "", "painted").unwrap(), &mut cpu());
     let at = |map: &str, x: usize| made.maps[map].data[10 * 30 + x];
     assert_eq!([at("rain", 10), at("hardness", 10), at("vegetation", 10)], [0.75, 0.5, 1.0]);
     assert_eq!([at("rain", 25), at("hardness", 25), at("vegetation", 25)], [1.0, 0.0, 0.0]);
@@ -507,8 +505,7 @@ fn layers_that_are_not_painted_stay() {
             { "kind": "droplets", "rain": 0.1 },
         ],
     });
-    let made =
-        made(&Recipe::from_json(&recipe.to_string(), "".as_ref(), "painted").unwrap(), &mut cpu());
+    let made = made(&Recipe::from_json(&recipe.to_string(), "", "painted").unwrap(), &mut cpu());
     assert!(made.maps["hardness"].data.iter().all(|v| *v == 0.25));
     assert_eq!([10, 25].map(|x| made.maps["rain"].data[10 * 30 + x]), [0.5, 1.0]);
 }
@@ -528,7 +525,7 @@ fn a_recipe_with_strokes_survives_its_description() {
     ]);
     let first = recipe([0, 0], [20, 20], 10.0, &strokes).unwrap();
     let text = first.describe().to_string();
-    let second = Recipe::from_json(&text, "".as_ref(), "drawn").unwrap();
+    let second = Recipe::from_json(&text, "", "drawn").unwrap();
     assert_eq!(text, second.describe().to_string());
     let digest = |recipe: &Recipe| made(recipe, &mut cpu()).digests["height"].clone();
     assert_eq!(digest(&first), digest(&second));

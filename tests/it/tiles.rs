@@ -126,7 +126,7 @@ fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
          [output]\nmaps = [\"height\", \"wear\", \"deposit\", \"change\", \"slope\", \"sky\"]\n\
          preview = false\n"
     );
-    Recipe::from_toml(&text, Path::new(""), "tiles")
+    Recipe::from_toml(&text, "", "tiles")
 }
 
 /// The words of a map of a land in a part of it.
@@ -299,7 +299,7 @@ fn tiles_have_the_water_of_the_whole_land() {
              river_km2 = 0.2\n[output]\nmaps = [{}]\n",
             maps.map(|map| format!("\"{map}\"")).join(", ")
         );
-        Job::new(Recipe::from_toml(&text, Path::new(""), "water").unwrap()).unwrap()
+        Job::new(Recipe::from_toml(&text, "", "water").unwrap()).unwrap()
     };
     let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
                 low = 0.1\n\
@@ -365,7 +365,7 @@ fn tiles_of_ranges_are_of_their_picture() {
                 kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
     let job = |seed: i32| {
         let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
-        let mut job = Job::new(Recipe::from_toml(text, Path::new(""), "ranges").unwrap()).unwrap();
+        let mut job = Job::new(Recipe::from_toml(text, "", "ranges").unwrap()).unwrap();
         job.supply_picture(
             "a.png",
             &Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None },
@@ -455,8 +455,7 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
              maps = [\"height\", \"hardness\", \"flow\"]\n"
         );
         let mut job =
-            Job::with_heights(Recipe::from_toml(&text, Path::new(""), "input").unwrap(), &map)
-                .unwrap();
+            Job::with_heights(Recipe::from_toml(&text, "", "input").unwrap(), &map).unwrap();
         let shares = map.data.iter().map(|m| (m / 1000.0).clamp(0.0, 1.0)).collect();
         job.supply(0, &Map { data: shares, ..map.clone() }).unwrap();
         let whole = run(&job);
@@ -513,9 +512,7 @@ fn tiles_of_a_valley_have_the_words_of_one_run() {
             "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n\
              {settings}[output]\nmaps = [\"height\", \"flow\"]\n"
         );
-        let job =
-            Job::with_heights(Recipe::from_toml(&text, Path::new(""), "valley").unwrap(), &map)
-                .unwrap();
+        let job = Job::with_heights(Recipe::from_toml(&text, "", "valley").unwrap(), &map).unwrap();
         let whole = run(&job);
         for steps in slabs {
             let cut = if steps == 0 { Cut::from(600) } else { Cut::from(600).in_slabs(steps) };
@@ -583,7 +580,7 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
              [[stage]]\nkind = \"wind\"\n{settings}\n[output]\n\
              maps = [\"height\", \"sediment\", \"flow\"]\n"
         );
-        let recipe = Recipe::from_toml(&text, Path::new(""), "sand").unwrap();
+        let recipe = Recipe::from_toml(&text, "", "sand").unwrap();
         let job = Job::with_heights(recipe, &ground(steep, dip)).unwrap();
         let whole = run(&job);
         for steps in [0, 1, 5, 32] {
@@ -609,7 +606,7 @@ fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
          [output]\nmaps = [\"height\", \"flow\", \"slope\"]\n",
         size[0], size[1]
     );
-    Recipe::from_toml(&text, Path::new(""), "endless").unwrap()
+    Recipe::from_toml(&text, "", "endless").unwrap()
 }
 
 /// Windows of a world without an end agree wherever they overlap, with each other and with tiles,
@@ -668,7 +665,7 @@ fn stroked(strokes: &[serde_json::Value]) -> Recipe {
     text["output"]["maps"] = json!(["height"]);
     let stages = text["stage"].as_array_mut().unwrap();
     stages.insert(1, json!({ "kind": "strokes", "stroke": strokes }));
-    Recipe::from_json(&text.to_string(), Path::new(""), "strokes").unwrap()
+    Recipe::from_json(&text.to_string(), "", "strokes").unwrap()
 }
 
 /// After a stroke the tiles within its reach are made again and no others, and all are those from
@@ -970,7 +967,7 @@ proptest! {
              kind = \"flat\"\n",
             size[0], size[1]
         );
-        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "flat").unwrap()).unwrap();
+        let job = Job::new(Recipe::from_toml(&text, "", "flat").unwrap()).unwrap();
         let land = job.whole_window();
         let tiles = Tiles::new(job, side).unwrap();
         for axis in 0..2 {
@@ -1078,11 +1075,8 @@ impl Drawn {
             if endless { "endless = true".into() } else { format!("margin = {margin}") },
             f64::from(lives) / 16.0,
         );
-        Job::new(
-            Recipe::from_toml(&text, Path::new(""), "any")
-                .unwrap_or_else(|e| panic!("{e}: {text}")),
-        )
-        .unwrap()
+        Job::new(Recipe::from_toml(&text, "", "any").unwrap_or_else(|e| panic!("{e}: {text}")))
+            .unwrap()
     }
 
     fn cut(&self) -> Cut {
@@ -1325,8 +1319,8 @@ impl Given {
         top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
         top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
-        let mut recipe = Recipe::from_toml(&top, Path::new(""), "given")
-            .unwrap_or_else(|e| panic!("{e}: {top}"));
+        let mut recipe =
+            Recipe::from_toml(&top, "", "given").unwrap_or_else(|e| panic!("{e}: {top}"));
         recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
         let mut job = match self.input {
             true => Job::with_heights(recipe, &self.map(0, 900.0))
@@ -1586,7 +1580,7 @@ fn parts_of_an_input_have_the_words_of_the_whole() {
         let text = format!(
             "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}"
         );
-        let job = Job::new(Recipe::from_toml(&text, Path::new(""), "torus").unwrap()).unwrap();
+        let job = Job::new(Recipe::from_toml(&text, "", "torus").unwrap()).unwrap();
         let said =
             job.part(Window { origin: [4, 4], width: 9, height: 9 }).unwrap_err().to_string();
         assert!(said.contains("a torus is made whole"), "{said}");

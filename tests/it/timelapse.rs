@@ -1,7 +1,6 @@
 //! Watched runs: when frames come, that they are whole, and that watching changes nothing.
 
 use crate::common::{Made, cpu, gpu, made};
-use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::job::FRAMES_MAX;
 use thalweg::map::Map;
@@ -21,7 +20,7 @@ const LAYER: &str = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"n
 const GROUND: &str = "[output]\ncolour = \"ground\"\n";
 
 fn recipe(parts: &[&str]) -> Recipe {
-    Recipe::from_toml(&parts.concat(), Path::new(""), "test").unwrap()
+    Recipe::from_toml(&parts.concat(), "", "test").unwrap()
 }
 
 /// Step of each frame, its maps, and what was made in the end.

@@ -13,6 +13,12 @@ const DUNGEONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dungeon_vecto
 const HEAD: &str = "# stage case digest: BLAKE3 of the words of the buffers that outlive the \
                     stage, little-endian, in the order of the plan.\n";
 
+#[cfg(feature = "dungeon")]
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples.txt");
+#[cfg(feature = "dungeon")]
+const EXAMPLES_HEAD: &str = "# example digest: of its height on 128 cells a side. `tests/wasm/run` \
+                             holds a page to it.\n";
+
 /// The digests of what the host does: see `src/identity.rs`.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const IDENTITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/identity.txt");
@@ -73,7 +79,7 @@ fn a_changed_plan_is_another() {
 /// The files of a run that has every map: of what follows from words, and of how files are written.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 fn files() -> String {
-    let mut recipe = thalweg::Recipe::from_toml(ALL, "".as_ref(), "all").unwrap();
+    let mut recipe = thalweg::Recipe::from_toml(ALL, "", "all").unwrap();
     recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
     let formats = ["tif", "png", "exr", "npy", "r32", "asc"].iter().cycle();
     recipe.output.formats = recipe
@@ -198,4 +204,28 @@ fn terrain_is_what_it_was() {
              cargo test --test it vectors\nand commit src/identity.txt"
         );
     }
+}
+
+/// Whole recipes on the CPU: the digest of the height of every example.
+#[cfg(feature = "dungeon")]
+#[test]
+fn examples_are_what_they_were() {
+    let mut text = EXAMPLES_HEAD.to_string();
+    for (name, recipe) in thalweg::recipe::EXAMPLES {
+        let mut recipe = thalweg::Recipe::from_toml(recipe, "", name).unwrap();
+        recipe.resize(128, 128).unwrap();
+        let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
+        let land = job.run(&mut |_| Ok(())).unwrap();
+        writeln!(text, "{name} {}", land.digest("height").unwrap()).unwrap();
+    }
+    if std::env::var("THALWEG_BLESS").is_ok() {
+        std::fs::write(EXAMPLES, text).unwrap();
+        return;
+    }
+    assert_eq!(
+        std::fs::read_to_string(EXAMPLES).unwrap(),
+        text,
+        "examples are other lands: if this was meant, look at pictures and run\n    \
+         THALWEG_BLESS=1 cargo test --test it vectors"
+    );
 }

@@ -493,9 +493,9 @@ fn recipes_have_maps_of_water() {
         "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\nlake_min_m2 = 0\n[output]\n\
          maps = {MAPS:?}\n"
     );
-    let recipe = Recipe::from_toml(&text, "".as_ref(), "x").unwrap();
+    let recipe = Recipe::from_toml(&text, "", "x").unwrap();
     let settings = recipe.water.clone().unwrap();
-    let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
+    let again = Recipe::from_json(&recipe.describe().to_string(), "", "x").unwrap();
     assert_eq!(again.water, recipe.water);
     let job = Job::new(recipe).unwrap().device(Device::Cpu);
     let made = job.run(&mut |_| Ok(())).unwrap();
@@ -526,7 +526,7 @@ fn recipes_have_maps_of_water() {
 #[test]
 fn rivers_are_where_snowballs_have_passed() {
     let text = include_str!("../../examples/snowballs.toml");
-    let recipe = Recipe::from_toml(text, "".as_ref(), "snowballs").unwrap();
+    let recipe = Recipe::from_toml(text, "", "snowballs").unwrap();
     let settings = recipe.water.clone().unwrap();
     let least = settings.river_flow.unwrap();
     let job = Job::new(recipe).unwrap().device(Device::Cpu);
@@ -568,7 +568,7 @@ fn rivers_are_where_snowballs_have_passed() {
 #[test]
 fn wrong_tables_are_named() {
     let wrong = |rest: &str| {
-        Recipe::from_toml(&format!("{RECIPE}{rest}"), "".as_ref(), "x").unwrap_err().to_string()
+        Recipe::from_toml(&format!("{RECIPE}{rest}"), "", "x").unwrap_err().to_string()
     };
     assert!(wrong("[output]\nmaps = [\"water\"]\n").contains("[water]"));
     assert!(wrong("[water]\nsea = 3\n").contains("sea_level_m"));

@@ -557,9 +557,9 @@ fn recipes_say_what_evaporates() {
              kind = \"diamond_square\"\nrelief_m = 300\n[water]\n{rest}"
         )
     };
-    let read = |rest: &str| Recipe::from_toml(&text(rest), "".as_ref(), "x").unwrap();
+    let read = |rest: &str| Recipe::from_toml(&text(rest), "", "x").unwrap();
     let recipe = read("evaporation_mm = 1500\n");
-    let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
+    let again = Recipe::from_json(&recipe.describe().to_string(), "", "x").unwrap();
     assert_eq!(
         (again.water, recipe.water.unwrap().evaporation_mm),
         (read("evaporation_mm = 1500\n").water, 1500.0)

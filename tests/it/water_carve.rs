@@ -172,7 +172,7 @@ fn recipe(water: &str) -> Recipe {
         "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.02\n{water}[output]\n\
          maps = [\"height\", \"water\", \"slope\"]\n"
     );
-    Recipe::from_toml(&text, "".as_ref(), "x").unwrap()
+    Recipe::from_toml(&text, "", "x").unwrap()
 }
 
 fn run(recipe: &Recipe) -> Outcome {
@@ -206,8 +206,7 @@ fn recipes_have_beds_in_their_height() {
         .count();
     assert!(deeper > 20);
     let again =
-        Recipe::from_json(&recipe("carve = true\n").describe().to_string(), "".as_ref(), "x")
-            .unwrap();
+        Recipe::from_json(&recipe("carve = true\n").describe().to_string(), "", "x").unwrap();
     assert!(again.water.unwrap().carve);
     let mut whole = recipe("carve = true\n");
     whole.margin = 0;

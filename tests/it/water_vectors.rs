@@ -582,7 +582,7 @@ fn recipe(water: &str) -> Recipe {
         "{RECIPE}[water]\n{water}{FILES}[output]\n\
          maps = [\"height\", \"drainage_area\", \"river_depth\"]\n"
     );
-    Recipe::from_toml(&text, "".as_ref(), "x").unwrap()
+    Recipe::from_toml(&text, "", "x").unwrap()
 }
 
 fn bundle(recipe: &Recipe) -> BTreeMap<String, Vec<u8>> {
@@ -604,7 +604,7 @@ fn json(bytes: &[u8]) -> Value {
 fn recipes_have_files_of_rivers() {
     let recipe =
         recipe("sea_level_m = 20\nriver_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n");
-    let again = Recipe::from_json(&recipe.describe().to_string(), "".as_ref(), "x").unwrap();
+    let again = Recipe::from_json(&recipe.describe().to_string(), "", "x").unwrap();
     assert_eq!(again.water, recipe.water);
     let files = bundle(&recipe);
     let one =
@@ -886,9 +886,7 @@ fn the_ends_of_settings_have_files() {
         ]
     );
     let wrong = |rest: &str| {
-        Recipe::from_toml(&format!("{RECIPE}[water]\n{rest}"), "".as_ref(), "x")
-            .unwrap_err()
-            .to_string()
+        Recipe::from_toml(&format!("{RECIPE}[water]\n{rest}"), "", "x").unwrap_err().to_string()
     };
     assert!(wrong("vectors = [\"shp\"]\n").contains("geojson"));
     assert!(wrong("vectors = \"gpkg\"\n").contains("a list"));

@@ -357,7 +357,7 @@ fn sheet(executor: &mut dyn Executor) -> Result<RgbImage> {
 
 /// One figure: a recipe, and what is changed in its stage `biomes`.
 fn figure(executor: &mut dyn Executor, text: &str, changes: &[&str]) -> Result<RgbImage> {
-    let mut recipe = Recipe::from_toml(text, Path::new(""), "figure")?;
+    let mut recipe = Recipe::from_toml(text, "", "figure")?;
     (recipe.window.width, recipe.window.height) = (FIGURE, FIGURE);
     for step in recipe.stages.iter_mut().filter(|step| step.stage.name == STAGE.name) {
         for change in changes {

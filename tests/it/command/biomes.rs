@@ -77,7 +77,7 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     );
     assert_eq!(texture["blake3"], hash(&folder.read("out/splat_1.png")));
     let read = |name: &str| {
-        thalweg::io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map.data
+        thalweg::io::read(folder.0.join(name), &io::ReadOptions::default()).unwrap().map.data
     };
     let (height, hardness, colour) =
         (read("out/height.npy"), read("out/hardness.npy"), read("out/biome_colour.npy"));
@@ -240,7 +240,7 @@ fn pictures_of_biomes_are_levels_or_indices() {
     };
     let run = |most: usize| {
         folder.thalweg("run r.toml -o a --device cpu --force").ok();
-        let map = io::read(&folder.0.join("a/biome.npy"), &io::ReadOptions::default()).unwrap().map;
+        let map = io::read(folder.0.join("a/biome.npy"), &io::ReadOptions::default()).unwrap().map;
         let expected: Vec<f32> = (0..55).map(|i| index(i, most) as f32).collect();
         assert_eq!(map.data, expected, "{most}");
     };
@@ -314,8 +314,8 @@ fn maps_of_biomes_can_be_read_back() {
     }
     // Viewers show the colours of the biomes, by a palette or directly.
     let number =
-        io::read(&folder.0.join("first/biome.npy"), &io::ReadOptions::default()).unwrap().map.data;
-    let colour = io::read(&folder.0.join("first/biome_colour.npy"), &io::ReadOptions::default())
+        io::read(folder.0.join("first/biome.npy"), &io::ReadOptions::default()).unwrap().map.data;
+    let colour = io::read(folder.0.join("first/biome_colour.npy"), &io::ReadOptions::default())
         .unwrap()
         .map
         .data;

@@ -76,8 +76,7 @@ fn compare_quality_reports_figures_and_pictures() {
     assert_eq!(names, ["input", "classic", "density 1", "density 1/4"]);
     // The figures of a column are those of the map that `run` makes.
     folder.thalweg("run r.toml --device cpu -o made").ok();
-    let made =
-        io::read(&folder.0.join("made/height.tif"), &io::ReadOptions::default()).unwrap().map;
+    let made = io::read(folder.0.join("made/height.tif"), &io::ReadOptions::default()).unwrap().map;
     let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
     let figures = statistics(Grid::new(&cells, 64, 48).unwrap()).unwrap();
     // Through text, like the report.
@@ -135,7 +134,7 @@ fn compare_quality_reports_figures_and_pictures() {
         folder.file("one.toml", land.clone() + &format!("density = {density}\n"));
         folder.thalweg("run one.toml --device cpu -o one --force").ok();
         let made =
-            io::read(&folder.0.join("one/height.tif"), &io::ReadOptions::default()).unwrap().map;
+            io::read(folder.0.join("one/height.tif"), &io::ReadOptions::default()).unwrap().map;
         let cells: Vec<f64> = made.data.iter().map(|&m| m as f64 / 10.0).collect();
         let figures: Value = serde_json::from_str(
             &serde_json::json!(statistics(Grid::new(&cells, 64, 48).unwrap()).unwrap()).to_string(),

@@ -10,7 +10,7 @@ use thalweg::map::Map;
 
 fn read(folder: &Folder, name: &str) -> Map {
     io::read(
-        &folder.0.join(name),
+        folder.0.join(name),
         &io::ReadOptions { nodata_fill: Some(-1.0), ..io::ReadOptions::default() },
     )
     .unwrap()
@@ -203,7 +203,7 @@ fn bare_samples_have_a_header() {
     ] {
         assert!(text.lines().any(|known| known == line), "{line:?} is not in {text}");
     }
-    let back = io::read(&folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
+    let back = io::read(folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
     assert_eq!((back.map.width, back.map.height, back.map.spacing_m), (40, 30, 12.5));
     assert_eq!((back.map.range_m, back.warnings), (Some((-3.0, 907.1)), vec![]));
     let written = read(&folder, "h.npy");
@@ -213,7 +213,7 @@ fn bare_samples_have_a_header() {
     );
     // Without thalweg's own key, gain and offset say it.
     folder.file("h.r16.hdr", text.replace("thalweg range", "other"));
-    let other = io::read(&folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
+    let other = io::read(folder.0.join("h.r16"), &io::ReadOptions::default()).unwrap();
     assert_eq!(other.map.data, back.map.data);
     folder.thalweg("convert h.r16 h.r32").ok();
     assert_eq!(read(&folder, "h.r32"), Map { range_m: None, ..back.map.clone() });
@@ -448,7 +448,7 @@ fn lands_are_handed_over_to_programs() {
     assert_eq!(read(&folder, "blender/odd_height.exr").data, land(100).data);
     folder.thalweg("convert odd.npy wp --for worldpainter --spacing 1").ok();
     let blocks = io::read(
-        &folder.0.join("wp/odd_height.png"),
+        folder.0.join("wp/odd_height.png"),
         &io::ReadOptions { range_m: Some((0.0, 65535.0)), ..Default::default() },
     )
     .unwrap();

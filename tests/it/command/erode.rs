@@ -21,8 +21,7 @@ fn erode_keeps_size_range_and_place() {
                 --set rain=0.25 --set lifetime=16";
     let ran = folder.thalweg(line).ok();
     assert!(ran.stdout.contains("403 x 344"), "{}", ran.stdout);
-    let read =
-        |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    let read = |name: &str| io::read(folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
     let (before, after, flow) = (read("in.tif"), read("out.tif"), read("flow.npy"));
     assert_eq!((after.width, after.height), (before.width, before.height));
     assert!(before.georef.is_some() && after.georef.is_some());
@@ -40,7 +39,7 @@ fn erode_replaces_its_own_input_when_forced() {
     assert_eq!(folder.read("h.npy"), before);
     folder.thalweg("erode h.npy -o h.npy --device cpu --spacing 10 --force").ok();
     assert_ne!(folder.read("h.npy"), before);
-    let after = io::read(&folder.0.join("h.npy"), &io::ReadOptions::default()).unwrap().map;
+    let after = io::read(folder.0.join("h.npy"), &io::ReadOptions::default()).unwrap().map;
     assert_eq!((after.width, after.height), (40, 30));
 }
 
@@ -74,7 +73,7 @@ fn odd_sizes_erode() {
                  lifetime=16",
             )
             .ok();
-        let map = io::read(&folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
+        let map = io::read(folder.0.join("o.npy"), &io::ReadOptions::default()).unwrap().map;
         assert_eq!((map.width, map.height), (width, height));
         let (low, high) = map.min_max();
         assert!(low >= -1.0 && high <= 401.0, "{width}x{height}: {low} to {high}");
@@ -147,7 +146,7 @@ fn cells_without_a_height_stay_without_one() {
     folder.thalweg("erode whole.npy -o all.npy --device cpu --spacing 10").ok();
     let read = |name: &str| {
         let options = io::ReadOptions { keep_missing: true, ..io::ReadOptions::default() };
-        io::read(&folder.0.join(name), &options).unwrap()
+        io::read(folder.0.join(name), &options).unwrap()
     };
     let (out, all) = (read("out.tif"), read("all.npy"));
     assert_eq!(out.missing, missing);

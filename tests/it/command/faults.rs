@@ -251,7 +251,7 @@ fn bad_layers_are_refused_by_name_and_leave_nothing() {
     let ran = folder.file("r.toml", hard).thalweg("run r.toml -o a --device cpu").ok();
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
     let hardness =
-        io::read(&folder.0.join("a/hardness.npy"), &io::ReadOptions::default()).unwrap().map;
+        io::read(folder.0.join("a/hardness.npy"), &io::ReadOptions::default()).unwrap().map;
     assert_eq!(hardness.min_max(), (1.0, 1.0));
 }
 
@@ -401,8 +401,7 @@ fn an_output_range_is_kept_and_said() {
     let line = "erode h.npy -o o.png --device cpu --spacing 10 --output-range -100 900";
     let ran = folder.thalweg(line).ok();
     assert!(ran.stdout.contains("height: 0 to 65535 stand for -100 to 900"), "{}", ran.stdout);
-    let read =
-        |name: &str| io::read(&folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
+    let read = |name: &str| io::read(folder.0.join(name), &io::ReadOptions::default()).unwrap().map;
     assert_eq!(read("o.png").range_m, Some((-100.0, 900.0)));
     let json: Value =
         serde_json::from_str(&folder.thalweg(&format!("{line} --force --json")).ok().stdout)

@@ -242,7 +242,7 @@ fn the_rivers_of_a_map_need_no_stage() {
         assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
     }
     let height =
-        |file: &str| io::read(&folder.0.join(file), &io::ReadOptions::default()).unwrap().map.data;
+        |file: &str| io::read(folder.0.join(file), &io::ReadOptions::default()).unwrap().map.data;
     assert_eq!(height("a/height.tif"), height("land/height.tif"));
     assert!(folder.json("a/rivers.geojson")["features"].as_array().unwrap().len() > 1);
     let plan = folder.thalweg("run rivers.toml --dry-run --json --device cpu").ok();
@@ -281,7 +281,7 @@ fn no_rain_leaves_the_land_alone() {
         .ok();
     assert_eq!(folder.read("dry/height.npy"), folder.read("land/height.npy"));
     for name in ["flow", "wear"] {
-        let map = io::read(&folder.0.join(format!("dry/{name}.npy")), &io::ReadOptions::default())
+        let map = io::read(folder.0.join(format!("dry/{name}.npy")), &io::ReadOptions::default())
             .unwrap()
             .map;
         assert!(map.data.iter().all(|v| *v == 0.0), "{name}");
@@ -539,7 +539,7 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
         told
     };
     let told = run("--set water.river_km2=5 --set water.vectors=geojson");
-    let area = io::read(&folder.0.join("a/drainage_area.npy"), &io::ReadOptions::default())
+    let area = io::read(folder.0.join("a/drainage_area.npy"), &io::ReadOptions::default())
         .unwrap()
         .map
         .min_max()

@@ -15,7 +15,7 @@ fn recipe() -> String {
 }
 
 fn map(folder: &Folder, name: &str) -> Map {
-    read(&folder.0.join(name), &ReadOptions::default()).unwrap().map
+    read(folder.0.join(name), &ReadOptions::default()).unwrap().map
 }
 
 /// `--part` makes all that a run leaves of a part of the land, and it is what the whole has there:
@@ -430,7 +430,7 @@ fn squares_lie_beside_each_other() {
     };
     // The first has no place, as a run's map has none.
     assert_eq!(corner("squares/height_x0_y0.tif"), None);
-    let land: thalweg::Recipe = thalweg::Recipe::read(&folder.0.join("r.toml")).unwrap();
+    let land: thalweg::Recipe = thalweg::Recipe::read(folder.0.join("r.toml")).unwrap();
     let (spacing, origin) = (land.spacing_m.unwrap(), land.window.origin);
     assert_eq!(corner("squares/height_x1_y1.tif"), Some((255.5 * spacing, -255.5 * spacing, None)));
     let [east, south] = [140 - origin[0], 270 - origin[1]].map(|cells| cells as f64 * spacing);

@@ -146,9 +146,7 @@ fn every_map_of_every_level_is_there_or_refused() {
                  format = \"npy\"\npreview = false\n"
             )
         };
-        let recipe =
-            thalweg::Recipe::from_toml(&text(&["height"]), std::path::Path::new(""), "all")
-                .unwrap();
+        let recipe = thalweg::Recipe::from_toml(&text(&["height"]), "", "all").unwrap();
         let all: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
         seen.extend(all.iter().copied());
         let values = |job: &Value, map: &str| {
