@@ -24,7 +24,7 @@ fn main() -> thalweg::Result<()> {
     let job = Job::with_heights(recipe, heights)?.device(Device::Cpu);
 
     // Any thread may cancel; this one gives up after a minute.
-    let cancel = job.cancel();
+    let cancel = job.cancel_handle();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(60));
         cancel.cancel();

@@ -218,12 +218,12 @@ impl Job {
             for (executor, bases) in [&mut *a, &mut *b].into_iter().zip(&mut bases) {
                 executor.admits(&plan)?;
                 self.upload_samples(i, &plan, executor)?;
-                self.narrow(i, &plan, bases, executor)?;
+                self.crop_inputs(i, &plan, bases, executor)?;
             }
             let mut progress = |done| {
                 watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }))
             };
-            let stop = self.cancel();
+            let stop = self.cancel_handle();
             let mut control = Control { stop: stop.flag(), progress: &mut progress };
             let outcome = compare(&plan, [&mut *a, &mut *b], every, &mut control)?;
             let differs = outcome.difference.is_some();

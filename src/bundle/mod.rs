@@ -217,7 +217,7 @@ impl Job {
             manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
         }
         manifest["warnings"] = json!(warnings);
-        self.cancel().check()?;
+        self.cancel_handle().check()?;
         let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
         let removed = sink.clear(&self.inputs())?;
         let text = serde_json::to_string_pretty(&manifest)
@@ -395,7 +395,7 @@ impl Writer<'_> {
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         let mut entries = self.put_maps(maps, warnings, watch)?;
         for names in batches {
-            self.job.cancel().check()?;
+            self.job.cancel_handle().check()?;
             let encoding = Moment::now();
             let maps = encode(names);
             self.encoding_seconds += encoding.elapsed().as_secs_f64();
@@ -416,7 +416,7 @@ impl Writer<'_> {
     ) -> Result<Vec<serde_json::Value>> {
         let mut entries = vec![];
         for map in maps {
-            self.job.cancel().check()?;
+            self.job.cancel_handle().check()?;
             let EncodedMap {
                 mut entry,
                 encoded: Encoded { bytes, quantised, warnings: more },
@@ -457,7 +457,7 @@ impl Writer<'_> {
     fn textures(&mut self) -> Result<Vec<serde_json::Value>> {
         let mut entries = vec![];
         for (n, map) in self.outcome.textures.iter().enumerate() {
-            self.job.cancel().check()?;
+            self.job.cancel_handle().check()?;
             let name = texture(n + 1);
             let picture = RgbaImage::from_raw(map.width, map.height, map.rgba.clone());
             let picture = picture.ok_or_else(|| {
@@ -477,7 +477,7 @@ impl Writer<'_> {
         else {
             return Ok(());
         };
-        self.job.cancel().check()?;
+        self.job.cancel_handle().check()?;
         let encoding = Moment::now();
         let name = weights(format);
         let format = MapFormat::from_path(Path::new(&name))?;
@@ -505,7 +505,7 @@ impl Writer<'_> {
         let map = self.outcome.map("height")?;
         let mut files = vec![];
         for format in &settings.vectors {
-            self.job.cancel().check()?;
+            self.job.cancel_handle().check()?;
             files.extend(crate::io::vector::encode(vectors, &map, *format)?);
         }
         files.extend(
@@ -550,7 +550,7 @@ impl Writer<'_> {
         self.sink.announce(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
         let mut entries = vec![];
         for entrances in self.outcome.entrances.chunks(256) {
-            self.job.cancel().check()?;
+            self.job.cancel_handle().check()?;
             let make = |e: &Entrance| {
                 Ok((named(e), encode(&placing.generator.make(e.seed, Rooms::standard())?, format)?))
             };
@@ -582,7 +582,7 @@ impl Writer<'_> {
         warnings: &mut Vec<String>,
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<()> {
-        self.job.cancel().check()?;
+        self.job.cancel_handle().check()?;
         let encoding = Moment::now();
         let outcome = self.outcome;
         let Output { maps: names, range_m, sea_level_m, .. } = &outcome.recipe.output;

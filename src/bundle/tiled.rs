@@ -139,7 +139,7 @@ impl Tiles {
             );
             manifest["preview"] = json!(PREVIEW);
         }
-        job.cancel().check()?;
+        job.cancel_handle().check()?;
         let removed = folder.clear(&job.inputs())?;
         let text = serde_json::to_string_pretty(&manifest)
             .map_err(|e| Error::output(MANIFEST, e.into()))?;

@@ -2,7 +2,7 @@
 
 use super::console::{Console, count, plural};
 use super::report::{files_text, tells, title};
-use super::{Changes, InputOptions, differ, looks};
+use super::{Changes, InputOptions, compare_maps, looks};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             band: a.band,
             ..InputOptions::default()
         };
-        return differ::main(console, &reading, [&a.recipe, other], a.picture.as_ref());
+        return compare_maps::main(console, &reading, [&a.recipe, other], a.picture.as_ref());
     }
     let recipe = a.changes.read(&a.recipe, a.seed)?;
     if a.quality.quality {

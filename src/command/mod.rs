@@ -2,14 +2,15 @@
 
 mod bench;
 mod compare;
+mod compare_maps;
 mod console;
 mod convert;
 mod devices;
-mod differ;
 mod dungeon;
 mod erode;
 mod info;
 mod looks;
+mod meta;
 mod probes;
 mod quality;
 mod render;
@@ -18,7 +19,6 @@ mod run;
 mod scatter;
 #[cfg(feature = "serve")]
 mod serve;
-mod texts;
 mod tiles;
 mod verify;
 
@@ -77,10 +77,10 @@ enum Command {
     Serve(serve::Arguments),
     Devices(devices::Arguments),
     Bench(bench::Arguments),
-    Recipes(texts::Recipes),
-    Schema(texts::Schema),
-    Completions(texts::Completions),
-    Man(texts::Man),
+    Recipes(meta::Recipes),
+    Schema(meta::Schema),
+    Completions(meta::Completions),
+    Man(meta::Man),
 }
 
 /// What every subcommand takes.
@@ -600,10 +600,10 @@ pub fn main() -> ExitCode {
         Command::Serve(a) => serve::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
-        Command::Recipes(a) => texts::recipes(&console, a),
-        Command::Schema(_) => texts::schema(&console),
-        Command::Completions(a) => texts::completions(&console, a),
-        Command::Man(a) => texts::man(&console, a),
+        Command::Recipes(a) => meta::recipes(&console, a),
+        Command::Schema(_) => meta::schema(&console),
+        Command::Completions(a) => meta::completions(&console, a),
+        Command::Man(a) => meta::man(&console, a),
     }));
     match done {
         Ok(Ok(true)) => ExitCode::SUCCESS,

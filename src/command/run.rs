@@ -99,7 +99,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         false => console.read(recipe)?,
     };
     let job = match a.level {
-        Some(level) => job.down_to(level)?,
+        Some(level) => job.until_level(level)?,
         None => job,
     };
     let job = match &timelapse {

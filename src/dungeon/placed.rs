@@ -156,7 +156,7 @@ impl Placing {
 
     /// How far from a cell, in cells, heights can decide about its own: an entrance levels ground
     /// up to twice the radius away.
-    pub fn looks_round(&self) -> i64 {
+    pub fn halo(&self) -> i64 {
         self.reach() + 2 * self.radius
     }
 

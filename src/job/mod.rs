@@ -60,7 +60,7 @@ pub struct Job {
     /// What it does, in order.
     pub(crate) units: Vec<Unit>,
     /// The level after which it ends.
-    down_to: i32,
+    until_level: i32,
     /// For each stage, the samples that it reads, in words.
     samples: Vec<Option<Arc<[i32]>>>,
     range_m: Option<(f64, f64)>,
@@ -189,7 +189,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe or of other inputs.
-    pub fn going_on(self, snapshot: Snapshot) -> Result<Self> {
+    pub fn resume_from(self, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(&self.recipe)?;
         let same = snapshot.window() == self.window && snapshot.scale() == self.scale;
         if !same || snapshot.start_digest() != self.start_digest() {
@@ -201,7 +201,7 @@ impl Job {
 
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
         recipe.check()?;
-        let units = recipe.units(recipe.grown(window))?;
+        let units = recipe.units(recipe.padded(window))?;
         let lands = Lands::of(&recipe, window, &units, scale);
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
@@ -212,7 +212,7 @@ impl Job {
             start,
             missing: None,
             units,
-            down_to: recipe.finest(),
+            until_level: recipe.finest(),
             samples: vec![None; recipe.stages.len()],
             range_m: None,
             georef: None,
@@ -482,7 +482,7 @@ impl Job {
         }
         let land = self.lands.land;
         recipe.check_on(land, self.scale)?;
-        let units = recipe.units(recipe.grown(land))?;
+        let units = recipe.units(recipe.padded(land))?;
         let lands = Lands::of(&recipe, land, &units, self.scale);
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
@@ -493,7 +493,7 @@ impl Job {
             }
         }
         if self.lands.is_part {
-            job.lands = job.part_of_land(job.down_to)?;
+            job.lands = job.part_of_land(job.until_level)?;
         }
         job.check_passes()?;
         Ok(job)
@@ -524,13 +524,13 @@ impl Job {
 
     /// How many levels the land has: 1 for a recipe without levels.
     pub fn levels(&self) -> u32 {
-        (self.coarsest() - self.down_to + 1).max(1) as u32
+        (self.coarsest() - self.until_level + 1).max(1) as u32
     }
 
     /// The levels that it makes, the coarsest first, each with its land and its scale; one for a
     /// recipe without levels.
     pub fn lands(&self) -> impl Iterator<Item = (i32, Window, Scale)> {
-        (self.down_to..=self.coarsest().max(self.down_to)).rev().map(|level| {
+        (self.until_level..=self.coarsest().max(self.until_level)).rev().map(|level| {
             let (window, scale) = self.land_at(level);
             (level, window, scale)
         })
@@ -580,7 +580,7 @@ impl Job {
     /// # Errors
     /// [`Error::Param`] for a level that the land has not, and for maps of the output that only a
     /// finer level has.
-    pub fn down_to(mut self, level: i32) -> Result<Self> {
+    pub fn until_level(mut self, level: i32) -> Result<Self> {
         self.check_level(level)?;
         self.recipe.check_maps_on(level)?;
         let finest = self.recipe.finest();
@@ -592,7 +592,7 @@ impl Job {
                 self.units.retain(|unit| unit.level >= level);
             }
         }
-        self.down_to = level;
+        self.until_level = level;
         if self.lands.is_part || self.recipe.endless {
             // Coarser levels need not cover what finer ones reach.
             self.lands = self.part_of_land(level)?;
@@ -603,7 +603,7 @@ impl Job {
     /// The land that is left, without its margin: a coarser one than the recipe's where the run
     /// ends before the finest level, a finer one where the recipe has a scale.
     pub fn land(&self) -> (Window, Scale) {
-        self.land_at(self.down_to)
+        self.land_at(self.until_level)
     }
 
     /// The land without its margin on a level.
@@ -655,7 +655,7 @@ impl Job {
     }
 
     /// Cancels this run and its clones.
-    pub fn cancel(&self) -> Cancel {
+    pub fn cancel_handle(&self) -> Cancel {
         self.cancel.clone()
     }
 

@@ -351,7 +351,7 @@ impl Job {
     #[cfg(feature = "dungeon")]
     fn entrances(&self, executor: &mut dyn Executor) -> Result<Vec<Entrance>> {
         // Entrances lie on the finest level.
-        if self.recipe.dungeons.is_none() || self.down_to != 0 {
+        if self.recipe.dungeons.is_none() || self.until_level != 0 {
             return Ok(vec![]);
         }
         let mut words = executor.read("height")?;
@@ -385,7 +385,7 @@ impl Job {
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
-        let level = self.down_to;
+        let level = self.until_level;
         let known: Vec<&Field> = self
             .recipe
             .fields()
@@ -407,7 +407,7 @@ impl Job {
         #[cfg(feature = "dungeon")]
         let changed = changed || self.recipe.dungeons.is_some();
         if let Some(last) =
-            leaves.levels.last().filter(|last| last.level == self.down_to && !changed)
+            leaves.levels.last().filter(|last| last.level == self.until_level && !changed)
         {
             words.insert("height", last.words.clone());
         }
@@ -417,7 +417,7 @@ impl Job {
                 known.iter().find(|field| field.name == name && !words.contains_key(field.name))
             {
                 if matches!(field.source, Source::Water(_)) && water.is_none() {
-                    water = self.water(self.down_to, self.recipe.has_rain(), executor)?;
+                    water = self.water(self.until_level, self.recipe.has_rain(), executor)?;
                 }
                 words.insert(
                     field.name,
@@ -425,9 +425,9 @@ impl Job {
                         (Source::Water(of), Some(water), _) => of(water),
                         // It has been read.
                         (Source::Grid(of), _, Some(heights))
-                            if self.with_surroundings(self.down_to) == self.land().0 =>
+                            if self.with_surroundings(self.until_level) == self.land().0 =>
                         {
-                            self.on_grid(self.down_to, of, heights, &self.land().0)
+                            self.on_grid(self.until_level, of, heights, &self.land().0)
                         }
                         _ => self.field_words(field, executor)?,
                     },
@@ -437,7 +437,7 @@ impl Job {
         let asks = self.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
         if asks && water.is_none() {
             self.cancel.check()?;
-            water = self.water(self.down_to, self.recipe.has_rain(), executor)?;
+            water = self.water(self.until_level, self.recipe.has_rain(), executor)?;
         }
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
@@ -457,16 +457,16 @@ impl Job {
             vectors,
             words,
             range_m: self.range_m,
-            georef: self.place_of(self.down_to, &self.land().0),
+            georef: self.place_of(self.until_level, &self.land().0),
             globe: self.globe().map(|globe| {
-                let cell = libm::exp2(f64::from(self.down_to));
+                let cell = libm::exp2(f64::from(self.until_level));
                 (
                     globe,
                     self.land().0.origin[1] as f64 * cell - self.lands.land.origin[1] as f64,
                     cell,
                 )
             }),
-            missing: self.missing_at(self.down_to, &self.land().0),
+            missing: self.missing_at(self.until_level, &self.land().0),
         })
     }
 
@@ -485,7 +485,7 @@ impl Job {
         field: &Field,
         executor: &mut dyn Executor,
     ) -> Result<Vec<i32>> {
-        self.field_words_at(self.down_to, field, executor)
+        self.field_words_at(self.until_level, field, executor)
     }
 
     /// The same on the level that the run has come to.
@@ -592,16 +592,17 @@ impl Job {
     fn carve(&self, executor: &mut dyn Executor) -> Result<(Option<Water>, Option<Beds>)> {
         let asks = self.recipe.water.as_ref().is_some_and(|water| water.carve);
         // Coarser levels are previews, whose heights are those that the whole run has there.
-        if !asks || self.down_to != self.recipe.finest() {
+        if !asks || self.until_level != self.recipe.finest() {
             return Ok((None, None));
         }
         self.cancel.check()?;
-        let Some(mut water) = self.water(self.down_to, self.recipe.has_rain(), executor)? else {
+        let Some(mut water) = self.water(self.until_level, self.recipe.has_rain(), executor)?
+        else {
             return Ok((None, None));
         };
         let beds = water.carve();
         let mut words = executor.read("height")?;
-        let (from, to) = (self.lands.window(self.down_to), self.land().0);
+        let (from, to) = (self.lands.window(self.until_level), self.land().0);
         let [left, top] = [0, 1].map(|axis| (to.origin[axis] - from.origin[axis]) as usize);
         for (y, row) in beds.ground.chunks(to.width as usize).enumerate() {
             words[(top + y) * from.width as usize + left..][..row.len()].copy_from_slice(row);
@@ -612,7 +613,7 @@ impl Job {
 
     /// A map of the land in the unit of its field.
     pub(super) fn map_of(&self, field: &Field, words: &[i32]) -> Map {
-        self.map_of_at(self.down_to, field, words)
+        self.map_of_at(self.until_level, field, words)
     }
 
     /// The same on a level.
@@ -625,12 +626,13 @@ impl Job {
     pub(super) fn enlarged(&self, map: Map, level: i32) -> Map {
         let ((from, _), (Window { origin, width, height }, scale)) =
             (self.land_at(level), self.land());
-        if level == self.down_to {
+        if level == self.until_level {
             return map;
         }
-        let enlarged = Enlarged::of(&map.data, &from, origin, width, (level - self.down_to) as u32);
+        let enlarged =
+            Enlarged::of(&map.data, &from, origin, width, (level - self.until_level) as u32);
         let data = (0..i64::from(height)).flat_map(|y| enlarged.row(y)).collect();
-        let georef = self.place_of(self.down_to, &self.land().0);
+        let georef = self.place_of(self.until_level, &self.land().0);
         Map { width, height, spacing_m: scale.spacing_m, data, georef, ..map }
     }
 
@@ -640,8 +642,8 @@ impl Job {
         settings: &crate::params::Settings,
         executor: &mut dyn Executor,
     ) -> Result<Vec<BiomeShare>> {
-        let kinds = self.read_at(self.down_to, "biome", 1, 0, executor)?;
-        let heights = self.read_at(self.down_to, "height", 1, 0, executor)?;
+        let kinds = self.read_at(self.until_level, "biome", 1, 0, executor)?;
+        let heights = self.read_at(self.until_level, "height", 1, 0, executor)?;
         let all = biomes::biomes(settings)?;
         let mut sums = vec![(0usize, 0i64); all.len()];
         for (kind, height) in kinds.iter().zip(&heights) {
@@ -662,8 +664,8 @@ impl Job {
     /// Where the n-th map is in a buffer of several, one after another, without the margin.
     fn stacked(&self, n: usize) -> Part {
         Part {
-            first: n * self.lands.window(self.down_to).cells(),
-            ..self.part_at(self.down_to, 1, 0)
+            first: n * self.lands.window(self.until_level).cells(),
+            ..self.part_at(self.until_level, 1, 0)
         }
     }
 

@@ -36,7 +36,7 @@ impl Lands {
             recipe.endless.then(|| Self::part(recipe, land, units, scale, recipe.finest(), land));
         // A part that is too large is refused when it is to be made.
         part.and_then(Result::ok).unwrap_or_else(|| {
-            let whole = recipe.grown(land);
+            let whole = recipe.padded(land);
             let levels = units.iter().map(|unit| unit.level).chain([recipe.finest()]);
             let windows =
                 levels.map(|level| (level, lattice(&whole, level, recipe.is_torus()))).collect();
@@ -50,18 +50,18 @@ impl Lands {
         land: Window,
         units: &[Unit],
         scale: Scale,
-        down_to: i32,
+        until_level: i32,
         part: Window,
     ) -> Result<Self> {
-        let whole = recipe.grown(land);
-        let coarsest = units.iter().map(|unit| unit.level).max().unwrap_or(down_to);
+        let whole = recipe.padded(land);
+        let coarsest = units.iter().map(|unit| unit.level).max().unwrap_or(until_level);
         let bounds = |level: i32| (!recipe.endless).then(|| lattice(&whole, level, false));
-        let mut needed = lattice(&part, down_to, false);
-        needed = grown(&needed, recipe.looks_round(down_to), bounds(down_to).as_ref())?;
+        let mut needed = lattice(&part, until_level, false);
+        needed = padded(&needed, recipe.halo_of_maps(until_level), bounds(until_level).as_ref())?;
         let mut windows = BTreeMap::new();
-        for level in down_to..=coarsest {
+        for level in until_level..=coarsest {
             let reach = reach_on(recipe, units, level, whole, scale);
-            let window = grown(&needed, reach, bounds(level).as_ref())?;
+            let window = padded(&needed, reach, bounds(level).as_ref())?;
             if window.width.max(window.height) > Window::SIDE_MAX {
                 return Err(Error::Limit(format!(
                     "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
@@ -97,7 +97,7 @@ impl Lands {
 }
 
 /// A window with so many cells round it, as far as the land goes.
-pub(crate) fn grown(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
+pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
     let by = by.min(1 << 40) as i64;
     let sides = [window.width, window.height];
     let mut ends =
@@ -260,7 +260,7 @@ impl Job {
             .clone()
             .map(|georef| georef.from(part.origin[0] - before[0], part.origin[1] - before[1]));
         let job = Self { window: part, georef, ..self };
-        let job = Self { lands: job.part_of_land(job.down_to)?, ..job };
+        let job = Self { lands: job.part_of_land(job.until_level)?, ..job };
         for (i, unit) in job.units.iter().enumerate().filter(|(_, unit)| unit.named) {
             job.recipe.check_step(unit.stage, &unit.step, &job.site(i))?;
         }
@@ -357,21 +357,28 @@ impl Job {
             return own;
         }
         let land = (!self.recipe.endless).then(|| lattice(&self.lands.land, level, false));
-        grown(&own, u64::from(SKY_REACH), land.as_ref()).unwrap_or(own)
+        padded(&own, u64::from(SKY_REACH), land.as_ref()).unwrap_or(own)
     }
 
     /// What the run needs of its land to make its part down to a level.
-    pub(super) fn part_of_land(&self, down_to: i32) -> Result<Lands> {
-        Lands::part(&self.recipe, self.lands.land, &self.units, self.scale, down_to, self.window)
+    pub(super) fn part_of_land(&self, until_level: i32) -> Result<Lands> {
+        Lands::part(
+            &self.recipe,
+            self.lands.land,
+            &self.units,
+            self.scale,
+            until_level,
+            self.window,
+        )
     }
 
     /// Refuses a land that is larger than a window.
     pub(super) fn check_size(&self) -> Result<()> {
         if self.recipe.endless && !self.lands.is_part {
             // It was too large when the job was made, and says why.
-            return self.part_of_land(self.down_to).map(|_| ());
+            return self.part_of_land(self.until_level).map(|_| ());
         }
-        let window = self.lands.window(self.down_to);
+        let window = self.lands.window(self.until_level);
         if window.width.max(window.height) <= Window::SIDE_MAX {
             return Ok(());
         }
@@ -401,7 +408,7 @@ impl Job {
     /// Before stage `i` of the run of a part: what it takes from the coarser level, whose window is
     /// larger, is cut to what it needs, and it is given the land of its own level, where that is
     /// given.
-    pub(crate) fn narrow(
+    pub(crate) fn crop_inputs(
         &self,
         i: usize,
         plan: &Plan,
@@ -415,7 +422,12 @@ impl Job {
         if self.restricts() && bases.is_empty() {
             // As tiles do it: what lies before the levels is of the whole land.
             *bases = self.take_bases(executor)?;
-            self.give_rest(self.down_to, &self.lands.window(self.down_to), bases, executor)?;
+            self.give_rest(
+                self.until_level,
+                &self.lands.window(self.until_level),
+                bases,
+                executor,
+            )?;
         }
         let own = self.lands.window(unit.level);
         self.give_base(unit.level, &own, plan, bases, executor)?;
@@ -603,7 +615,7 @@ impl Job {
 
     /// What kernels work on to make a window of a level in a slab of its time.
     pub(crate) fn halo(&self, level: i32, slab: &Slab, target: &Window) -> Result<Window> {
-        grown(target, self.reach_in(level, slab), self.bounds(level).as_ref())
+        padded(target, self.reach_in(level, slab), self.bounds(level).as_ref())
     }
 
     /// How many steps a part of the run has. It does not depend on the window.

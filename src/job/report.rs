@@ -34,7 +34,7 @@ pub struct StageReport {
     /// Cubic metres of silt that water laid down, for stages with lakes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silted_m3: Option<f64>,
-    /// The level that it ran on, where the land has levels: see [`crate::Job::down_to`].
+    /// The level that it ran on, where the land has levels: see [`crate::Job::until_level`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<i32>,
     /// What follows from its settings.

@@ -123,7 +123,7 @@ impl AfterStage<'_> {
             Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name)))
         })?;
         let level = self.job.units[self.stage()].level;
-        if let Some(why) = self.job.recipe.lacks_on_the_way(field, level, self.job.down_to) {
+        if let Some(why) = self.job.recipe.lacks_on_the_way(field, level, self.job.until_level) {
             return Err(Error::param(format!("{name:?}: {why}")));
         }
         Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
@@ -291,7 +291,7 @@ impl Job {
 
     /// The land with its margin: what kernels work on.
     pub(crate) fn whole(&self) -> Window {
-        self.recipe.grown(self.lands.land)
+        self.recipe.padded(self.lands.land)
     }
 
     /// The heights in units that the run starts from, where it has an input.
@@ -439,7 +439,7 @@ impl Job {
 
     /// The heights of the land that an executor has come to, without its margin.
     pub(crate) fn heights(&self, executor: &mut dyn Executor) -> Result<Vec<i32>> {
-        self.read_at(self.down_to, "height", 1, 0, executor)
+        self.read_at(self.until_level, "height", 1, 0, executor)
     }
 
     /// Of a map of a level with its margin, `each` words a cell, the word at `word` of each cell of
@@ -539,7 +539,7 @@ impl Job {
             let plan = self.plan_to_run(i)?;
             executor.admits(&plan)?;
             self.upload_samples(i, &plan, executor)?;
-            self.narrow(i, &plan, &mut bases, executor)?;
+            self.crop_inputs(i, &plan, &mut bases, executor)?;
             // What has passed on coarser levels is counted on, and was no work of this stage.
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
             let passed = if is_passed { executor.sum("passed", false)? } else { 0 };
@@ -727,7 +727,7 @@ impl Job {
             // Biomes are those of the last level.
             "biome_colour" => {
                 let has = |field| self.recipe.lacks(field, level).is_none();
-                level == self.down_to
+                level == self.until_level
                     && field::find(name).is_some_and(has)
                     && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
             }

@@ -176,7 +176,7 @@ impl Snapshot {
             return Err(Invalid::from(message).about("snapshot").into());
         }
         // A recipe that suits no such land made no such snapshot.
-        let units = recipe.units(recipe.grown(self.window())).unwrap_or_default();
+        let units = recipe.units(recipe.padded(self.window())).unwrap_or_default();
         let done = self.stages();
         if done <= units.len()
             && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe
@@ -199,7 +199,7 @@ impl Snapshot {
     /// damaged, not who made it.
     fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
-        let units = recipe.units(recipe.grown(self.window()))?;
+        let units = recipe.units(recipe.padded(self.window()))?;
         let lands = Lands::of(recipe, self.window(), &units, self.scale());
         let cells_at = |level: i32| lands.window(level).cells();
         if recipe.input.is_none() && self.window() != recipe.window {

@@ -429,7 +429,7 @@ impl Recipe {
             .dungeons
             .as_ref()
             .filter(|_| level == 0)
-            .map_or(0, |placing| placing.looks_round() as u64);
+            .map_or(0, |placing| placing.halo() as u64);
         #[cfg(not(feature = "dungeon"))]
         {
             let _ = level;
@@ -438,7 +438,7 @@ impl Recipe {
     }
 
     /// The same for all of its maps: light comes from afar.
-    pub(crate) fn looks_round(&self, level: i32) -> u64 {
+    pub(crate) fn halo_of_maps(&self, level: i32) -> u64 {
         let is_grid =
             |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
         let light = if self.wanted().any(is_grid) { u64::from(SKY_REACH) } else { 0 };
@@ -855,7 +855,7 @@ impl Recipe {
 
     /// Checks the settings of every stage on every level of a land.
     pub(crate) fn check_on(&self, window: Window, scale: Scale) -> Result<()> {
-        let whole = self.grown(window);
+        let whole = self.padded(window);
         for unit in self.units(whole)?.iter().filter(|unit| unit.named) {
             let mut site = self.unit_site(unit, whole, scale);
             // Larger lands are made by parts, which are checked when they are made.

@@ -637,7 +637,7 @@ impl Recipe {
     }
 
     /// A window with the margin.
-    pub(crate) fn grown(&self, window: Window) -> Window {
+    pub(crate) fn padded(&self, window: Window) -> Window {
         let [width, height] =
             [window.width, window.height].map(|side| side.saturating_add(2 * self.margin));
         Window { origin: window.origin.map(|o| o - self.margin as i64), width, height }

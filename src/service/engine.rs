@@ -44,12 +44,12 @@ pub fn be_nice(_: i32) {}
 
 /// What wakes the engine.
 #[derive(Default)]
-pub struct Bell {
+pub struct Wakeup {
     rung: Mutex<u64>,
     heard: Condvar,
 }
 
-impl Bell {
+impl Wakeup {
     /// Wakes all that wait.
     pub fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -108,13 +108,13 @@ impl Idle {
 pub fn work(service: &Arc<Service>, device: &Device) {
     be_nice(NICE[1]);
     loop {
-        let seen = service.bell.count();
+        let seen = service.wakeup.count();
         if service.is_ending() {
             return;
         }
         match service.store.claim() {
             Ok(Some(record)) => run(service, device, &record),
-            Ok(None) => service.bell.wait(seen),
+            Ok(None) => service.wakeup.wait(seen),
             Err(problem) => {
                 tracing::error!(detail = problem.detail, "the queue");
                 std::thread::sleep(Duration::from_secs(1));
@@ -182,7 +182,7 @@ fn make(
         request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
     // The pictures of a time-lapse that are done are not in a snapshot.
     let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
-        Some(snapshot) => match job.clone().going_on(snapshot) {
+        Some(snapshot) => match job.clone().resume_from(snapshot) {
             Ok(resumed) => {
                 tracing::info!(stages = resumed.done(), "resumes from a snapshot");
                 resumed
@@ -338,14 +338,14 @@ impl Service {
             track.interrupted.store(true, Ordering::Relaxed);
             track.cancel.cancel();
         }
-        self.bell.ring();
+        self.wakeup.ring();
     }
 }
 
 /// Jobs stand back while it lives.
-pub struct First<'a>(&'a Service);
+pub struct PreviewPriority<'a>(&'a Service);
 
-impl Drop for First<'_> {
+impl Drop for PreviewPriority<'_> {
     fn drop(&mut self) {
         self.0.previewing.fetch_sub(1, Ordering::Relaxed);
     }
@@ -353,9 +353,9 @@ impl Drop for First<'_> {
 
 impl Service {
     /// A person waits for a preview, so jobs stand back.
-    pub fn first(&self) -> First<'_> {
+    pub fn first(&self) -> PreviewPriority<'_> {
         self.previewing.fetch_add(1, Ordering::Relaxed);
-        First(self)
+        PreviewPriority(self)
     }
 
     /// Waits while previews run, but not for long: a job goes on, however many of them there are.
@@ -373,9 +373,9 @@ impl Service {
 }
 
 /// Cancels when it is dropped, as when a client hangs up.
-pub struct HangUp(pub Cancel);
+pub struct CancelOnDrop(pub Cancel);
 
-impl Drop for HangUp {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }

@@ -244,7 +244,7 @@ pub async fn submit(
         if let Some(track) = service.live(id)? {
             track.add("job", job.clone());
         }
-        service.bell.ring();
+        service.wakeup.ring();
         Ok(answer(StatusCode::ACCEPTED, job))
     })
     .await

@@ -122,7 +122,7 @@ struct Service {
     snapshot_every: Duration,
     store: Store,
     metrics: Metrics,
-    bell: engine::Bell,
+    wakeup: engine::Wakeup,
     idle: engine::Idle,
     /// Places for previews, and how many run.
     previews: Arc<Semaphore>,
@@ -130,7 +130,7 @@ struct Service {
     /// Places for work on whole maps: reading and encoding them.
     encoders: Arc<Semaphore>,
     /// Places for making tiles, and those that were made.
-    tilers: Arc<Semaphore>,
+    tile_permits: Arc<Semaphore>,
     tiles: tiles::Kept,
     /// Worlds without an end.
     worlds: worlds::Worlds,
@@ -360,12 +360,12 @@ pub fn run(
         snapshot_every,
         store,
         metrics: Metrics::default(),
-        bell: engine::Bell::default(),
+        wakeup: engine::Wakeup::default(),
         idle: engine::Idle::default(),
         previews: Arc::new(Semaphore::new(limits.previews)),
         previewing: AtomicUsize::new(0),
         encoders: Arc::new(Semaphore::new(2)),
-        tilers: Arc::new(Semaphore::new(
+        tile_permits: Arc::new(Semaphore::new(
             std::thread::available_parallelism().map_or(2, usize::from),
         )),
         tiles: tiles::kept(),
@@ -400,7 +400,7 @@ pub fn run(
     ready(address);
     let router = router(&service);
     runtime.block_on(server::serve(service.clone(), listener, router, end));
-    service.bell.ring();
+    service.wakeup.ring();
     let _ = engine.join();
     // What blocks still has its time, and no more.
     runtime.shutdown_timeout(Duration::from_secs(1));

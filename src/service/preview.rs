@@ -1,7 +1,7 @@
 //! Previews: the coarse levels of a land, sent as they are made. Nothing is stored, and a client
 //! that hangs up ends the work.
 
-use super::engine::HangUp;
+use super::engine::CancelOnDrop;
 use super::extract::Query;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
@@ -81,7 +81,7 @@ pub async fn preview(
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
-    let hang_up = HangUp(cancel.clone());
+    let cancel_on_drop = CancelOnDrop(cancel.clone());
     let slot = service.previews.clone().acquire_owned().await.map_err(Problem::fault)?;
     let (records, received) = mpsc::channel(4);
     let (admitted, answer) = oneshot::channel();
@@ -106,7 +106,7 @@ pub async fn preview(
     };
     std::thread::Builder::new().name("preview".into()).spawn(work)?;
     answer.await.map_err(Problem::fault)??;
-    let body = Body::from_stream(Records { received, _hang_up: hang_up });
+    let body = Body::from_stream(Records { received, _hang_up: cancel_on_drop });
     Ok((
         [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")],
         body,
@@ -147,7 +147,7 @@ fn fields(names: Option<&str>) -> Answer<Vec<&'static str>> {
 /// The body of a preview.
 struct Records {
     received: mpsc::Receiver<Bytes>,
-    _hang_up: HangUp,
+    _hang_up: CancelOnDrop,
 }
 
 impl Stream for Records {
@@ -248,7 +248,7 @@ fn cut_short(job: Job, fields: &[&'static str], level: i32) -> Answer<Job> {
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/output/maps")
         );
     }
-    Ok(job.with_recipe(recipe)?.down_to(level)?)
+    Ok(job.with_recipe(recipe)?.until_level(level)?)
 }
 
 /// Why a level has no such map.

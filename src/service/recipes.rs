@@ -409,7 +409,7 @@ impl Request {
         };
         let job = Job::read_by(recipe, &place).map_err(|e| named(e.into()))?;
         let job = match self.level {
-            Some(level) => job.down_to(level)?,
+            Some(level) => job.until_level(level)?,
             None => job,
         };
         if let Some((frames, _)) = self.frames {

@@ -480,7 +480,8 @@ pub async fn tile(
     let tile = match service.tiles.get(&key) {
         Some(tile) => tile,
         None => {
-            let slot = service.tilers.clone().acquire_owned().await.map_err(Problem::fault)?;
+            let slot =
+                service.tile_permits.clone().acquire_owned().await.map_err(Problem::fault)?;
             let (service, key, form, asked) =
                 (service.clone(), key.clone(), form.to_string(), coding.encoding.clone());
             blocking(move || {

@@ -39,7 +39,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};
 use crate::job::Job;
-use crate::job::part::{Bases, Piece, Slab, cut, grown, shown};
+use crate::job::part::{Bases, Piece, Slab, cut, padded, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
@@ -217,7 +217,7 @@ impl Cut {
             let own = lattice(window, level - first, false);
             needed = both(
                 &needed,
-                &grown(&own, job.recipe().looks_round(level), job.bounds(level).as_ref())?,
+                &padded(&own, job.recipe().halo_of_maps(level), job.bounds(level).as_ref())?,
             );
             for (left, slab) in (0..).zip(self.slabs(job, level)) {
                 parts.insert((level, left), Part::of(job, level, &slab, needed, *cells)?);
@@ -512,7 +512,7 @@ impl Tiles {
     /// As [`Tiles::window`]; [`Error::Limit`] for a tile that with its halo is larger than a window
     /// or than memory; the store's; those of a run.
     pub fn piece(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<Arc<Piece>> {
-        self.job.cancel().check()?;
+        self.job.cancel_handle().check()?;
         if let Some((_, piece)) = self.recent.iter().find(|(recent, _)| *recent == tile) {
             return Ok(piece.clone());
         }
@@ -618,9 +618,9 @@ impl Tiles {
             }
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
             Source::Water(of) => return self.water_words(level, window, field.name, of, executor),
-            Source::Grid(_) => ("height", self.job.recipe().looks_round(level)),
+            Source::Grid(_) => ("height", self.job.recipe().halo_of_maps(level)),
         };
-        let wide = grown(&window, round, self.job.bounds(level).as_ref())?;
+        let wide = padded(&window, round, self.job.bounds(level).as_ref())?;
         if let Some(part) =
             self.parts.get(&(level, 0)).filter(|part| both(&part.window, &wide) != part.window)
         {
@@ -657,7 +657,7 @@ impl Tiles {
             Source::Grid(made) => {
                 // Light comes over the land alone, not over its margin.
                 let land = self.job.land_on(level);
-                let seen = grown(&window, u64::from(SKY_REACH), land.as_ref())?;
+                let seen = padded(&window, u64::from(SKY_REACH), land.as_ref())?;
                 let words = cut(words, &wide, &seen, 1, 0..1);
                 let spacing_m = self.job.scale_on(level).spacing_m;
                 let metric = self.job.metric(level, &seen);

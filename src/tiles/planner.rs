@@ -5,7 +5,7 @@ use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::job::Job;
-use crate::job::part::{Slab, grown, needed_by};
+use crate::job::part::{Slab, needed_by, padded};
 use crate::plan::Shape;
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
@@ -111,7 +111,7 @@ impl Tiles {
     ) -> Result<Cost> {
         let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
         let (parts, finest) = (cut.parts(job)?, level);
-        need = grown(&need, job.recipe().looks_round(level), job.bounds(level).as_ref())?;
+        need = padded(&need, job.recipe().halo_of_maps(level), job.bounds(level).as_ref())?;
         let coarsest = level.max(*levels_of(job).end());
         for (level, slabs) in (level..=coarsest).zip(facts) {
             let (bounds, own) = (job.bounds(level), lattice(window, level - finest, false));
@@ -181,7 +181,7 @@ impl Tiles {
                     below: if slab.from.is_some() { 1.0 } else { 0.25 },
                     is_state: slab.to.is_some(),
                 });
-                need = grown(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?;
+                need = padded(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?;
             }
             cost.worked = work / cost.passes.max(1) as f64;
             levels.push(cost);

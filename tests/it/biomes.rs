@@ -506,7 +506,7 @@ fn a_climate_feels_rivers_and_lakes() {
         let job = Job::new(wet_or_dry(top, water, table).unwrap())
             .unwrap()
             .device(Device::Cpu)
-            .down_to(level)
+            .until_level(level)
             .unwrap();
         job.run(&mut |_| Ok(())).unwrap()
     };
@@ -527,7 +527,7 @@ fn a_climate_feels_rivers_and_lakes() {
     }
     // A coarser level has no biomes, since their stage runs behind all levels.
     let job = |table: &str| {
-        Job::new(wet_or_dry("levels = 2", "rivers", table).unwrap()).unwrap().down_to(1)
+        Job::new(wet_or_dry("levels = 2", "rivers", table).unwrap()).unwrap().until_level(1)
     };
     let why = job(table).unwrap_err().to_string();
     assert!(

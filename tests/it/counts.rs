@@ -179,6 +179,6 @@ fn a_job_counts_what_it_plans() {
     let largest = made.iter().map(|plan| plan.largest().words as u64 * 4).max();
     assert_eq!(Some(job.largest_buffer_bytes()), largest);
     // Planning hears that the run is cancelled.
-    job.cancel().cancel();
+    job.cancel_handle().cancel();
     assert!(matches!(job.device_name(&mut |_| Ok(())), Err(Error::Cancelled)));
 }

@@ -270,7 +270,7 @@ fn samples_in_memory_take_the_place_of_a_file() {
 fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
     let mut executor = cpu();
     let job = Job::new(recipe(&[HEAD, MAKE, WEAR])).unwrap();
-    let cancel = job.cancel();
+    let cancel = job.cancel_handle();
     let mut events = 0;
     let done = job.run_on(&mut executor, &mut |event| {
         if matches!(event, Event::Progress(_)) {

@@ -130,7 +130,7 @@ fn more_detail_is_the_same_land() {
             (5, 129 * 4 + 1, 5.0)
         );
         let whole = run_on(&fine, &mut cpu());
-        let preview = run_on(&fine.clone().down_to(0).unwrap(), &mut cpu());
+        let preview = run_on(&fine.clone().until_level(0).unwrap(), &mut cpu());
         for name in plain.names() {
             // The flow of all levels is summed up on the finest.
             if name != "flow" {
@@ -177,7 +177,7 @@ fn lands_are_made_by_level() {
     ] {
         let job = made(&stage, 4);
         let levels: Vec<Outcome> = [-2, -1, 0, 1, 2]
-            .map(|level| run_on(&job.clone().down_to(level).unwrap(), &mut cpu()))
+            .map(|level| run_on(&job.clone().until_level(level).unwrap(), &mut cpu()))
             .into_iter()
             .collect();
         for (n, pair) in levels.windows(2).enumerate() {
@@ -216,7 +216,7 @@ fn lands_are_made_by_level() {
         }
         // A preview does not make the finest land.
         let cells = |level: i32| {
-            let job = job.clone().down_to(level).unwrap();
+            let job = job.clone().until_level(level).unwrap();
             (0..job.parts().count()).map(|i| job.site(i).window.cells()).max().unwrap()
         };
         assert!(cells(0) * 15 < cells(-2), "{} {}", cells(0), cells(-2));
@@ -294,7 +294,7 @@ fn a_preview_is_a_prefix() {
     let job = Job::new(recipe("levels = 3", ALL).unwrap()).unwrap();
     let whole = run_on(&job, &mut cpu());
     for level in [2, 1, 0] {
-        let made = run_on(&job.clone().down_to(level).unwrap(), &mut cpu());
+        let made = run_on(&job.clone().until_level(level).unwrap(), &mut cpu());
         let there = &whole.levels[2 - level as usize];
         assert_eq!(made.window, there.window);
         assert_eq!(made.scale.spacing_m, 20.0 * f64::from(1 << level));
@@ -313,7 +313,7 @@ fn a_preview_is_a_prefix() {
             && distances[0] < 45.0,
         "{distances:?}"
     );
-    let wrong = job.down_to(3).unwrap_err().to_string();
+    let wrong = job.until_level(3).unwrap_err().to_string();
     assert!(wrong.contains("level = 3: the land has levels 0 to 2, of which 0"), "{wrong}");
 }
 
@@ -635,11 +635,11 @@ proptest! {
             prop_assert_eq!(whole.words(name).unwrap(), again.words(name).unwrap(), "{}", name);
         }
         for level in &whole.levels {
-            let preview = run_on(&job(&erosion, scale).down_to(level.level).unwrap(), &mut cpu());
+            let preview = run_on(&job(&erosion, scale).until_level(level.level).unwrap(), &mut cpu());
             prop_assert!(preview.words("height").unwrap() == level.words, "level {}", level.level);
         }
         let plain = run_on(&job(&erosion, 1), &mut cpu());
-        let preview = run_on(&job(&erosion, scale).down_to(0).unwrap(), &mut cpu());
+        let preview = run_on(&job(&erosion, scale).until_level(0).unwrap(), &mut cpu());
         prop_assert_eq!(plain.words("height").unwrap(), preview.words("height").unwrap());
         let before = run_on(&job("[[stage]]\nkind = \"droplets\"\nrain = 0\n", scale), &mut cpu());
         let moved = whole.words("height").unwrap().iter().zip(before.words("height").unwrap()).map(|(after, before)| after - before);
@@ -676,7 +676,7 @@ fn biomes_are_made_by_level() {
              maps = [\"height\", \"biome\"]\n"
         );
         let job = Job::new(Recipe::from_toml(&text, "", "biomes").unwrap()).unwrap();
-        let at = |level: i32| job.clone().down_to(level).unwrap();
+        let at = |level: i32| job.clone().until_level(level).unwrap();
         let finest = run_on(&at(0), &mut cpu());
         for level in 1..4 {
             let coarse = run_on(&at(level), &mut cpu());

@@ -185,7 +185,7 @@ fn parts_and_levels_have_the_holes_of_the_whole() {
         .collect();
     assert_eq!(made.missing(), inside);
     // A coarser cell has no value where its sample has none.
-    let coarse = run(&job(STAGES[1], 0.0, &missing).down_to(1).unwrap());
+    let coarse = run(&job(STAGES[1], 0.0, &missing).until_level(1).unwrap());
     let window = coarse.window;
     let sample = |at: usize| {
         let (x, y) = (at as u32 % window.width * 2, at as u32 / window.width * 2);

@@ -320,7 +320,7 @@ fn a_stamp_of_a_slope_is_that_slope() {
     for (level, levels) in [(0, ""), (1, "levels = 3"), (2, "levels = 3")] {
         let mut job = Job::new(Recipe::from_toml(&text(levels), "", "slope").unwrap()).unwrap();
         job.supply_picture("slope.npy", &slope).unwrap();
-        let job = if level > 0 { job.down_to(level).unwrap() } else { job };
+        let job = if level > 0 { job.until_level(level).unwrap() } else { job };
         let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
         let map = made.map("height").unwrap();
         let step = 10.0 * f64::from(1 << level);
@@ -445,7 +445,7 @@ fn a_coarser_lattice_has_the_same_strokes() {
     let fine = made(&recipe(""), &mut cpu());
     let coarse = Job::new(recipe("levels = 2"))
         .unwrap()
-        .down_to(1)
+        .until_level(1)
         .unwrap()
         .run_on(&mut cpu(), &mut |_| Ok(()))
         .unwrap();

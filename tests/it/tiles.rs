@@ -317,7 +317,7 @@ fn tiles_have_the_water_of_the_whole_land() {
     // A land that is too long to be followed has the water of its next coarser level, in the units
     // of that.
     let long = land("width = 4200\nheight = 64", "[[stage]]\nkind = \"thermal\"\nsteps = 2\n");
-    let coarse = run(&long.clone().down_to(1).unwrap());
+    let coarse = run(&long.clone().until_level(1).unwrap());
     let mut tiles = Tiles::new(long, 400).unwrap();
     assert_eq!((tiles.water_level(0).unwrap(), tiles.water_level(1).unwrap()), (1, 1));
     let window = Window { origin: [3990, 0], width: 210, height: 64 };
@@ -940,7 +940,7 @@ fn wrong_parts_and_tiles_are_named() {
 fn coarse_levels_of_an_endless_world_agree_where_finer_ones_are_too_large() {
     let wide = Job::new(endless([-70_000, 8000], [140_000, 200])).unwrap();
     assert!(wide.run(&mut |_| Ok(())).unwrap_err().to_string().contains("at most 32767"));
-    let wide = Job::new(endless([-9000, 8000], [40_000, 80])).unwrap().down_to(2).unwrap();
+    let wide = Job::new(endless([-9000, 8000], [40_000, 80])).unwrap().until_level(2).unwrap();
     let coarse = run(&wide);
     let level = coarse.levels.last().unwrap();
     let mut tiles = Tiles::new(Job::new(endless([0, 0], [9, 9])).unwrap(), 64).unwrap();
@@ -1353,7 +1353,7 @@ fn with_maps_of(job: &Job, level: i32) -> Job {
     };
     let mut there = vec![];
     for name in &job.recipe().output.maps {
-        match only(vec![name.clone()]).down_to(level) {
+        match only(vec![name.clone()]).until_level(level) {
             Ok(_) => there.push(name.clone()),
             // Textures are of the level of the biomes, as the maps of these are.
             Err(e) if e.to_string().contains("splat: level ") => return job.clone(),
@@ -1389,7 +1389,7 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
         }
         let job = if level > 0 { with_maps_of(&job, level) } else { job.clone() };
         // Textures and weights are of the level of biomes.
-        let Ok(ended) = job.clone().down_to(level) else {
+        let Ok(ended) = job.clone().until_level(level) else {
             assert!(level > 0 && drawn.stages[0] == 2, "{drawn:?}");
             continue;
         };
@@ -1481,7 +1481,7 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
         let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
         let resumed = job
             .clone()
-            .going_on(snapshot)
+            .resume_from(snapshot)
             .unwrap_or_else(|e| panic!("{e}: after {n} of {drawn:?}"));
         let resumed = resumed.run_on(executor, &mut |_| Ok(())).unwrap();
         assert!(resumed.names().eq(whole.names()));

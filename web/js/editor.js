@@ -7,7 +7,7 @@ import { numberRow } from './forms.js';
 import { drawStrokes, fieldTexture, frameOf, keepPicture, LiveStroke, pictureKey, pictures, resample, reshape, simplified } from './land.js';
 import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
-import { changedRecipe, controls } from './bar.js';
+import { changedRecipe, controls } from './toolbar.js';
 import { applyLook, legend } from './look.js';
 import { renderPanel, tab } from './panel.js';
 import { example, kept } from './projects.js';

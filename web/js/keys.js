@@ -4,7 +4,7 @@ import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
 import { el, iconButton, said, save, toast, words } from './ui.js';
-import { changedRecipe, redo, reseed, undo } from './bar.js';
+import { changedRecipe, redo, reseed, undo } from './toolbar.js';
 import {
   begin,
   brush,
@@ -38,7 +38,7 @@ import { applyLook, overlay, OVERLAYS, toggleFlow } from './look.js';
 import { open, openMore, pages, renderPanel, tab, tabNow } from './panel.js';
 import { canvas, readout } from './pointer.js';
 import { example, kept, openNew, share } from './projects.js';
-import { copyCommand, copyCurl, copyToml } from './take.js';
+import { copyCommand, copyCurl, copyToml } from './export.js';
 import { play } from './timeline.js';
 
 export const held = { space: false };

@@ -4,10 +4,10 @@ import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { cardButtons, numberRow, stageForm } from './forms.js';
 import { el, icon, seedRow, words } from './ui.js';
-import { changedRecipe, reseed, set } from './bar.js';
+import { changedRecipe, reseed, set } from './toolbar.js';
 import { catalogue, cellM, fail, history, presets, problem, recipe } from './editor.js';
 import { viewPage } from './look.js';
-import { takePage } from './take.js';
+import { takePage } from './export.js';
 
 const TABS = [
   ['recipe', 'Recipe'],

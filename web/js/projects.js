@@ -5,8 +5,8 @@ import * as api from './api.js';
 import { $, view } from './base.js';
 import { dropProject, packed, projects, saveProject } from './store.js';
 import { copy, el, iconButton, said, toast } from './ui.js';
-import { set } from './bar.js';
-import { sayFiles } from './take.js';
+import { set } from './toolbar.js';
+import { sayFiles } from './export.js';
 import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run, takePicture } from './editor.js';
 
 export function openNew() {

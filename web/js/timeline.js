@@ -3,7 +3,7 @@
 import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { copy, el, icon, iconButton, toast } from './ui.js';
-import { controls } from './bar.js';
+import { controls } from './toolbar.js';
 import { at, current, live, mode, run, running, scrub, setCompare, setMode } from './editor.js';
 
 export let playing = false;

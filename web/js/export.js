@@ -4,7 +4,7 @@ import * as R from './recipe.js';
 import * as api from './api.js';
 import { $, view } from './base.js';
 import { copy, el, icon, metres, said, save, toast, words } from './ui.js';
-import { set } from './bar.js';
+import { set } from './toolbar.js';
 import { project, recipe, run } from './editor.js';
 import { choice, field, renderPanel } from './panel.js';
 import { share } from './projects.js';
