@@ -63,7 +63,8 @@
 //! against another, pass by pass.
 //!
 //! # Targets without threads
-//! Without features the library builds and runs for `wasm32-unknown-unknown`, on the calling thread.
+//! Without features the library builds and runs for `wasm32-unknown-unknown`, on the calling
+//! thread.
 //!
 //! # Features
 //! | feature | what it brings |

@@ -42,7 +42,7 @@ FILES = [
 
 def killed_tiles(program, env, draw, kills):
     """Tiles that are killed again and again, with a store, end with the bytes of those that are not."""
-    tiles = [program, "tiles", "0.toml", "--device", "cpu", "--side", "64", "-q", "--force"]
+    tiles = [program, "tiles", "0.toml", "--device", "cpu", "--tile-size", "64", "-q", "--force"]
     began = time.time()
     subprocess.run([*tiles, "-o", "whole.tif"], env=env, check=True)
     whole = time.time() - began

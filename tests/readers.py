@@ -104,10 +104,10 @@ for name in ["glb", "obj", "stl"]:
     assert name != "stl" or (mesh.is_watertight and mesh.volume > 0), "the body is not closed"
     opened.append(f"{name}, trimesh")
 
-run("convert", source, "houdini", "--for", "houdini")
+run("convert", source, "houdini", "--engine", "houdini")
 channels = OpenEXR.File(str(root / "houdini" / "big_layers.exr")).channels()
 hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
-run("convert", source, "godot", "--for", "godot")
+run("convert", source, "godot", "--engine", "godot")
 channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
 hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
 # Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7), and cells have the sizes of their rows (F9).
@@ -165,8 +165,8 @@ opened.append("the Moon and Web Mercator")
 )
 for name, options in {"whole": [], "coarse": ["--level", "1"]}.items():
     run("run", "land.toml", "-o", name, *options)
-run("tiles", "land.toml", "-o", "land.tif", "--side", "300")
-run("tiles", "land.toml", "-o", "land.zarr", "--side", "300")
+run("tiles", "land.toml", "-o", "land.tif", "--tile-size", "300")
+run("tiles", "land.toml", "-o", "land.zarr", "--tile-size", "300")
 whole, coarse = (rasterio.open(root / name / "height.tif").read(1) for name in ["whole", "coarse"])
 with rasterio.open(root / "land.tif") as file:
     hold("cog, rasterio", file.read(1), whole)

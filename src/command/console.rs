@@ -203,8 +203,30 @@ impl Console {
     }
 }
 
+/// Options that have another name than in early builds. To be dropped at 1.0.
+const RENAMED: [(&str, &str); 4] = [
+    ("--for", "--engine"),
+    ("--classic", "--reference"),
+    ("--side", "--tile-size"),
+    ("--slab-steps", "--time-chunk"),
+];
+
+/// The error for an option that has another name now.
+fn renamed(e: &clap::Error) -> Option<clap::Error> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let given = match e.get(ContextKind::InvalidArg)? {
+        ContextValue::String(given) if e.kind() == ErrorKind::UnknownArgument => given,
+        _ => return None,
+    };
+    let (old, new) = RENAMED.iter().find(|(old, _)| old == given)?;
+    let message = format!("{old} is called {new} now\n");
+    Some(clap::Error::raw(ErrorKind::UnknownArgument, message))
+}
+
 /// What is wrong with a command line, or the help that was asked for.
 pub fn usage(e: &clap::Error) -> ExitCode {
+    let renamed = renamed(e);
+    let e = renamed.as_ref().unwrap_or(e);
     // The options could not be read, so this one is looked for.
     let json = std::env::args_os()
         .take_while(|argument| argument != "--")

@@ -3,7 +3,7 @@
 use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
 use super::{
-    ForProgram, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
+    EngineFiles, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
     store,
 };
 use clap::{Args, ValueEnum};
@@ -26,11 +26,11 @@ use thalweg::{Error, Result};
                         thalweg convert land.tif part.r16 --crop 1009x1009+200+300 --output-range \
                         0 2500\n  \
                         thalweg convert land.tif - --to png > land.png\n  \
-                        thalweg convert land.tif unreal --resample 1009 --for unreal")]
+                        thalweg convert land.tif unreal --resample 1009 --engine unreal")]
 pub struct Arguments {
     /// The map; - for standard input
     input: PathBuf,
-    /// The file to write; - for standard output; with --for the folder
+    /// The file to write; - for standard output; with --engine the folder
     output: PathBuf,
     /// A part of the map: width, height, first column and first row, in samples
     #[arg(long, value_name = "WxH+X+Y", value_parser = part)]
@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, requires = "nodata", conflicts_with_all = ["crop", "flip", "resample"])]
     keep_nodata: bool,
     #[command(flatten)]
-    program: ForProgram,
+    program: EngineFiles,
     #[command(flatten)]
     to: OutputFormat,
     #[command(flatten)]
@@ -97,14 +97,14 @@ fn part(text: &str) -> Result<Part, String> {
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut folder = Folder::new("", console.options.force);
     let mesh = MeshFormat::from_path(&a.output)
-        .filter(|_| a.program.program.is_none() && a.to.to.is_none());
-    if a.keep_nodata && (mesh.is_some() || a.program.program.is_some()) {
+        .filter(|_| a.program.engine.is_none() && a.to.to.is_none());
+    if a.keep_nodata && (mesh.is_some() || a.program.engine.is_some()) {
         return Err(Error::param(
-            "--keep-nodata: neither a mesh nor the files of --for can say that samples have no \
+            "--keep-nodata: neither a mesh nor the files of --engine can say that samples have no \
              value",
         ));
     }
-    if let Some(program) = a.program.program {
+    if let Some(program) = a.program.engine {
         refuse_standard(&a.output)?;
         if a.to.to.is_some() {
             return Err(Error::param(format!(
@@ -119,11 +119,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             a.output.display()
         )));
     }
-    let format = match (a.program.program, mesh) {
+    let format = match (a.program.engine, mesh) {
         (None, None) => Some(a.to.of(&a.output)?),
         _ => None,
     };
-    if a.program.program.is_none() {
+    if a.program.engine.is_none() {
         a.to.refuse(&a.output, console)?;
     }
     let range = a.range.pair()?;
@@ -199,7 +199,7 @@ fn hand_over_map(
     map: &Map,
     range_m: Option<(f64, f64)>,
 ) -> Result<bool> {
-    let Some(engine) = a.program.program else { return Ok(true) };
+    let Some(engine) = a.program.engine else { return Ok(true) };
     let land = Land { height: map, range_m, sea_level_m: None, textures: &[], layers: &[] };
     let (stored, warnings) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
     console.result(

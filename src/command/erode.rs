@@ -5,7 +5,7 @@ use super::report::{
     files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title,
 };
 use super::{
-    ForProgram, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over,
+    EngineFiles, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over,
     is_standard, option, stem, store,
 };
 use clap::Args;
@@ -31,7 +31,7 @@ use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 pub struct Arguments {
     /// The height map; - for standard input
     input: PathBuf,
-    /// The file for the eroded map; - for standard output; with --for the folder
+    /// The file for the eroded map; - for standard output; with --engine the folder
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Also write the number of droplets that passed each cell
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "COLOUR", default_value = "height", value_parser = ["height", "ground"])]
     colour: String,
     /// Named settings: default, gentle and deep by rivers that cut, fans and article by droplets.
-    /// With --classic article by default
+    /// With --reference article by default
     #[arg(long, value_name = "NAME", help_heading = "Erosion")]
     preset: Option<String>,
     /// A setting of the preset's stage, such as erodibility=0.03; may be given several times
@@ -57,7 +57,7 @@ pub struct Arguments {
     /// By the published sequential algorithm, in floats and one droplet after another, to hold
     /// beside the exact one. It has no levels, and other machines may make other bytes
     #[arg(long, conflicts_with_all = ["frames", "levels"], help_heading = "Erosion")]
-    classic: bool,
+    reference: bool,
     /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut
     /// off: no border shows
     #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
@@ -78,7 +78,7 @@ pub struct Arguments {
     #[arg(long, help_heading = "Input")]
     keep_nodata: bool,
     #[command(flatten)]
-    program: ForProgram,
+    program: EngineFiles,
     #[command(flatten)]
     to: OutputFormat,
     #[command(flatten)]
@@ -131,21 +131,24 @@ fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    // With --for the output is a folder.
-    let format = match a.program.program {
+    // With --engine the output is a folder.
+    let format = match a.program.engine {
         Some(_) => MapFormat::R32,
         None => a.to.of(&a.output)?,
     };
-    let whole = a.program.program.is_none();
+    let whole = a.program.engine.is_none();
     let piped = whole && is_standard(&a.output);
     if piped {
         a.to.refuse(&a.output, console)?;
     }
     let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
     // A preset that is for a land as it is has levels only where they are asked for.
-    let preset =
-        Preset::find(a.preset.as_deref().unwrap_or(if a.classic { "article" } else { "default" }))?;
-    let as_it_is = a.classic || a.levels == "auto" && !preset.has_levels();
+    let preset = Preset::find(a.preset.as_deref().unwrap_or(if a.reference {
+        "article"
+    } else {
+        "default"
+    }))?;
+    let as_it_is = a.reference || a.levels == "auto" && !preset.has_levels();
     let levels = levels(&a.levels)?.filter(|_| !as_it_is);
     let mut step = preset.step(levels.is_some())?;
     for text in &a.set {
@@ -221,7 +224,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             .configure(Job::with_heights(recipe, Heights::from(&reading.map).without(missing))?))
     };
     let job =
-        if a.classic { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
+        if a.reference { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
         None => job,
@@ -276,7 +279,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         stored.push(folder.files().write(path, &encode_picture(outcome.picture()?)?)?);
     }
     console.check()?;
-    if let Some(engine) = a.program.program {
+    if let Some(engine) = a.program.engine {
         let height = outcome.map("height")?;
         let range_m = job.recipe().output.range_m;
         let land = Land { height: &height, range_m, sea_level_m: None, textures: &[], layers: &[] };

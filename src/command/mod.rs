@@ -298,18 +298,18 @@ fn store(
 
 /// For which program files are made.
 #[derive(Args)]
-struct ForProgram {
+struct EngineFiles {
     /// Files as a program takes them, with a README.txt that has the numbers to type there: unreal,
     /// unreal-wp, unity, godot, blender, worldpainter, houdini
-    #[arg(long = "for", value_name = "PROGRAM", help_heading = "Output")]
-    program: Option<Engine>,
+    #[arg(long, value_name = "PROGRAM", help_heading = "Output")]
+    engine: Option<Engine>,
 }
 
-impl ForProgram {
+impl EngineFiles {
     /// Refuses, before the work, a size that the program does not take, and a folder that has its
     /// files already.
     fn announce(&self, console: &Console, folder: &Path, [width, height]: [u32; 2]) -> Result<()> {
-        let Some(engine) = self.program else { return Ok(()) };
+        let Some(engine) = self.engine else { return Ok(()) };
         refuse_standard(folder)?;
         engine.check(width, height)?;
         refuse(&[folder.join(README)], console.options.force)

@@ -5,7 +5,9 @@ use super::report::{
     files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title,
 };
 use super::tiles::{self, usual_memory, waiting_beside};
-use super::{Changes, ForProgram, OutputRange, Part, TimelapseArguments, classic, refuse_standard};
+use super::{
+    Changes, EngineFiles, OutputRange, Part, TimelapseArguments, classic, refuse_standard,
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
@@ -44,7 +46,7 @@ pub struct Arguments {
     /// (diamond_square, droplets, snowballs, blur), to hold beside the exact ones: in floats and
     /// one after another. Other machines may make other bytes
     #[arg(long, conflicts_with_all = ["level", "part", "frames"])]
-    classic: bool,
+    reference: bool,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
@@ -55,7 +57,7 @@ pub struct Arguments {
     #[command(flatten)]
     range: OutputRange,
     #[command(flatten)]
-    program: ForProgram,
+    program: EngineFiles,
     #[command(flatten)]
     timelapse: TimelapseArguments,
     /// The file of the time-lapse: timelapse.apng, which holds every pixel as it is, or
@@ -84,7 +86,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
     recipe.output.program =
-        a.program.program.map(|engine| engine.name().into()).or(recipe.output.program);
+        a.program.engine.map(|engine| engine.name().into()).or(recipe.output.program);
     let film = a.film.map_or(FilmFormat::Apng, FilmFormat::from);
     let timelapse =
         a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));
@@ -94,7 +96,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         folder.announce_bundle(&recipe, timelapse.as_ref())?;
     }
     let begun = Instant::now();
-    let job = match a.classic {
+    let job = match a.reference {
         true => classic(console, recipe, |recipe| console.read(recipe))?,
         false => console.read(recipe)?,
     };
@@ -115,7 +117,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         // A time-lapse, too, is of whole lands.
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
         let is_part = is_part
-            .or_else(|| a.classic.then(|| "the published algorithms run on whole lands".into()));
+            .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()));
         match is_part
             .or_else(|| job.untileable())
             .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))

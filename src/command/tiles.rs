@@ -34,11 +34,11 @@ struct Which {
     /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the
     /// memory and the work, if not said
     #[arg(long, value_name = "CELLS", help_heading = "Tiles")]
-    side: Option<u32>,
-    /// Cut a level's time into slabs of at most so many steps of a stage, for levels whose steps
+    tile_size: Option<u32>,
+    /// Cut a level's time into slabs of at most this many steps of a stage, for levels whose steps
     /// reach far; the words do not depend on it
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tiles")]
-    slab_steps: Option<u32>,
+    time_chunk: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB
     /// less than that, if not said
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = "Tiles")]
@@ -103,7 +103,7 @@ pub struct Arguments {
 /// same time and as often as it likes.
 #[derive(Args)]
 #[command(
-    after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --side 512 --store tiles"
+    after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --tile-size 512 --store tiles"
 )]
 pub struct One {
     #[command(flatten)]
@@ -186,18 +186,18 @@ impl Which {
     /// What the tiles over a window cost, of the side that was asked for or of the best. For a
     /// graph of tiles a part is not made in one piece.
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
-        match self.side {
+        match self.tile_size {
             Some(side) => Tiles::cost(job, self.cut(side), level, window),
             None if is_graph => {
-                Tiles::choose_side(job, level, window, self.memory(), self.slab_steps)
+                Tiles::choose_side(job, level, window, self.memory(), self.time_chunk)
             }
-            None => Tiles::choose(job, level, window, self.memory(), self.slab_steps),
+            None => Tiles::choose(job, level, window, self.memory(), self.time_chunk),
         }
     }
 
     /// Squares of a side, and slabs if they were asked for.
     fn cut(&self, side: u32) -> Cut {
-        Cut { slab: self.slab_steps, ..side.into() }
+        Cut { slab: self.time_chunk, ..side.into() }
     }
 
     fn keep(&self, tiles: Tiles, otherwise: Option<&Path>) -> Result<Tiles> {
@@ -264,7 +264,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if a.list {
         if cost.tiles() > LIST_MAX {
             return Err(Error::param(format!(
-                "--list: {} tiles; allowed up to {LIST_MAX}: give --part or a larger --side",
+                "--list: {} tiles; allowed up to {LIST_MAX}: give --part or a larger --tile-size",
                 cost.tiles()
             )));
         }
@@ -423,7 +423,7 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
                 })
             };
             json!({
-                "width": window.width, "height": window.height, "side": cost.cut.side(), "slab_steps": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "width": window.width, "height": window.height, "side": cost.cut.side(), "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
                 "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
@@ -499,7 +499,7 @@ fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Res
     }
     let mut described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
     if let Some(steps) = tiles.cut().slab {
-        described["slab_steps"] = json!(steps);
+        described["time_chunk"] = json!(steps);
     }
     // A list is for programs, with --json or without.
     console.pipe(format!("{described:#}\n").as_bytes())?;
@@ -532,11 +532,11 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         }
     }
     let level = a.level;
-    let cut = match a.which.side {
+    let cut = match a.which.tile_size {
         Some(side) => a.which.cut(side),
         None => {
             let whole = Job::on_level(&job.whole_window(), level);
-            Tiles::choose_side(&job, level, &whole, a.which.memory(), a.which.slab_steps)?.cut
+            Tiles::choose_side(&job, level, &whole, a.which.memory(), a.which.time_chunk)?.cut
         }
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;

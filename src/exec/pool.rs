@@ -52,8 +52,9 @@ impl Pool {
         self.install(|| buffer.par_extend(rayon::iter::repeat_n(fill, more)));
     }
 
-    /// Does something on a thread of the pool, while others of `useful` threads stay awake and take what
-    /// it has for them: to wake a thread that sleeps takes longer than its part of a small pass.
+    /// Does something on a thread of the pool, while others of `useful` threads stay awake and
+    /// take what it has for them: to wake a thread that sleeps takes longer than its part of a
+    /// small pass.
     pub fn attended(&self, useful: usize, work: impl FnOnce() + Send) {
         /// Sets a mark when it goes, be it in a panic.
         struct Over<'a>(&'a AtomicBool);

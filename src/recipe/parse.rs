@@ -44,8 +44,8 @@ pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r
 pub(crate) const PROGRAMS: [&str; 7] =
     ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
 
-/// Parses a recipe: JSON if it begins with a brace, else TOML. Paths in it are relative to the working
-/// folder, and its name is `land` where it has none of its own.
+/// Parses a recipe: JSON if it begins with a brace, else TOML. Paths in it are relative to the
+/// working folder, and its name is `land` where it has none of its own.
 impl FromStr for Recipe {
     type Err = Error;
 

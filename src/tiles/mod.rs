@@ -192,7 +192,7 @@ impl Cut {
     fn check(&self) -> Result<()> {
         if self.slab == Some(0) {
             let message = "slabs of 0 steps: allowed is 1 or more";
-            return Err(Invalid::of("slab_steps", 0, "1 or more").saying(message).into());
+            return Err(Invalid::of("time_chunk", 0, "1 or more").saying(message).into());
         }
         match self.side().filter(|side| !SIDES.contains(side)) {
             None => Ok(()),

@@ -94,10 +94,10 @@ fn convert_reads_and_writes_every_format() {
         .thalweg("convert h.npy a.glb --keep-nodata --nodata 0")
         .refused(1, &["--keep-nodata", "mesh"]);
     folder
-        .thalweg("convert h.npy a --for godot --keep-nodata --nodata 0")
+        .thalweg("convert h.npy a --engine godot --keep-nodata --nodata 0")
         .refused(1, &["--keep-nodata"]);
-    folder.thalweg("convert h.npy a --for godot --to png").refused(1, &["--to", "godot"]);
-    folder.thalweg("convert h.npy - --for godot").refused(1, &["-: ", "folder"]);
+    folder.thalweg("convert h.npy a --engine godot --to png").refused(1, &["--to", "godot"]);
+    folder.thalweg("convert h.npy - --engine godot").refused(1, &["-: ", "folder"]);
     #[cfg(unix)]
     for format in ["tif", "png", "npy", "asc", "exr", "hgt", "r16"] {
         folder
@@ -396,18 +396,29 @@ fn lands_are_handed_over_to_programs() {
         .file("u.npy", npy(&land(33)))
         .file("odd.npy", npy(&land(100)));
     folder
-        .thalweg("convert odd.npy a --for unreal")
+        .thalweg("convert odd.npy a --engine unreal")
         .refused(1, &["100x100", "127, 253", "nearest is 127", "--resample 127"]);
-    folder.thalweg("convert odd.npy a --for unity").refused(1, &["100x100", "nearest is 129"]);
-    folder.thalweg("convert odd.npy a --for unreal-wp").refused(1, &["multiples of 1009"]);
-    folder.thalweg("convert odd.npy a --for unreel").refused(2, &["unreel", "unreal"]);
+    folder.thalweg("convert odd.npy a --engine unity").refused(1, &["100x100", "nearest is 129"]);
+    folder.thalweg("convert odd.npy a --engine unreal-wp").refused(1, &["multiples of 1009"]);
+    folder.thalweg("convert odd.npy a --engine unreel").refused(2, &["unreel", "unreal"]);
+    // Options that were renamed say so.
+    for (command, new) in [
+        ("convert odd.npy a --for unity", "--for is called --engine now"),
+        ("run r.toml -o a --classic", "--classic is called --reference now"),
+        ("tiles r.toml --side 64", "--side is called --tile-size now"),
+        ("tiles r.toml --slab-steps 4", "--slab-steps is called --time-chunk now"),
+    ] {
+        folder.thalweg(command).refused(2, &[new]);
+    }
     assert_eq!(folder.list(""), ["land.npy", "odd.npy", "u.npy"]);
     let words = |name: &str| -> Vec<u16> {
         folder.read(name).as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect()
     };
     let text = |name: &str| String::from_utf8(folder.read(name)).unwrap();
 
-    folder.thalweg("convert land.npy unreal --for unreal --spacing 2 --output-range 50 178").ok();
+    folder
+        .thalweg("convert land.npy unreal --engine unreal --spacing 2 --output-range 50 178")
+        .ok();
     assert_eq!(folder.list("unreal"), ["README.txt", "land_height.r16", "land_normal.png"]);
     let heights = words("unreal/land_height.r16");
     let level = |h: f32| ((f64::from(h) - 50.0) / 128.0 * 65535.0).round() as u16;
@@ -429,7 +440,7 @@ fn lands_are_handed_over_to_programs() {
             .all(|(l, h)| (back(*l) - f64::from(*h)).abs() < 64.0 / 65535.0 + 1e-6)
     );
 
-    folder.thalweg("convert u.npy unity --for unity --spacing 4 --output-range 100 125.6").ok();
+    folder.thalweg("convert u.npy unity --engine unity --spacing 4 --output-range 100 125.6").ok();
     let readme = text("unity/README.txt");
     assert!(
         readme.contains("Terrain Size: X 128, Y 25.6, Z 128") && readme.contains("Position Y: 100"),
@@ -440,13 +451,13 @@ fn lands_are_handed_over_to_programs() {
     let south = land(33).data[32 * 33];
     assert!((f64::from(raw[0]) / 65536.0 * 25.6 + 100.0 - f64::from(south)).abs() < 0.001);
 
-    folder.thalweg("convert odd.npy godot --for godot --spacing 3").ok();
+    folder.thalweg("convert odd.npy godot --engine godot --spacing 3").ok();
     let exr = read(&folder, "godot/odd_height.exr");
     assert_eq!(exr.data, land(100).data);
     assert!(text("godot/README.txt").contains("Vertex Spacing: 3"));
-    folder.thalweg("convert odd.npy blender --for blender --spacing 3").ok();
+    folder.thalweg("convert odd.npy blender --engine blender --spacing 3").ok();
     assert_eq!(read(&folder, "blender/odd_height.exr").data, land(100).data);
-    folder.thalweg("convert odd.npy wp --for worldpainter --spacing 1").ok();
+    folder.thalweg("convert odd.npy wp --engine worldpainter --spacing 1").ok();
     let blocks = io::read(
         folder.0.join("wp/odd_height.png"),
         &io::ReadOptions { range_m: Some((0.0, 65535.0)), ..Default::default() },
@@ -465,7 +476,7 @@ fn lands_are_handed_over_to_programs() {
     assert!(opengl > 128 && directx < 127, "{opengl} {directx}");
 
     folder.file("r.toml", RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"wear\""));
-    folder.thalweg("run r.toml -o run --device cpu --size 64 --for houdini").ok();
+    folder.thalweg("run r.toml -o run --device cpu --size 64 --engine houdini").ok();
     assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
     assert!(text("run/houdini/README.txt").contains("Channels: height, flow, wear"));
     // The manifest lists the program's files: a wrong one is found, and a later run without the
@@ -484,7 +495,7 @@ fn lands_are_handed_over_to_programs() {
     );
     folder.file("run/houdini/README.txt", readme);
     folder
-        .thalweg("run r.toml -o run --device cpu --size 64 --for houdini")
+        .thalweg("run r.toml -o run --device cpu --size 64 --engine houdini")
         .refused(1, &["exists", "--force"]);
     let removed = folder.thalweg("run r.toml -o run --device cpu --size 64 --force").ok().stdout;
     assert!(removed.contains("removed what only the earlier run had: 2 files"), "{removed}");
@@ -507,19 +518,19 @@ fn lands_are_handed_over_to_programs() {
         .thalweg("run r.toml -o run3 --set output.program=unreel")
         .refused(1, &["unreel", "unreal"]);
     folder
-        .thalweg("run r.toml -o run --device cpu --size 64 --for unity --force")
+        .thalweg("run r.toml -o run --device cpu --size 64 --engine unity --force")
         .refused(1, &["64x64", "nearest is 65"]);
-    folder.thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu").ok();
+    folder.thalweg("erode u.npy -o game --engine unity --spacing 4 --device cpu").ok();
     assert!(folder.list("game").contains(&"u_height.raw".to_string()));
     folder
-        .thalweg("erode u.npy -o game --for unity --spacing 4 --device cpu")
+        .thalweg("erode u.npy -o game --engine unity --spacing 4 --device cpu")
         .refused(1, &["game", "--force"]);
-    folder.thalweg("run examples.toml -o x --for unity").refused(1, &["examples.toml"]);
+    folder.thalweg("run examples.toml -o x --engine unity").refused(1, &["examples.toml"]);
     folder.file(
         "b.toml",
         std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/biomes.toml")).unwrap(),
     );
-    folder.thalweg("run b.toml -o b --size 65 --device cpu --for unity").ok();
+    folder.thalweg("run b.toml -o b --size 65 --device cpu --engine unity").ok();
     assert!(
         folder.list("b/unity").iter().any(|name| name.ends_with("_splat_1.png")),
         "{:?}",
@@ -535,7 +546,7 @@ fn a_grid_of_blender_has_the_heights() {
     let folder = Folder::new("blender");
     let data = (0..60 * 45).map(|i| ((i * 7919) % 242) as f32).collect();
     let map = Map { width: 60, height: 45, data, ..hills(60, 45) };
-    folder.file("h.npy", npy(&map)).thalweg("convert h.npy b --for blender --spacing 3").ok();
+    folder.file("h.npy", npy(&map)).thalweg("convert h.npy b --engine blender --spacing 3").ok();
     let text = String::from_utf8(folder.read("b/README.txt")).unwrap();
     assert!(
         text.contains("X Subdivisions 59, Y Subdivisions 44")
@@ -613,7 +624,7 @@ fn files_for_programs_are_named_once() {
     for (name, stem) in [("height", "height"), ("my_height", "my_height"), ("land", "land_height")]
     {
         folder.file(&format!("{name}.npy"), npy(&hills(33, 33)));
-        folder.thalweg(&format!("convert {name}.npy {name} --for unity --spacing 10")).ok();
+        folder.thalweg(&format!("convert {name}.npy {name} --engine unity --spacing 10")).ok();
         assert_eq!(
             folder.list(name),
             ["README.txt".into(), format!("{stem}.raw"), format!("{name}_normal.png")]

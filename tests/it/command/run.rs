@@ -415,7 +415,7 @@ fn published_algorithms_leave_the_same_files() {
     let folder = Folder::new("classic");
     let recipe = RECIPE;
     folder.file("r.toml", recipe).thalweg("run r.toml -o exact --device cpu").ok();
-    let ran = folder.thalweg("run r.toml -o classic --classic --set droplets.border=open").ok();
+    let ran = folder.thalweg("run r.toml -o classic --reference --set droplets.border=open").ok();
     assert!(
         ran.stdout.contains("classic: the published") && ran.stderr.contains("other machines"),
         "{}{}",
@@ -435,7 +435,7 @@ fn published_algorithms_leave_the_same_files() {
             "[[stage]]\nkind = \"layer\"\n[[stage]]\nkind = \"droplets\"",
         ),
     );
-    let ran = folder.thalweg("run t.toml -o t --classic").ok();
+    let ran = folder.thalweg("run t.toml -o t --reference").ok();
     assert!(
         ran.stderr.contains("stage 3, droplets: layers of earlier stages are left out (hardness)"),
         "{}",
@@ -443,10 +443,10 @@ fn published_algorithms_leave_the_same_files() {
     );
     folder.file("d.toml", &recipe[..recipe.rfind("[[stage]]").unwrap()]);
     folder
-        .thalweg("run d.toml -o d --classic")
+        .thalweg("run d.toml -o d --reference")
         .refused(1, &["no stage of this recipe", "diamond_square, droplets, snowballs, blur"]);
     folder.file("h.npy", npy(&hills(48, 40)));
-    folder.thalweg("erode h.npy -o e.npy --spacing 10 --classic --set rain=0.25").ok();
+    folder.thalweg("erode h.npy -o e.npy --spacing 10 --reference --set rain=0.25").ok();
     folder
         .thalweg(
             "erode h.npy -o f.npy --spacing 10 --device cpu --levels 1 --preset article \
@@ -572,7 +572,7 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
             .iter()
             .all(|warning| !warning.contains("no river"))
     );
-    assert!(run("--classic").iter().any(|warning| warning.contains("other machines")));
+    assert!(run("--reference").iter().any(|warning| warning.contains("other machines")));
 }
 
 /// U13: a run that only looks for water has no stage to tell of, and no driver's errors are passed

@@ -138,7 +138,7 @@ fn tiles_have_the_values_of_a_run() {
     folder.thalweg("run r.toml -o run --device cpu").ok();
     let whole = map(&folder, "run/height.tif");
     let first = folder
-        .thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json")
+        .thalweg("tiles r.toml -o land.tif --tile-size 150 --store store --device cpu --json")
         .ok();
     let first: serde_json::Value = serde_json::from_str(&first.stdout).unwrap();
     assert!(first["made"].as_u64().unwrap() > 20 && first["found"] == 0, "{first}");
@@ -148,12 +148,14 @@ fn tiles_have_the_values_of_a_run() {
     // Another run finds the tiles; another side makes its own, for the same file.
     let bytes = folder.read("land.tif");
     let again = folder
-        .thalweg("tiles r.toml -o land.tif --side 150 --store store --device cpu --json --force")
+        .thalweg(
+            "tiles r.toml -o land.tif --tile-size 150 --store store --device cpu --json --force",
+        )
         .ok();
     let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
     assert!(again["made"] == 0 && again["found"].as_u64().unwrap() >= 15, "{again}");
     assert!(folder.read("land.tif") == bytes);
-    folder.thalweg("tiles r.toml -o other.tif --side 333 --device cpu").ok();
+    folder.thalweg("tiles r.toml -o other.tif --tile-size 333 --device cpu").ok();
     assert!(folder.read("other.tif") == bytes);
     assert_eq!(
         folder.list(""),
@@ -162,7 +164,7 @@ fn tiles_have_the_values_of_a_run() {
     );
     // The overviews are means of two by two cells, of four in each next one.
     let flow = folder
-        .thalweg("tiles r.toml -o flow.tif --map flow --side 150 --store store --device cpu")
+        .thalweg("tiles r.toml -o flow.tif --map flow --tile-size 150 --store store --device cpu")
         .ok();
     assert!(flow.stdout.contains("0 made"), "{}", flow.stdout);
     assert!(map(&folder, "flow.tif").data == map(&folder, "run/flow.tif").data);
@@ -170,7 +172,7 @@ fn tiles_have_the_values_of_a_run() {
     folder
         .thalweg(
             "tiles r.toml -o squares --file-side 256 --shared-edge --format npy --map height \
-             --side 150 --device cpu",
+             --tile-size 150 --device cpu",
         )
         .ok();
     let names: Vec<String> =
@@ -190,7 +192,7 @@ fn tiles_have_the_values_of_a_run() {
             assert_eq!(*value, whole.data[row * 700 + column], "column {column}, row {row}");
         }
     }
-    folder.thalweg("tiles r.toml -o land.zarr --side 150 --store store --device cpu").ok();
+    folder.thalweg("tiles r.toml -o land.zarr --tile-size 150 --store store --device cpu").ok();
     // F11: a group for each level, which knows all its arrays; their paths as multiscale pictures;
     // and axes.
     let array = folder.json("land.zarr/0/height/zarr.json");
@@ -230,7 +232,7 @@ fn tiles_have_the_values_of_a_run() {
     }
     // What is there is replaced when that is asked for, and then whole.
     folder
-        .thalweg("tiles r.toml -o land.zarr --map flow --side 150 --device cpu")
+        .thalweg("tiles r.toml -o land.zarr --map flow --tile-size 150 --device cpu")
         .refused(1, &["land.zarr", "--force"]);
     folder
         .thalweg("tiles r.toml -o squares --file-side 300 --format npy --device cpu")
@@ -238,7 +240,7 @@ fn tiles_have_the_values_of_a_run() {
     assert_eq!(folder.list("squares"), names);
     folder
         .thalweg(
-            "tiles r.toml -o land.zarr --map height --side 150 --store store --device cpu --force",
+            "tiles r.toml -o land.zarr --map height --tile-size 150 --store store --device cpu --force",
         )
         .ok();
     assert_eq!(folder.list("land.zarr/0"), ["height", "x", "y", "zarr.json"]);
@@ -279,7 +281,7 @@ fn web_maps_have_the_heights_of_levels() {
         folder
             .thalweg(&format!(
                 "tiles r.toml -o {encoding} --xyz {encoding} --xyz-side {side} \
-                 --side 200 --device cpu"
+                 --tile-size 200 --device cpu"
             ))
             .ok();
         let told = folder.json(&format!("{encoding}/tilejson.json"));
@@ -377,7 +379,7 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     names.sort();
     assert_eq!(names, ["height.tif", "manifest.json", "preview.png", "wear.tif"]);
     folder.thalweg("verify run").ok();
-    folder.thalweg("tiles r.toml -o height.tif --side 1000 --device cpu").ok();
+    folder.thalweg("tiles r.toml -o height.tif --tile-size 1000 --device cpu").ok();
     assert!(folder.read("run/height.tif") == folder.read("height.tif"));
     let (manifest, height) = (folder.json("run/manifest.json"), map(&folder, "height.tif"));
     let (low, high) = height.min_max();
@@ -420,11 +422,13 @@ fn squares_lie_beside_each_other() {
     folder.file("r.toml", recipe());
     folder
         .thalweg(
-            "tiles r.toml -o squares --file-side 256 --format tif --map height --side 150 \
+            "tiles r.toml -o squares --file-side 256 --format tif --map height --tile-size 150 \
              --device cpu",
         )
         .ok();
-    folder.thalweg("tiles r.toml -o part.tif --part 140 270 100 60 --side 150 --device cpu").ok();
+    folder
+        .thalweg("tiles r.toml -o part.tif --part 140 270 100 60 --tile-size 150 --device cpu")
+        .ok();
     let corner = |name: &str| {
         map(&folder, name).georef.map(|georef| (georef.west, georef.north, georef.epsg))
     };
@@ -453,13 +457,13 @@ fn endless_lands_of_any_size_have_tiles() {
     folder.file("wide.toml", text(70_000)).file("narrow.toml", text(64));
     for name in ["wide", "narrow"] {
         let line = format!(
-            "tiles {name}.toml --part 39990 0 70 40 --side 64 --map height -o {name}.tif --device \
+            "tiles {name}.toml --part 39990 0 70 40 --tile-size 64 --map height -o {name}.tif --device \
              cpu"
         );
         folder.thalweg(&line).ok();
     }
     assert_eq!(map(&folder, "wide.tif").data, map(&folder, "narrow.tif").data);
-    folder.thalweg("tiles wide.toml --dry-run --side 4096").ok();
+    folder.thalweg("tiles wide.toml --dry-run --tile-size 4096").ok();
 }
 
 /// Under a limit of its memory a job makes the same bytes, or is refused by what it needs before it
@@ -509,12 +513,12 @@ fn the_memory_is_as_planned() {
     folder.file("levels.toml", include_str!("../../../docs/levels.toml"));
     folder.file("climate.toml", include_str!("../../../examples/climate.toml"));
     for line in [
-        "plain.toml --side 1024",
-        "plain.toml --side 2048",
-        "levels.toml --side 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
-        "levels.toml --size 1536 --side 768 --slab-steps 8 --set droplets.rain=0.25 --set \
+        "plain.toml --tile-size 1024",
+        "plain.toml --tile-size 2048",
+        "levels.toml --tile-size 1024 --set droplets.rain=0.25 --set droplets.lifetime=16",
+        "levels.toml --size 1536 --tile-size 768 --time-chunk 8 --set droplets.rain=0.25 --set \
          droplets.lifetime=16",
-        "climate.toml --size 1536 --side 1536 --map rain --set incision.steps=4",
+        "climate.toml --size 1536 --tile-size 1536 --map rain --set incision.steps=4",
     ] {
         let line = format!("tiles {line} --device cpu --threads 2");
         let planned = folder.thalweg(&format!("{line} --dry-run --json")).ok();
@@ -549,11 +553,11 @@ fn the_memory_is_as_planned() {
 fn tiles_are_made_by_many_processes() {
     let folder = Folder::new("tile");
     folder.file("r.toml", recipe());
-    for cut in ["--side 260", "--side 260 --slab-steps 5"] {
+    for cut in ["--tile-size 260", "--tile-size 260 --time-chunk 5"] {
         let graph = folder.thalweg(&format!("tiles r.toml {cut} --list")).ok();
         let graph: serde_json::Value = serde_json::from_str(&graph.stdout).unwrap();
-        let in_slabs = graph["slab_steps"] == 5;
-        assert_eq!(in_slabs, cut.contains("slab"));
+        let in_slabs = graph["time_chunk"] == 5;
+        assert_eq!(in_slabs, cut.contains("time-chunk"));
         let tiles = graph["tiles"].as_array().unwrap();
         let known: Vec<_> = tiles.iter().map(|tile| &tile["tile"]).collect();
         for (i, tile) in tiles.iter().enumerate() {
@@ -623,13 +627,13 @@ fn tiles_are_made_by_many_processes() {
         assert_eq!(map(&folder, "one.npy").width, 233);
     }
     // The planner chooses the side where only the steps of a slab are given.
-    let planned = folder.thalweg("tiles r.toml --slab-steps 5 --dry-run --json --device cpu").ok();
+    let planned = folder.thalweg("tiles r.toml --time-chunk 5 --dry-run --json --device cpu").ok();
     let planned: serde_json::Value = serde_json::from_str(&planned.stdout).unwrap();
     assert_eq!(
-        (&planned["slab_steps"], &planned["levels"][0]["slabs"]),
+        (&planned["time_chunk"], &planned["levels"][0]["slabs"]),
         (&serde_json::json!(5), &serde_json::json!(3))
     );
-    folder.thalweg("tiles r.toml --slab-steps 5 -o planned.tif --device cpu").ok();
+    folder.thalweg("tiles r.toml --time-chunk 5 -o planned.tif --device cpu").ok();
     assert!(folder.read("planned.tif") == folder.read("land.tif"));
 }
 
@@ -639,7 +643,7 @@ fn stores_are_looked_after() {
     let folder = Folder::new("store");
     std::fs::create_dir(folder.0.join("x")).unwrap();
     folder.file("r.toml", recipe()).file("x/other.txt", "");
-    folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu").ok();
+    folder.thalweg("tiles r.toml -o land.tif --tile-size 260 --store store --device cpu").ok();
     let bytes = folder.read("land.tif");
     let list = folder.thalweg("store list store --json").ok();
     let list: serde_json::Value = serde_json::from_str(&list.stdout).unwrap();
@@ -652,7 +656,9 @@ fn stores_are_looked_after() {
     let refused = folder.thalweg("store verify store");
     assert_eq!(refused.code, Some(1));
     assert!(refused.stdout.contains("damaged"), "{}", refused.stdout);
-    folder.thalweg("tiles r.toml -o land.tif --side 260 --store store --device cpu --force").ok();
+    folder
+        .thalweg("tiles r.toml -o land.tif --tile-size 260 --store store --device cpu --force")
+        .ok();
     assert!(folder.read("land.tif") == bytes);
     folder.thalweg("store verify store").ok();
     let pruned = folder.thalweg("store prune store --to 1M").ok();
@@ -672,11 +678,11 @@ fn stores_are_looked_after() {
 fn a_store_that_is_full_is_an_error() {
     let folder = Folder::new("store-full");
     folder.file("r.toml", recipe());
-    folder.thalweg("tiles r.toml -o land.tif --side 260 --device cpu").ok();
+    folder.thalweg("tiles r.toml -o land.tif --tile-size 260 --device cpu").ok();
     // A file may have 200 KiB, and a tile has more.
     let program = env!("CARGO_BIN_EXE_thalweg");
     let line = format!(
-        "ulimit -f 400; exec {program} tiles r.toml -o other.tif --side 260 --store store --device \
+        "ulimit -f 400; exec {program} tiles r.toml -o other.tif --tile-size 260 --store store --device \
          cpu"
     );
     let output = std::process::Command::new("sh")
@@ -687,7 +693,7 @@ fn a_store_that_is_full_is_an_error() {
     super::ran(output).refused(1, &["store"]);
     assert_eq!(folder.list(""), ["land.tif", "r.toml", "store"]);
     folder.thalweg("store verify store").ok();
-    folder.thalweg("tiles r.toml -o other.tif --side 260 --store store --device cpu").ok();
+    folder.thalweg("tiles r.toml -o other.tif --tile-size 260 --store store --device cpu").ok();
     assert!(folder.read("other.tif") == folder.read("land.tif"));
 }
 
@@ -697,7 +703,7 @@ fn wrong_tiles_are_refused() {
     let folder = Folder::new("tiles-wrong");
     folder.file("r.toml", recipe());
     for (line, code, parts) in [
-        ("tiles r.toml -o a.tif --side 8", 1, vec!["tiles of 8 cells", "16 to 16384"]),
+        ("tiles r.toml -o a.tif --tile-size 8", 1, vec!["tiles of 8 cells", "16 to 16384"]),
         ("tiles r.toml -o a.tif --map wear", 1, vec!["--map wear", "height, flow", "output.maps"]),
         (
             "tiles r.toml -o a.tif --part 0 0 10 10",
@@ -712,25 +718,25 @@ fn wrong_tiles_are_refused() {
         ("tiles r.toml -o a.png", 1, vec!["a.png", "--format png"]),
         ("tiles r.toml --level 9 --dry-run", 1, vec!["level = 9", "0 to 1"]),
         ("tiles r.toml", 2, vec!["--output"]),
-        ("tiles r.toml -o a.tif --side 0", 1, vec!["tiles of 0 cells", "16 to 16384"]),
-        ("tiles r.toml --dry-run --side 0", 1, vec!["tiles of 0 cells"]),
-        ("tiles r.toml --list --side 0", 1, vec!["tiles of 0 cells"]),
-        ("tile r.toml 0 0 0 -o a.npy --side 0", 1, vec!["tiles of 0 cells"]),
+        ("tiles r.toml -o a.tif --tile-size 0", 1, vec!["tiles of 0 cells", "16 to 16384"]),
+        ("tiles r.toml --dry-run --tile-size 0", 1, vec!["tiles of 0 cells"]),
+        ("tiles r.toml --list --tile-size 0", 1, vec!["tiles of 0 cells"]),
+        ("tile r.toml 0 0 0 -o a.npy --tile-size 0", 1, vec!["tiles of 0 cells"]),
         ("tile r.toml 0 0 0", 1, vec!["--store"]),
         (
-            "tile r.toml 0 9 0 --side 260 --store store",
+            "tile r.toml 0 9 0 --tile-size 260 --store store",
             1,
             vec!["tile 9, 0 of level 0", "lies beyond the land"],
         ),
         ("tile r.toml 0 0 0 --store r.toml", 1, vec!["r.toml"]),
-        ("tiles r.toml -o a.tif --side 260 --slab-steps 0", 2, vec!["--slab-steps", "1.."]),
+        ("tiles r.toml -o a.tif --tile-size 260 --time-chunk 0", 2, vec!["--time-chunk", "1.."]),
         (
-            "tile r.toml 0 0 0 --slab 3 --side 260 --store store",
+            "tile r.toml 0 0 0 --slab 3 --tile-size 260 --store store",
             1,
             vec!["slab 3 of level 0", "slabs 0 to 0"],
         ),
         (
-            "tile r.toml 0 0 0 --slab 1 --side 260 --slab-steps 5 -o a.npy",
+            "tile r.toml 0 0 0 --slab 1 --tile-size 260 --time-chunk 5 -o a.npy",
             1,
             vec!["-o a.npy", "slab 0"],
         ),
@@ -842,7 +848,7 @@ fn a_level_lies_where_its_samples_are() {
             );
             folder
                 .thalweg(&format!(
-                    "tiles r.toml -o cog.tif --level {level} --side 40 --device cpu --force"
+                    "tiles r.toml -o cog.tif --level {level} --tile-size 40 --device cpu --force"
                 ))
                 .ok();
             let cog = map(&folder, "cog.tif");
