@@ -1,7 +1,6 @@
 //! What decides bytes beside a recipe is in the names of all that is kept (P3): see
 //! `src/identity.rs`. The digests of what the host does are held by `vectors.rs`.
 
-use std::path::Path;
 use thalweg::identity::{HOST, engine, of, shaders};
 use thalweg::{Cancel, Device, Event, Job, Recipe, Snapshot};
 
@@ -62,8 +61,8 @@ fn snapshots_of_other_editions_are_refused_by_name() {
 #[test]
 fn tiles_of_other_editions_are_not_used() {
     use thalweg::tiles::{Store, Tile, Tiles};
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("identity-{}", std::process::id()));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("identity-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let made = |edition: &str| {
         let job = Job::new(recipe()).unwrap();

@@ -1,7 +1,6 @@
 //! Jobs: inputs in memory, errors as data, cancelling, snapshots, sinks, devices of the caller's.
 
 use crate::common::{Made, cpu};
-use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::field::find;
 use thalweg::recipe::Preset;
@@ -506,7 +505,7 @@ mod sinks {
         Job::new(recipe(&[HEAD, MAKE, WEAR, output])).unwrap().device(Device::Cpu).threads(1)
     }
 
-    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn files(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = entry.file_name().unwrap().to_string_lossy().into_owned();
