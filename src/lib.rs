@@ -59,8 +59,8 @@
 //! versions of it in one program do not mix.
 //!
 //! # Your own executor
-//! [`exec::Executor`] runs a [`plan::Plan`], and anybody can write one; [`compare()`] holds it
-//! against another, pass by pass.
+//! [`Job::run_on`] takes anything that is an [`exec::Executor`]: it holds buffers of words and runs
+//! the passes of a [`plan::Plan`] over them. [`Cpu`] and `Gpu` are two.
 //!
 //! # Targets without threads
 //! Without features the library builds and runs for `wasm32-unknown-unknown`, on the calling
