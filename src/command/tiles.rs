@@ -423,7 +423,7 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
                 })
             };
             json!({
-                "width": window.width, "height": window.height, "side": cost.cut.side(), "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "width": window.width, "height": window.height, "tile_size": cost.cut.side(), "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
                 "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
@@ -497,7 +497,8 @@ fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Res
             json!({ "tile": tile_json(&tiles, tile), "key": tiles.key(tile)?, "inputs": inputs }),
         );
     }
-    let mut described = json!({ "program": engine(), "side": tiles.cut().side(), "tiles": graph });
+    let mut described =
+        json!({ "program": engine(), "tile_size": tiles.cut().side(), "tiles": graph });
     if let Some(steps) = tiles.cut().slab {
         described["time_chunk"] = json!(steps);
     }

@@ -106,7 +106,7 @@ pub async fn preview(
     };
     std::thread::Builder::new().name("preview".into()).spawn(work)?;
     answer.await.map_err(Problem::fault)??;
-    let body = Body::from_stream(Records { received, _hang_up: cancel_on_drop });
+    let body = Body::from_stream(Records { received, _cancel_on_drop: cancel_on_drop });
     Ok((
         [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")],
         body,
@@ -147,7 +147,7 @@ fn fields(names: Option<&str>) -> Answer<Vec<&'static str>> {
 /// The body of a preview.
 struct Records {
     received: mpsc::Receiver<Bytes>,
-    _hang_up: CancelOnDrop,
+    _cancel_on_drop: CancelOnDrop,
 }
 
 impl Stream for Records {

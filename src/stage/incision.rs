@@ -40,12 +40,13 @@
 //!
 //! Layers: of hardness H and vegetation V, f is multiplied by (1 − H) · (1 − V / 2).
 //!
-//! **Strata.** With `strata_m`, f is multiplied by 1 − S as well, where S is the hardness of the
-//! stratum in which the water level lies: `strata_hardness` · r, with r of a hash of the stratum's
-//! number. Of four strata three have r of 0 or 1, and the others are between. Soft strata also
-//! stand less steeply: at the slope of `repose_deg` times 1 − ¾ (`strata_hardness` − S). So hard
-//! strata are cliffs, and soft ones slopes or benches. On levels whose cells are more than four
-//! times as wide as a stratum is thick, r is ½.
+//! **Strata.** With `strata_m`, rock of equal height is equally hard: S = `strata_hardness` · r,
+//! with r of a hash of `strata_seed` and the stratum's number. Of four strata three have r of 0 or
+//! 1, and the others are between. f is multiplied by 1 − S of the water level's stratum as well.
+//! Soft strata also stand less steeply: at the slope of `repose_deg` times 1 − ¾
+//! (`strata_hardness` − S), where S is that of the ground's. So hard strata are cliffs, and soft
+//! ones slopes or benches. On levels whose cells are more than four times as wide as a stratum is
+//! thick, r is ½.
 //!
 //! Rounding: floor everywhere. a^m is linear between powers of two of a.
 //!
@@ -181,7 +182,8 @@ const PARAMS: &[Param] = &[
         "m",
         [0.0, 1e6, 0.0],
         "Thickness of level strata of rock, some hard and some soft by chance: hard ones become \
-         cliffs, soft ones slopes and benches. 0: no strata.",
+         cliffs, soft ones slopes and benches. They show where a stratum is as thick as a quarter of \
+         a cell. 0: no strata.",
     ),
     number(
         "strata_hardness",
@@ -190,6 +192,13 @@ const PARAMS: &[Param] = &[
         "Hardness of the hardest strata, as in the layer hardness. The softest have 0, and stand \
          up to four times less steeply than repose_deg.",
     ),
+    Param {
+        name: "strata_seed",
+        unit: "",
+        kind: ParamKind::Integer { min: 0, max: u32::MAX as i64, default: 0 },
+        doc: "Which strata are hard. It is not changed by the recipe's seed, so that all levels, \
+              stages and lands have the same strata.",
+    },
     number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
     number(
         "creep",
@@ -459,8 +468,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         sea: sea_level_m(s).map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
         strata_hard: if strata > 0.0 { q16("strata_hardness") } else { 0 },
-        strata_rate: if strata < 65536.0 { 0 } else { (4294967296.0 / strata).round() as u32 },
-        strata_key: spec::key(site.world.seed, u32::MAX)[0],
+        strata_rate: match strata {
+            0.0..65536.0 => 0,
+            _ => (4294967296.0 / strata).round().max(1.0) as u32,
+        },
+        // Not the land's seed, which differs from level to level: rock does not.
+        strata_key: spec::key(s.integer("strata_seed") as u64, 0)[0],
         ..lines(s, site)
     };
     // Water and areas come from the coarser level, and go to the finer one.

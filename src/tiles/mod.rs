@@ -199,7 +199,7 @@ impl Cut {
             Some(side) => {
                 let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
                 let message = format!("tiles of {side} cells: allowed {allowed}");
-                Err(Invalid::of("side", side, allowed).saying(message).into())
+                Err(Invalid::of("tile_size", side, allowed).saying(message).into())
             }
         }
     }

@@ -218,7 +218,7 @@ fn a_strip_comes_to_the_slopes_of_the_law() {
 /// f the part 1 − `strata_hardness`, and the softest all of it.
 #[test]
 fn strata_are_as_hard_as_they_say() {
-    let (n, rate, uplift_m, hardness) = (96usize, 0.5, 1.0, 0.75);
+    let (n, rate, uplift_m, hardness) = (128usize, 0.5, 1.0, 0.75);
     let settings = vec![
         number("erodibility", rate),
         number("uplift_m", uplift_m),
@@ -252,6 +252,28 @@ fn strata_are_as_hard_as_they_say() {
     }
     let has = |part: f64| left.values().any(|parts| near(parts[0], part));
     assert!(has(1.0) && has(1.0 - hardness), "{left:?}");
+}
+
+/// Strata are those of `strata_seed`: neither the recipe's seed, nor that of a level, nor the stage's
+/// place in the recipe changes them. Without rivers the ground falls as they stand, by no die.
+#[test]
+fn strata_belong_to_their_own_seed() {
+    let height = |seed: u32, before: &str, more: &str| {
+        let text = format!(
+            "schema = 1\nseed = {seed}\nwidth = 96\nheight = 80\nspacing_m = 10\n[[stage]]\n\
+             kind = \"diamond_square\"\nseed = 5\nrelief_m = 2000\n{before}[[stage]]\n\
+             kind = \"incision\"\nsteps = 60\nerodibility = 0\nsilt = 0\nstrata_m = 40\n{more}\n"
+        );
+        let recipe: thalweg::Recipe = text.parse().unwrap();
+        let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
+        job.run(&mut |_| Ok(())).unwrap().digest("height").unwrap()
+    };
+    let usual = height(1, "", "");
+    assert_eq!(usual, height(2, "", ""));
+    let flat = "[[stage]]\nkind = \"flat\"\ncombine = \"add\"\n";
+    assert_eq!(usual, height(1, flat, ""));
+    assert_ne!(usual, height(1, "", "strata_seed = 1"));
+    assert_ne!(usual, height(1, "", "strata_hardness = 0"));
 }
 
 /// Water falls to the level at which it runs off: never below that of a priority flood, and above
