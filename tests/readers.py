@@ -298,9 +298,11 @@ def off_the_thalweg(folder, name):
             block[1, 1] = np.inf
             lowest = [(r + i - 1, c + j - 1) for i, j in np.argwhere(block == block.min())]
             count += 1
-            # Where a line leaves the map, nothing round its last cell is lower.
+            # Where a line leaves the map, nothing round its last cell is lower but the floor of the
+            # sea or a lake.
             leaves = (r, c) == cells[-2] and edge[fid]
-            off += block.min() < raster[r, c] if leaves else not any(cell in line or wet[cell] for cell in lowest)
+            dry = np.where(np.pad(wet, 1)[r : r + 3, c : c + 3], np.inf, block).min()
+            off += dry < raster[r, c] if leaves else not any(cell in line or wet[cell] for cell in lowest)
     return count, off
 
 
