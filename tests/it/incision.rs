@@ -254,8 +254,8 @@ fn strata_are_as_hard_as_they_say() {
     assert!(has(1.0) && has(1.0 - hardness), "{left:?}");
 }
 
-/// Strata are those of `strata_seed`: neither the recipe's seed, nor that of a level, nor the stage's
-/// place in the recipe changes them. Without rivers the ground falls as they stand, by no die.
+/// Strata are those of `strata_seed`: neither the recipe's seed, nor that of a level, nor the
+/// stage's place in the recipe changes them. Without rivers the ground falls as they stand, by no die.
 #[test]
 fn strata_belong_to_their_own_seed() {
     let height = |seed: u32, before: &str, more: &str| {
