@@ -57,6 +57,8 @@ const COPY: &str = "copy (read + write)";
 const ADDITIONS: &str = "random atomic additions";
 /// Seconds that a bound is measured for at least.
 const LONG_ENOUGH_S: f64 = 0.02;
+/// Seconds of work after which a card that had waited runs at its full rate.
+const WARM_S: f64 = 0.3;
 /// Seconds after which no further round of a row begins, its warming up included. A run that takes
 /// longer is its own only round.
 const ROW_S: f64 = 5.0;
@@ -166,6 +168,8 @@ struct Bench<'a> {
     left_out: Vec<LeftOut>,
     /// Of each measurement and executor, the last side and the seconds of a run there.
     took: BTreeMap<(String, String), (u32, f64)>,
+    /// Seconds in which this measurement only warmed the device up.
+    warm_s: f64,
     /// When the last row was done.
     begun: Instant,
 }
@@ -234,7 +238,7 @@ impl Bench<'_> {
             seconds * (f64::from(side) / f64::from(*before)).powi(2)
         });
         // A run that warms up, and one that counts; a long run does both.
-        let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s };
+        let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s } + 2.0 * WARM_S;
         let alone = self.left_out.iter().any(|other| other.bench == bench && other.side == side);
         if alone || self.console.seconds() + seconds > self.within_s && run_s > 0.0 {
             let (bench, executor) = key;
@@ -243,12 +247,14 @@ impl Bench<'_> {
             return Ok(());
         }
         let (begun, rows) = (Instant::now(), self.rows.len());
+        self.warm_s = 0.0;
         match measure(self) {
             Err(e @ Error::Limit(_)) => self.console.warn(format!("{bench}: {e}")),
             done => done?,
         }
         let runs = self.rows[rows..].iter().map(|row| row.rounds).sum::<usize>() + 1;
-        self.took.insert(key, (side, begun.elapsed().as_secs_f64() / runs as f64));
+        let seconds = begun.elapsed().as_secs_f64() - self.warm_s;
+        self.took.insert(key, (side, seconds / runs as f64));
         self.begun = Instant::now();
         Ok(())
     }
@@ -322,8 +328,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let names: Vec<String> =
         [Some(cpu.name()), gpu.as_ref().map(|g| g.name())].into_iter().flatten().collect();
     let (rows, left_out, took, within_s) = (vec![], vec![], BTreeMap::new(), f64::from(a.within));
-    let mut bench =
-        Bench { console, rounds, within_s, rows, left_out, took, begun: Instant::now() };
+    let mut bench = Bench {
+        console,
+        rounds,
+        within_s,
+        rows,
+        left_out,
+        took,
+        warm_s: 0.0,
+        begun: Instant::now(),
+    };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };
     machine(&mut bench, &mut cpu, words)?;
     if let Some(gpu) = &mut gpu {
@@ -502,21 +516,34 @@ fn stage(
     let console = bench.console;
     let plan = plan(run, side)?;
     executor.admits(&plan)?;
-    if run.layers.has(Layer::Ledger) {
-        // Two cells of loose sediment everywhere.
-        let ledger: Vec<i32> = start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect();
-        executor.write("ledger", &ledger)?;
-    }
+    // Two cells of loose sediment everywhere.
+    let ledger: Option<Vec<i32>> = run
+        .layers
+        .has(Layer::Ledger)
+        .then(|| start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect());
+    let prepare = |executor: &mut dyn Executor| {
+        executor.write("height", start)?;
+        ledger.as_ref().map_or(Ok(()), |ledger| executor.write("ledger", ledger))
+    };
     // A run that looks at the clock after every pass, for the seconds of the kernels. It also warms
     // up, and leaves the words.
-    executor.write("height", start)?;
+    prepare(executor)?;
     executor.begin(&plan)?;
     let begun = Instant::now();
     let mut kernels: Vec<KernelRow> = vec![];
     // Of each kernel, its additions that do not depend on the particles, and whether it moves
     // these.
     let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
-    let by_device = executor.clocked(&plan, 0..plan.passes.len())?;
+    let mut by_device = executor.clocked(&plan, 0..plan.passes.len())?;
+    let is_clocked = by_device.is_some();
+    while is_clocked && begun.elapsed().as_secs_f64() < WARM_S {
+        console.check()?;
+        executor.end(&plan);
+        prepare(executor)?;
+        executor.begin(&plan)?;
+        by_device = executor.clocked(&plan, 0..plan.passes.len())?;
+        bench.warm_s = begun.elapsed().as_secs_f64();
+    }
     for (i, pass) in plan.passes.iter().enumerate() {
         // By the host's clock a kernel's first pass has its compilation in it.
         let (clock, seconds) = match &by_device {
@@ -564,11 +591,18 @@ fn stage(
         Some(buffer) => executor.sum(buffer, false)? as u64,
         None => start.len() as u64,
     };
+    // While words were compared, the card waited.
+    let warm = Instant::now();
+    while is_clocked && first.is_none() && warm.elapsed().as_secs_f64() < WARM_S {
+        prepare(executor)?;
+        whole(console, executor, &plan)?;
+    }
+    bench.warm_s += warm.elapsed().as_secs_f64();
     let row = bench.row(run.label, side, &name, unit, || {
         if let Some(seconds) = first.take() {
             return Ok(work as f64 / seconds / 1e6);
         }
-        executor.write("height", start)?;
+        prepare(executor)?;
         Ok(work as f64 / whole(console, executor, &plan)? / 1e6)
     })?;
     row.digests = digests;
