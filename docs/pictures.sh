@@ -53,9 +53,12 @@ sed -i 's/, "flow"//' "$out/before.toml"
 run before "$out/before.toml"
 beside docs/block-out.png "$out/before/preview.png" "$out/block-out/preview.png"
 
-"$thalweg" render "$out/coast/height.tif" -o docs/waves.png --force --sea-level 0 --waves --pixels 1 --ground \
+convert docs/coast.png -resize 50% docs/coast.png
+"$thalweg" render "$out/coast/height.tif" -o "$out/waves.png" --sea-level 0 --waves --pixels 1 --ground \
     --beach "$out/coast/beach.tif" --water "$out/coast/water.tif" --rivers "$out/coast/river_width.tif"
-"$thalweg" render "$out/coast/height.tif" -o docs/waves-stages.png --force --sea-level 0 --waves sheet --pixels 1
+convert "$out/waves.png" -crop 384x384+0+320 +repage docs/waves.png
+"$thalweg" render "$out/coast/height.tif" -o "$out/waves-stages.png" --sea-level 0 --waves sheet --pixels 1
+convert "$out/waves-stages.png" -resize 50% -colors 256 PNG8:docs/waves-stages.png
 
 # The two algorithms on the land as it is: figures and sheets of quality.md.
 for land in mountains jacksboro; do
