@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// A land with 6 x 6 tiles at its last zoom.
 fn recipe(seed: usize, side: usize) -> String {
     format!(
-        "schema = 1\nname = \"load\"\nseed = {seed}\nwidth = {side}\nheight = {side}\n\
+        "schema = 2\nname = \"load\"\nseed = {seed}\nwidth = {side}\nheight = {side}\n\
          spacing_m = 10\nlevels = \"auto\"\n\
          [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\n\
          lifetime = 32\nrain = 0.5\n\

@@ -1,4 +1,4 @@
-//! Criterion benches of water: pits, the levels of full hollows, directions and areas, all that
+//! Criterion benches of water: pits, the levels of full depressions, directions and areas, all that
 //! `Water::of` finds, by size and kind of land.
 //!
 //! `cargo bench --bench water`. See `benches/README.md`.

@@ -55,7 +55,7 @@ beside docs/block-out.png "$out/before/preview.png" "$out/block-out/preview.png"
 
 convert docs/coast.png -resize 50% docs/coast.png
 "$thalweg" render "$out/coast/height.tif" -o "$out/waves.png" --sea-level 0 --waves --pixels 1 --ground \
-    --beach "$out/coast/beach.tif" --water "$out/coast/water.tif" --rivers "$out/coast/river_width.tif"
+    --beach "$out/coast/beach.tif" --water "$out/coast/water_depth.tif" --rivers "$out/coast/river_width.tif"
 convert "$out/waves.png" -crop 384x384+0+320 +repage docs/waves.png
 "$thalweg" render "$out/coast/height.tif" -o "$out/waves-stages.png" --sea-level 0 --waves sheet --pixels 1
 convert "$out/waves-stages.png" -resize 50% -colors 256 PNG8:docs/waves-stages.png

@@ -9,7 +9,7 @@
 use thalweg::{Gpu, Job, Recipe, wgpu};
 
 const RECIPE: &str = r#"
-schema = 1
+schema = 2
 seed = 7
 width = 256
 height = 256

@@ -8,7 +8,7 @@
 use thalweg::{Device, Event, Job, Recipe, Snapshot};
 
 const RECIPE: &str = r#"
-schema = 1
+schema = 2
 seed = 7
 width = 200
 height = 150

@@ -10,8 +10,8 @@ struct Params {
 const ADD: u32 = 1u;
 const SUBTRACT: u32 = 2u;
 const MULTIPLY: u32 = 3u;
-const LEAST: u32 = 4u;
-const MOST: u32 = 5u;
+const MIN: u32 = 4u;
+const MAX: u32 = 5u;
 const HIGHEST: i32 = 2097152000;
 const FACTOR_MAX: u32 = 64u;
 const FACTOR_BITS: u32 = 28u;
@@ -55,9 +55,9 @@ fn join(invocation: Invocation) {
         both = sub_within(old, made);
     } else if params.how == MULTIPLY {
         both = times(old, made);
-    } else if params.how == LEAST {
+    } else if params.how == MIN {
         both = min(old, made);
-    } else if params.how == MOST {
+    } else if params.how == MAX {
         both = max(old, made);
     }
     both = clamp(both, -HIGHEST, HIGHEST);

@@ -34,8 +34,8 @@ const SLOPE: u32 = 2u;
 const HEIGHT: u32 = 3u;
 const MULTIPLY: u32 = 1u;
 const ADD: u32 = 2u;
-const LEAST: u32 = 3u;
-const MOST: u32 = 4u;
+const MIN: u32 = 3u;
+const MAX: u32 = 4u;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
@@ -80,8 +80,8 @@ fn ramp_at(i: u32) -> u32 {
 fn combined(old: i32, fresh: i32, most: i32) -> i32 {
     if params.combine == MULTIPLY { return mul_q16(old, u32(clamp(fresh, 0, 65536))); }
     if params.combine == ADD { return min(old + fresh, most); }
-    if params.combine == LEAST { return min(old, fresh); }
-    if params.combine == MOST { return max(old, fresh); }
+    if params.combine == MIN { return min(old, fresh); }
+    if params.combine == MAX { return max(old, fresh); }
     return fresh;
 }
 

@@ -129,7 +129,7 @@ pub static FIELDS: [Field; 29] = [
                 so only its ratios can be \
                 compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off \
                 over the border. Droplets \
-                from beyond the border are missing: give a recipe a `margin` if rivers should come \
+                from beyond the border are missing: give a recipe a `margin_cells` if rivers should come \
                 from there. Where several \
                 stages leave it, the map is the last one's.",
         decode: Decode::Count,
@@ -212,13 +212,13 @@ pub static FIELDS: [Field; 29] = [
         source: Source::ledger(1),
     },
     Field {
-        name: "wear",
+        name: "erosion",
         unit: "m",
         about: "The sum of all lowering of a cell, entered after every step of every stage that \
                 changes heights. It is never \
-                negative. A cell can have much wear and much deposit, as a river bed is filled and \
+                negative. A cell can have much erosion and much deposition, as a river bed is filled and \
                 cut again. The sum stops at \
-                8192 cells of height, and then `deposit` shrinks instead, so that `change` stays \
+                8192 cells of height, and then `deposition` shrinks instead, so that `change` stays \
                 true.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
@@ -226,9 +226,9 @@ pub static FIELDS: [Field; 29] = [
         source: Source::ledger(2),
     },
     Field {
-        name: "deposit",
+        name: "deposition",
         unit: "m",
-        about: "The sum of all raising of a cell, entered like `wear`.",
+        about: "The sum of all raising of a cell, entered like `erosion`.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -237,7 +237,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "change",
         unit: "m",
-        about: "`deposit` − `wear`: the height at the end less the height that the first of these \
+        about: "`deposition` − `erosion`: the height at the end less the height that the first of these \
                 stages found, but for ground \
                 that was levelled round entrances of dungeons. It is positive where land was \
                 gained.",
@@ -287,7 +287,7 @@ pub static FIELDS: [Field; 29] = [
         source: Source::Grid(|grid| grid.curvature()),
     },
     Field {
-        name: "sky",
+        name: "sky_view",
         unit: "0 to 1",
         about: "The sky-view factor: the part of the sky that the ground around leaves free. 1 is \
                 a plain or a summit; gorges and \
@@ -302,7 +302,7 @@ pub static FIELDS: [Field; 29] = [
         source: Source::Grid(|grid| grid.sky()),
     },
     Field {
-        name: "water",
+        name: "water_depth",
         unit: "m",
         about: "How deep the sea and lakes are, 0 where it is dry and in puddles. Rivers have no \
                 depth here: see `river_width`. Like all maps of water \
@@ -330,8 +330,8 @@ pub static FIELDS: [Field; 29] = [
         about: "The area that drains through a cell, itself included, each cell counted as much as \
                 the layer `rain` says. The directions \
                 are those of steepest descent to one of eight neighbours (D8) on `water_level`, or \
-                with `descent = \"lowest\"` to the lowest of \
-                them; with `drainage = \"multiple\"` water goes to all lower neighbours.",
+                with `routing = \"lowest\"` to the lowest of \
+                them; with `area_routing = \"mfd\"` water goes to all lower neighbours.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -342,7 +342,7 @@ pub static FIELDS: [Field; 29] = [
         unit: "order",
         about: "The order of rivers by A. N. Strahler (*Quantitative analysis of watershed \
                 geomorphology*, 1957), also where they cross a lake; 0 \
-                elsewhere. A river begins with `river_km2` of drainage area.",
+                elsewhere. A river begins with `channel_area_km2` of drainage area.",
         decode: Decode::Count,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -352,7 +352,7 @@ pub static FIELDS: [Field; 29] = [
         name: "basin",
         unit: "number",
         about: "The number of the mouth to which a cell drains, on the border, at the shore of the \
-                sea or in a hollow that keeps its water, from 1 in the order of the map; 0 in the \
+                sea or in a depression that keeps its water, from 1 in the order of the map; 0 in the \
                 sea.",
         decode: Decode::Count,
         origin: Origin::Water,
@@ -412,7 +412,7 @@ pub static FIELDS: [Field; 29] = [
         name: "coast_distance",
         unit: "m",
         about: "How far the nearest cell of the coast is, from middle to middle, on land and at \
-                sea: 0 on the coast, −1 where there is none `within` \
+                sea: 0 on the coast, −1 where there is none `within_cells` \
                 so many cells. Its words are the offsets to that cell, so squares of distances are \
                 exact. It is of the height as the stage finds it. See \
                 [coasts.md](coasts.md).",

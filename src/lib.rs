@@ -19,7 +19,7 @@
 //! use thalweg::{Device, Event, Job, Recipe};
 //!
 //! let recipe: Recipe = r#"
-//!     schema = 1
+//!     schema = 2
 //!     width = 256
 //!     height = 256
 //!     spacing_m = 20

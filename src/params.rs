@@ -200,6 +200,15 @@ impl Param {
                     }
                     _ => {}
                 }
+                if let (ParamKind::Choice(words), Value::Word(v)) = (kind, value)
+                    && let Some(new) = renamed(v).find(|new| words.contains(new))
+                {
+                    let message =
+                        format!("{} = {v:?}: it is called {new:?} since schema 2", self.name);
+                    return Err(Invalid::of(self.name, value, self.allowed())
+                        .saying(message)
+                        .into());
+                }
                 let unit =
                     if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
                 Err(Invalid::value(self.name, value, format!("{}{unit}", self.allowed())).into())
@@ -339,6 +348,15 @@ pub fn rounded(v: f64) -> f64 {
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Invalid {
     let known: Vec<&str> = known.collect();
     let all = known.join(", ");
+    if let Some(new) = renamed(name).find(|new| known.contains(new)) {
+        let message = format!("{name:?} is called {new:?} since schema 2");
+        return Invalid {
+            message,
+            given: Some(name.into()),
+            allowed: Some(all),
+            ..Invalid::default()
+        };
+    }
     let near = known
         .iter()
         .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
@@ -349,4 +367,35 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
         _ => format!("{name:?}: no such {what}; known: {all}"),
     };
     Invalid { message, given: Some(name.into()), allowed: Some(all), ..Invalid::default() }
+}
+
+/// Keys, words and maps of recipes that had another name in schema 1. To be dropped with 1.0.
+#[rustfmt::skip]
+const RENAMED: [(&str, &str); 45] = [
+    // Keys of a recipe and of its tables.
+    ("margin", "margin_cells"), ("most", "max"), ("with", "interleave"),
+    ("levels", "finest_only"), ("spacing", "spacing_cells"), ("radius", "radius_cells"),
+    ("hollows", "depressions"), ("descent", "routing"), ("drainage", "area_routing"),
+    ("river_km2", "channel_area_km2"), ("river_flow", "channel_flow"),
+    // Parameters of stages.
+    ("feature", "feature_cells"), ("warp", "warp_cells"), ("warp_feature", "warp_feature_cells"),
+    ("crater_feature", "crater_feature_cells"), ("extent", "extent_cells"),
+    ("extent_x", "extent_x_cells"), ("extent_y", "extent_y_cells"),
+    ("radius_x", "radius_x_cells"), ("radius_y", "radius_y_cells"), ("spread", "spread_cells"),
+    ("interval", "interval_cells"), ("padding", "padding_cells"), ("pole", "pole_cells"),
+    ("inland", "inland_cells"), ("within", "within_cells"), ("hop", "hop_cells"),
+    ("grain", "grain_cells"), ("offset", "offset_cells"), ("world", "world_cells"),
+    ("chunk", "chunk_cells"), ("roughness", "roughness_cells"), ("share", "opacity"),
+    ("one_m", "unit_m"), ("limit", "max_step_fraction"), ("roots", "root_strength"),
+    ("discharge", "river_threshold"),
+    // Words.
+    ("least", "min"), ("steepest", "d8"), ("single", "d8"), ("multiple", "mfd"),
+    // Maps.
+    ("wear", "erosion"), ("deposit", "deposition"), ("sky", "sky_view"),
+    ("water", "water_depth"),
+];
+
+/// The names that an old name may have now.
+pub(crate) fn renamed(old: &str) -> impl Iterator<Item = &'static str> {
+    RENAMED.iter().filter(move |(before, _)| *before == old).map(|(_, new)| *new)
 }

@@ -262,10 +262,10 @@ pub struct Ground<'a> {
     /// is a river or a lake.
     pub flow: Option<&'a Map>,
     /// Metres worn away.
-    pub wear: Option<&'a Map>,
+    pub erosion: Option<&'a Map>,
     /// Metres laid down. Gentle slopes where much more was laid down than worn away are sand. Steep
     /// slopes, and those where much more was worn away, are bare rock.
-    pub deposit: Option<&'a Map>,
+    pub deposition: Option<&'a Map>,
     /// Metres of loose sediment. Where there is much of it, there is sand on any slope.
     pub sediment: Option<&'a Map>,
     /// How much of the ground is beach, 0 to 1: sand.
@@ -321,11 +321,11 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.
 pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
-    let Ground { flow, wear, deposit, sediment, beach } = *ground;
+    let Ground { flow, erosion, deposition, sediment, beach } = *ground;
     for (name, other) in [
         ("flow", flow),
-        ("wear", wear),
-        ("deposit", deposit),
+        ("erosion", erosion),
+        ("deposition", deposition),
         ("sediment", sediment),
         ("beach", beach),
     ] {
@@ -364,7 +364,8 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         }
         let i = row * width + col;
         let steep = steepness_of((east, north));
-        let raised = if hi > lo { (value(deposit, i) - value(wear, i)) / (hi - lo) } else { 0.0 };
+        let raised =
+            if hi > lo { (value(deposition, i) - value(erosion, i)) / (hi - lo) } else { 0.0 };
         let high = share(z, base, hi);
         let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);

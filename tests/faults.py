@@ -17,7 +17,7 @@ import tempfile
 import time
 
 RECIPE = """
-schema = 1
+schema = 2
 seed = {seed}
 width = 256
 height = 256
@@ -33,9 +33,9 @@ maps = {maps}
 format = "tif"
 """
 # The second recipe has fewer maps, so a run with --force has files of the first to remove.
-MAPS = ['["height", "flow", "wear"]', '["height"]']
+MAPS = ['["height", "flow", "erosion"]', '["height"]']
 FILES = [
-    {"height.tif", "flow.tif", "wear.tif", "preview.png", "manifest.json"},
+    {"height.tif", "flow.tif", "erosion.tif", "preview.png", "manifest.json"},
     {"height.tif", "preview.png", "manifest.json"},
 ]
 

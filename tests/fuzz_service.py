@@ -21,7 +21,7 @@ import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GOOD = {"schema": 1, "name": "good", "seed": 3, "width": 48, "height": 40, "spacing_m": 10, "levels": 2,
+GOOD = {"schema": 2, "name": "good", "seed": 3, "width": 48, "height": 40, "spacing_m": 10, "levels": 2,
         "stage": [{"kind": "diamond_square", "relief_m": 300},
                   {"kind": "strokes", "stroke": [{"tool": "raise", "at_m": [[100, 100], [200, 150, 0.5]], "radius_m": 60, "amount_m": 40},
                                                  {"tool": "noise", "at_m": [[90, 90]], "radius_m": 50, "amount_m": 9, "feature_m": 30}]},

@@ -139,7 +139,7 @@ metres = np.load(root / "metres.npy")
 assert metres.min() == 0 and metres.max() == 2000, (metres.min(), metres.max())
 degrees = {"transform": rasterio.transform.from_origin(7, 60, 0.001, 0.001), "crs": "EPSG:4326"}
 write("degrees.tif", np.tile(np.arange(64, dtype="f4") * 10, (64, 1)), **degrees)
-(root / "degrees.toml").write_text('schema = 1\ninput = "degrees.tif"\n[water]\n[output]\nmaps = ["slope", "drainage_area"]\n')
+(root / "degrees.toml").write_text('schema = 2\ninput = "degrees.tif"\n[water]\n[output]\nmaps = ["slope", "drainage_area"]\n')
 run("run", "degrees.toml", "-o", "degrees", "--device", "cpu")
 latitudes = np.radians(60 - 0.001 * (np.arange(64) + 0.5))
 wide = 111.32 * np.cos(latitudes)
@@ -160,7 +160,7 @@ opened.append("the Moon and Web Mercator")
 
 # A land by tiles has the heights of one run; overviews are means of two by two cells, and coarser arrays of Zarr are levels.
 (root / "land.toml").write_text(
-    'schema = 1\nseed = 3\nwidth = 1300\nheight = 700\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = "diamond_square"\n'
+    'schema = 2\nseed = 3\nwidth = 1300\nheight = 700\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = "diamond_square"\n'
     '[[stage]]\nkind = "thermal"\nsteps = 2\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
 )
 for name, options in {"whole": [], "coarse": ["--level", "1"]}.items():
@@ -205,7 +205,7 @@ chunk = (root / "land.zarr/0/height/c/0/0").stat().st_size
 assert chunk < 0.95 * 512 * 512 * 4, f"a chunk has {chunk} bytes: is it compressed?"
 # On Earth: the centres of the cells of a file.
 (root / "earth.toml").write_text(
-    f'schema = 1\ninput = "{source}"\nlevels = 2\n[[stage]]\nkind = "thermal"\nsteps = 1\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
+    f'schema = 2\ninput = "{source}"\nlevels = 2\n[[stage]]\nkind = "thermal"\nsteps = 1\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
 )
 run("run", "earth.toml", "-o", "earth")
 run("run", "earth.toml", "-o", "earth1", "--level", "1")
@@ -220,7 +220,7 @@ with rasterio.open(root / "earth/height.tif") as file:
         opens("earth.zarr", 1, coarse_file.read(1), x_2, y_2, metres, file.crs)
 # Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
 (root / "rivers.toml").write_text("""
-schema = 1
+schema = 2
 seed = 3
 width = 150
 height = 110
@@ -230,7 +230,7 @@ kind = "diamond_square"
 relief_m = 300
 [water]
 sea_level_m = 30
-river_km2 = 0.03
+channel_area_km2 = 0.03
 vectors = ["geojson", "gpkg"]
 [output]
 maps = ["water_level", "basin", "drainage_area", "stream_order"]
@@ -308,7 +308,7 @@ def off_the_thalweg(folder, name):
 
 words = ["--set", "water.simplify_m=0", "--set", "output.maps=height,water_level", "--size", "300", "--device", "cpu"]
 run("run", example, "-o", "steepest", *words)
-run("run", example, "-o", "lowest", *words, "--set", "water.descent=lowest", "--set", "water.hollows=breach", "--set", "water.carve=true")
+run("run", example, "-o", "lowest", *words, "--set", "water.routing=lowest", "--set", "water.depressions=breach", "--set", "water.carve=true")
 for name in ["water_level", "height"]:
     (count, off), (_, others) = off_the_thalweg("lowest", name), off_the_thalweg("steepest", name)
     assert count > 300 and off == 0 and others > 5, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
@@ -361,7 +361,7 @@ for n, (name, system) in enumerate({**systems, **unnamed}.items()):
     with rasterio.open(root / f"crs_{n}.tif", "w", driver="GTiff", width=100, height=70, count=1, dtype="float32", transform=corner, crs=system, **options) as file:
         file.write(height, 1)
     (root / f"crs_{n}.toml").write_text(
-        f'schema = 1\ninput = "crs_{n}.tif"\n[[stage]]\nkind = "strokes"\n[water]\nvectors = ["geojson", "gpkg"]\n'
+        f'schema = 2\ninput = "crs_{n}.tif"\n[[stage]]\nkind = "strokes"\n[water]\nvectors = ["geojson", "gpkg"]\n'
         '[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
     )
     run("run", f"crs_{n}.toml", "-o", f"crs_{n}", "--device", "cpu")

@@ -4,7 +4,7 @@
     pip install -r tests/requirements.txt
     cargo build --release && python3 tests/water.py target/release/thalweg
 
-Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land. Levels of full hollows are compared with those of pysheds in every cell.
+Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land. Levels of full depressions are compared with those of pysheds in every cell.
 Drainage areas are compared with sums down the steepest slopes in every cell that no level ground drains to, since across that several ways are right.
 """
 import json
@@ -25,7 +25,7 @@ STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 
 
 def run(recipe):
-    (root / "r.toml").write_text(f"schema = 1\n{recipe}\n[water]\n[output]\nmaps = [\"height\", \"water_level\", \"drainage_area\"]\nformat = \"tif\"\n")
+    (root / "r.toml").write_text(f"schema = 2\n{recipe}\n[water]\n[output]\nmaps = [\"height\", \"water_level\", \"drainage_area\"]\nformat = \"tif\"\n")
     subprocess.run([thalweg, "run", "r.toml", "-o", "out", "--device", "cpu", "--force", "-q"], cwd=root, check=True)
     spacing = json.loads((root / "out" / "manifest.json").read_text())["spacing_m"]
     height, level, area = (rasterio.open(root / "out" / f"{name}.tif").read(1).astype(np.float64) for name in ("height", "water_level", "drainage_area"))
@@ -83,7 +83,7 @@ def plain():
 
 
 plain()
-FRACTAL = "seed = {}\nwidth = 400\nheight = 300\nspacing_m = 16\n[[stage]]\nkind = \"diamond_square\"\nworld = 1024\nfeature = 128\nroughness = 0.8\nrelief_m = {}"
+FRACTAL = "seed = {}\nwidth = 400\nheight = 300\nspacing_m = 16\n[[stage]]\nkind = \"diamond_square\"\nworld_cells = 1024\nfeature_cells = 128\nroughness = 0.8\nrelief_m = {}"
 hold("Jacksboro", "input = 'plain.tif'\nspacing_m = 60")
 hold("Jacksboro with noise", "input = 'noisy.tif'\nspacing_m = 60")
 for seed, relief in [(1, 300), (2, 900)]:

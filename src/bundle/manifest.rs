@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
     let recipe = job.recipe();
     let mut manifest = json!({
-        "schema": 1,
+        "schema": 2,
         "thalweg": env!("CARGO_PKG_VERSION"),
         "recipe": recipe.describe(),
         "seed": recipe.seed,
@@ -107,7 +107,7 @@ fn levels(outcome: &Outcome) -> Value {
 pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
     let old: Value = serde_json::from_slice(&text).unwrap_or_default();
-    if old["schema"] != 1 || !old["thalweg"].is_string() {
+    if old["schema"] != 2 || !old["thalweg"].is_string() {
         return vec![];
     }
     // A name, or one in the folder of the program, and not any path: what lies elsewhere is not

@@ -634,7 +634,7 @@ impl Outcome {
             .colour
             .maps()
             .iter()
-            .chain(&["water", "river_width"])
+            .chain(&["water_depth", "river_width"])
             .filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other =

@@ -24,13 +24,13 @@ pub fn picture<'a>(
             None => shaded(height, style),
         },
         Colour::Ground => {
-            let [flow, wear, deposit, sediment, beach] =
-                ["flow", "wear", "deposit", "sediment", "beach"].map(&other);
-            ground(height, &Ground { flow, wear, deposit, sediment, beach }, style)?
+            let [flow, erosion, deposition, sediment, beach] =
+                ["flow", "erosion", "deposition", "sediment", "beach"].map(&other);
+            ground(height, &Ground { flow, erosion, deposition, sediment, beach }, style)?
         }
     };
     // Where a recipe has a table of water.
-    let [depth, width] = ["water", "river_width"].map(&other);
+    let [depth, width] = ["water_depth", "river_width"].map(&other);
     let as_from_the_air = output.colour != Colour::Height;
     draw_water(&mut picture, height, &Waters { depth, width, as_from_the_air }, style)?;
     Ok(picture)

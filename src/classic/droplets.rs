@@ -116,7 +116,7 @@ impl Droplets {
             gravity: number("gravity"),
             evaporation_rate: number("evaporation"),
             lifetime: s.integer("lifetime") as u32,
-            radius: s.number("radius").round() as u32,
+            radius: s.number("radius_cells").round() as u32,
             ..Self::default()
         }
     }

@@ -441,8 +441,8 @@ fn runs(side: u32) -> Vec<Run> {
                 run(
                     name,
                     &[
-                        ("world", integer(world)),
-                        ("feature", feature),
+                        ("world_cells", integer(world)),
+                        ("feature_cells", feature),
                         ("gain", number(0.55)),
                         ("relief_m", relief_m),
                     ],
@@ -455,7 +455,11 @@ fn runs(side: u32) -> Vec<Run> {
                 let centres = [("centre_x", centre.clone()), ("centre_y", centre)];
                 run(
                     name,
-                    &[&centres[..], &[("radius_x", radius.clone()), ("radius_y", radius)]].concat(),
+                    &[
+                        &centres[..],
+                        &[("radius_x_cells", radius.clone()), ("radius_y_cells", radius)],
+                    ]
+                    .concat(),
                     none,
                 );
             }
@@ -682,7 +686,7 @@ fn far_window(bench: &mut Bench, executor: &mut dyn Executor) -> Result<()> {
     for (bits, label) in rows {
         let origin = [((1i64 << bits) - 512) / 2; 2];
         let window = Window { origin, width: 512, height: 512 };
-        let settings = settings(stage, &[("world", Value::Integer(1 << bits))])?;
+        let settings = settings(stage, &[("world_cells", Value::Integer(1 << bits))])?;
         let plan = (stage.plan)(&settings, &Site::bare(window, SPACING_M, 7));
         executor.admits(&plan)?;
         let (console, name) = (bench.console, executor.name());

@@ -29,7 +29,7 @@ const SHARED: &[&str] = &[
     "deposition",
     "evaporation",
     "gravity",
-    "radius",
+    "radius_cells",
 ];
 
 /// Largest side of a tile of the contact sheet, in pixels: of the reduced map, and of the detail

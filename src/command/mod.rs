@@ -20,6 +20,7 @@ mod scatter;
 #[cfg(feature = "serve")]
 mod serve;
 mod tiles;
+mod upgrade;
 mod verify;
 
 use clap::{Args, Parser, Subcommand};
@@ -68,6 +69,7 @@ enum Command {
     Info(info::Arguments),
     Quality(quality::Arguments),
     Verify(verify::Arguments),
+    Upgrade(upgrade::Arguments),
     Tiles(tiles::Arguments),
     Tile(tiles::One),
     Store(tiles::StoreArguments),
@@ -591,6 +593,7 @@ pub fn main() -> ExitCode {
         Command::Info(a) => info::main(&console, a),
         Command::Quality(a) => quality::main(&console, a),
         Command::Verify(a) => verify::main(&console, a),
+        Command::Upgrade(a) => upgrade::main(&console, a),
         Command::Tiles(a) => tiles::main(&console, a),
         Command::Tile(a) => tiles::one(&console, a),
         Command::Store(a) => tiles::store(&console, a),

@@ -15,7 +15,7 @@ use thalweg::quality::{FIGURES, Figure, Grid, SIDE_MIN, Statistics, in_cells, st
 use thalweg::{Error, Result};
 
 /// Hold a land against real land: how its rivers meet, how steep they are, its ridges, roughness
-/// and hollows
+/// and depressions
 ///
 /// Prints the figures of each map beside the range that real land has; a star marks what lies
 /// outside it. docs/quality.md says what each figure is, and which real land. Samples without a

@@ -70,17 +70,17 @@ pub struct Arguments {
     flow: Option<PathBuf>,
     /// Map of what was worn, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
-    wear: Option<PathBuf>,
+    erosion: Option<PathBuf>,
     /// Map of what was laid down, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
-    deposit: Option<PathBuf>,
+    deposition: Option<PathBuf>,
     /// Map of loose sediment, metres
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     sediment: Option<PathBuf>,
     /// Map of beaches, 0 to 1, such as the beach of a run: sand
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     beach: Option<PathBuf>,
-    /// Map of how deep the sea and lakes are, metres, such as `water` of a run: drawn with their
+    /// Map of how deep the sea and lakes are, metres, such as `water_depth` of a run: drawn with their
     /// shores
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
     water: Option<PathBuf>,
@@ -218,7 +218,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
-    // A flow or a wear has units of its own, and its place is the map's.
+    // A flow or a erosion has units of its own, and its place is the map's.
     let like = ReadOptions {
         spacing_m: Some(map.spacing_m),
         size: a.reading.size,
@@ -242,8 +242,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             .map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map)))
             .transpose()
     };
-    let maps =
-        [&a.flow, &a.wear, &a.deposit, &a.sediment, &a.water, &a.rivers, &a.beach].map(read_beside);
+    let maps = [&a.flow, &a.erosion, &a.deposition, &a.sediment, &a.water, &a.rivers, &a.beach]
+        .map(read_beside);
     let maps = maps.into_iter().collect::<Result<Vec<Option<Map>>>>()?;
     let of = |i: usize| maps[i].as_ref();
     let before = a
@@ -266,12 +266,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if let Some(shown) = a.waves {
         let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
         let larger = |i: usize| of(i).map(|map| coast.enlarged_ground(map));
-        let [flow, wear, deposit, sediment, depth, beach] = [0, 1, 2, 3, 4, 6].map(larger);
+        let [flow, erosion, deposition, sediment, depth, beach] = [0, 1, 2, 3, 4, 6].map(larger);
         let width = of(5).map(|map| coast.enlarged_lines(map));
         let what = Ground {
             flow: flow.as_ref(),
-            wear: wear.as_ref(),
-            deposit: deposit.as_ref(),
+            erosion: erosion.as_ref(),
+            deposition: deposition.as_ref(),
             sediment: sediment.as_ref(),
             beach: beach.as_ref(),
         };
@@ -323,7 +323,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         _ => {
             let mut after = land(
                 &map,
-                &Ground { flow: of(0), wear: of(1), deposit: of(2), sediment: of(3), beach: of(6) },
+                &Ground {
+                    flow: of(0),
+                    erosion: of(1),
+                    deposition: of(2),
+                    sediment: of(3),
+                    beach: of(6),
+                },
             )?;
             let waters = Waters { depth: of(4), width: of(5), as_from_the_air: a.ground };
             draw_water(&mut after, &map, &waters, &style)?;

@@ -198,7 +198,7 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             b.id.into(),
             match (b.to_sea, b.is_closed) {
                 (true, _) => "sea",
-                (_, true) => "hollow",
+                (_, true) => "depression",
                 _ => "border",
             }
             .into(),

@@ -19,7 +19,16 @@ use serde_json::json;
 const COUNTERPARTS: [(&str, &[&str]); 4] = [
     (
         "diamond_square",
-        &["world", "feature", "random", "rounds", "roughness", "square", "relief_m", "base_m"],
+        &[
+            "world_cells",
+            "feature_cells",
+            "random",
+            "rounds",
+            "roughness",
+            "square",
+            "relief_m",
+            "base_m",
+        ],
     ),
     (
         "droplets",
@@ -33,12 +42,21 @@ const COUNTERPARTS: [(&str, &[&str]); 4] = [
             "deposition",
             "evaporation",
             "gravity",
-            "radius",
+            "radius_cells",
         ],
     ),
     (
         "snowballs",
-        &["rain", "lifetime", "speed", "friction", "offset", "erosion", "deposition", "quicken"],
+        &[
+            "rain",
+            "lifetime",
+            "speed",
+            "friction",
+            "offset_cells",
+            "erosion",
+            "deposition",
+            "quicken",
+        ],
     ),
     ("blur", &["passes"]),
 ];
@@ -74,9 +92,10 @@ fn lacking(step: &Step) -> Option<Vec<String>> {
         .map(|(n, v)| format!("{n} = {v}"))
         .collect();
     if step.stage.name == "diamond_square" {
-        let [world, feature] = ["world", "feature"].map(|name| step.settings.integer(name));
+        let [world, feature] =
+            ["world_cells", "feature_cells"].map(|name| step.settings.integer(name));
         if feature != 0 && feature != world {
-            others.push(format!("feature = {feature}"));
+            others.push(format!("feature_cells = {feature}"));
         }
         if step.settings.word("random") == "hash" {
             others.push("random = \"hash\"".into());
@@ -222,7 +241,7 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
                 deposition_rate: s.number("deposition"),
                 speed: s.number("speed"),
                 friction: s.number("friction"),
-                radius: s.number("offset"),
+                radius: s.number("offset_cells"),
                 iterations: s.integer("lifetime") as u32,
                 iteration_scale: s.number("quicken"),
                 outside,

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// ```
 /// use thalweg::{Device, Job, Recipe};
 ///
-/// let recipe = "schema = 1\nseed = 5\nwidth = 64\nheight = 64\nspacing_m = 20\n\
+/// let recipe = "schema = 2\nseed = 5\nwidth = 64\nheight = 64\nspacing_m = 20\n\
 ///               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
 /// let job = Job::new(Recipe::from_toml(recipe, "", "hills")?)?.device(Device::Cpu);
 /// let land = job.run(&mut |_| Ok(()))?;
@@ -94,6 +94,11 @@ impl Cancel {
     /// Runs end with [`Error::Cancelled`] within a second, and leave nothing.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets runs begin again, when those that were cancelled have ended.
+    pub fn renew(&self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 
     /// Whether runs are to end.
@@ -162,7 +167,7 @@ impl Job {
 
     /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not
     /// interrupted. The recipe's stages after the snapshot may be others than they were, and so may
-    /// what it writes, unless that needs a ledger (`wear`, `deposit`, `change`, `sediment`, colours
+    /// what it writes, unless that needs a ledger (`erosion`, `deposition`, `change`, `sediment`, colours
     /// of the ground) and the snapshot has none.
     ///
     /// # Errors

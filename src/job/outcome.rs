@@ -275,8 +275,8 @@ impl Outcome {
     }
 
     /// How many cells of a map are at the end of what its words hold, so that their true values may
-    /// lie beyond: 8191 cells of height for `height`, 4000 for `sediment`, 8192 for `wear`,
-    /// `deposit` and `change`. Other maps have no such end.
+    /// lie beyond: 8191 cells of height for `height`, 4000 for `sediment`, 8192 for `erosion`,
+    /// `deposition` and `change`. Other maps have no such end.
     ///
     /// # Errors
     /// [`Error::Param`] for a map that was not read.
@@ -555,7 +555,7 @@ impl Job {
         let ground = self.read_at(level, "height", 1, 0, executor)?;
         let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
         let mut place = self.place_of_water(level, &land);
-        if let (Some(_), Some(flow)) = (settings.river_flow, field::find("flow")) {
+        if let (Some(_), Some(flow)) = (settings.channel_flow, field::find("flow")) {
             place.flow = Some(self.field_words_at(level, flow, executor)?);
         }
         Water::on(&place, ground, land.width as usize, scale, rain, settings).map(Some)

@@ -10,7 +10,7 @@ impl Recipe {
     pub fn describe(&self) -> serde_json::Value {
         let mut object = serde_json::Map::new();
         let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
-        put("schema", 1.into());
+        put("schema", 2.into());
         put("name", self.name.as_str().into());
         put("seed", self.seed.into());
         if self.input.is_none() {
@@ -21,7 +21,7 @@ impl Recipe {
             put("spacing_m", spacing_m.into());
         }
         put("origin", json!(self.window.origin));
-        put("margin", self.margin.into());
+        put("margin_cells", self.margin.into());
         put("endless", self.endless.into());
         if let Some(Input::File { range_m, nodata_m, band, .. }) = &self.input {
             range_m.iter().for_each(|(low, high)| drop(put("range_m", json!([low, high]))));
@@ -84,7 +84,7 @@ impl Step {
             }
         }
         if self.finest {
-            object.insert("levels".into(), false.into());
+            object.insert("finest_only".into(), true.into());
         }
         if self.stage.name == biomes::STAGE.name {
             object.insert("biome".into(), biomes::describe(&self.settings));
@@ -98,7 +98,7 @@ impl Step {
                 value["every"] = nested.every.into();
                 value
             });
-            object.insert("with".into(), nested.collect());
+            object.insert("interleave".into(), nested.collect());
         }
         object.into()
     }
@@ -124,8 +124,8 @@ fn describe_placing(placing: &crate::dungeon::placed::Placing) -> serde_json::Va
     {
         table[key] = value.clone();
     }
-    table["spacing"] = (*spacing).into();
-    table["radius"] = (*radius).into();
+    table["spacing_cells"] = (*spacing).into();
+    table["radius_cells"] = (*radius).into();
     for (key, value) in [("slope_max", slope_max), ("lowest_m", lowest_m), ("highest_m", highest_m)]
     {
         table[key] = json!(value);

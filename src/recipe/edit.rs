@@ -58,7 +58,7 @@ pub fn parted<'a>(text: &'a str, such: &str) -> Result<(&'a str, &'a str)> {
 
 impl Recipe {
     /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, `water.KEY=VALUE`, such as
-    /// `water.river_km2=1`, or `output.KEY=VALUE`, such as `output.format=png` or
+    /// `water.channel_area_km2=1`, or `output.KEY=VALUE`, such as `output.format=png` or
     /// `output.formats.flow=exr`. A recipe without a table of water gets one. STAGE is a stage's
     /// number from 1, or its kind, which also means stages of that kind between the steps of
     /// others; of these, KEY may be `every`.
@@ -78,7 +78,7 @@ impl Recipe {
             return self.output.set(assigned).map_err(|e| e.inside("", "/output"));
         }
         if stage == "water" {
-            let (key, value) = parted(assigned, "river_km2=1")?;
+            let (key, value) = parted(assigned, "channel_area_km2=1")?;
             let mut water = self.water.take().unwrap_or_default();
             water.set(key, value, written(value)?).map_err(|e| e.inside("", "/water"))?;
             self.water = Some(water);
@@ -101,7 +101,7 @@ impl Recipe {
                 .filter(|(_, nested)| nested.step.stage.name == stage)
             {
                 (found, nests) = (true, true);
-                let at = |e: Error| e.inside("", &format!("/stage/{i}/with/{j}"));
+                let at = |e: Error| e.inside("", &format!("/stage/{i}/interleave/{j}"));
                 match (key, typed(value).whole()) {
                     ("every", Some(steps @ 1..=EVERY_MAX)) => *every = steps as u32,
                     ("every", _) => {
@@ -132,7 +132,7 @@ impl Recipe {
         }
         if key == "every" && !nests {
             return Err(Error::param(format!(
-                "\"every\": only a stage between the steps of another has it, as [[stage.with]] \
+                "\"every\": only a stage between the steps of another has it, as [[stage.interleave]] \
                  makes one; in this recipe no \
                  {stage} runs between the steps of another"
             )));
@@ -220,7 +220,7 @@ impl Step {
     /// [`Error::Param`] for an unknown setting, or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         let (name, params) = (self.stage.name, self.stage.params);
-        if ["kind", "seed", "with", "levels"].contains(&key) {
+        if ["kind", "seed", "interleave", "finest_only"].contains(&key) {
             return Err(Error::param(format!(
                 "{key:?} can be set in a recipe's file only; here the parameters of {name} can be \
                  set"

@@ -26,7 +26,7 @@ pub struct Levels {
     /// The number of levels, 1 to 12, where `count` is none; fewer where the coarsest level would
     /// have less than 16 cells on its shorter side. So windows of most sizes have the same coarsest
     /// cells.
-    pub most: Option<u32>,
+    pub max: Option<u32>,
     /// Thickness of sediment, in cells of a level, over which the land's fine detail fades there, 0
     /// to 1000. Where the land is worn away it takes four times as much. 0: it stays.
     pub fade: f64,
@@ -40,15 +40,15 @@ pub(super) const SCALE_MAX: u32 = 64;
 
 impl Default for Levels {
     fn default() -> Self {
-        Self { count: None, most: None, fade: 1.0 }
+        Self { count: None, max: None, fade: 1.0 }
     }
 }
 
 impl Levels {
-    /// From `levels = "auto"`, a number, or a table with `count`, `most` and `fade`.
+    /// From `levels = "auto"`, a number, or a table with `count`, `max` and `fade`.
     pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
         let allowed = format!(
-            "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, most and fade"
+            "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, max and fade"
         );
         let wrong = || {
             Error::param(
@@ -68,27 +68,27 @@ impl Levels {
         }
         let table = Table::new("levels", value).map_err(|e| e.inside("", "/levels"))?;
         let at = |e: Error| e.inside("", "/levels");
-        table.known(&["count", "most", "fade"]).map_err(at)?;
+        table.known(&["count", "max", "fade"]).map_err(at)?;
         let count = table.get("count").map(count).transpose()?.flatten();
-        let most = table.integer("most", 1, LEVELS_MAX.into()).map_err(at)?.map(|most| most as u32);
-        if let (Some(count), Some(most)) = (count, most) {
+        let max = table.integer("max", 1, LEVELS_MAX.into()).map_err(at)?.map(|max| max as u32);
+        if let (Some(count), Some(max)) = (count, max) {
             return Err(at(Invalid::from(format!(
-                "most = {most} with count = {count}: it limits \"auto\"; leave one of the two out"
+                "max = {max} with count = {count}: it limits \"auto\"; leave one of the two out"
             ))
-            .about("most")
+            .about("max")
             .into()));
         }
         Ok(Self {
             count,
-            most,
+            max,
             fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade),
         })
     }
 
     pub(super) fn describe(&self) -> serde_json::Value {
         let mut described = json!({ "count": self.count.map_or(json!("auto"), |count| json!(count)), "fade": self.fade });
-        if let Some(most) = self.most {
-            described["most"] = most.into();
+        if let Some(max) = self.max {
+            described["max"] = max.into();
         }
         described
     }
@@ -309,7 +309,7 @@ impl Recipe {
             };
             if step.finest && !step.erodes() {
                 let message = format!(
-                    "levels = false: {} does not erode, and only stages that do run on coarser \
+                    "finest_only = true: {} does not erode, and only stages that do run on coarser \
                      levels: leave it out",
                     step.stage.name
                 );
@@ -327,7 +327,7 @@ impl Recipe {
                 }
                 if step.finest {
                     return at(
-                        "levels = false: the recipe has no levels: put levels = \"auto\" on top"
+                        "finest_only = true: the recipe has no levels: put levels = \"auto\" on top"
                             .into(),
                         "levels",
                     );
@@ -347,7 +347,7 @@ impl Recipe {
                     return at(
                         format!(
                             "levels: it stands behind stage {}, which runs on the finest level \
-                             alone: move that before stage {}, or give this one levels = false",
+                             alone: move that before stage {}, or give this one finest_only = true",
                             group.end + 1,
                             group.start + 1
                         ),
@@ -455,7 +455,7 @@ impl Recipe {
         };
         if self.margin > 0 {
             return wrong(
-                "a land without an end has its surroundings already; leave margin out".into(),
+                "a land without an end has its surroundings already; leave margin_cells out".into(),
             );
         }
         if self.input.is_some() {
@@ -476,10 +476,11 @@ impl Recipe {
                     step.stage.name
                 ));
             }
-            if step.stage.name == diamond_square::STAGE.name && step.settings.integer("world") == 0
+            if step.stage.name == diamond_square::STAGE.name
+                && step.settings.integer("world_cells") == 0
             {
                 return wrong(format!(
-                    "stage {}, {}: give it a world, 2 to 4294967296 cells a side, since 0 is that \
+                    "stage {}, {}: give it world_cells, 2 to 4294967296 cells a side, since 0 is that \
                      of the window",
                     i + 1,
                     step.stage.name
@@ -507,14 +508,14 @@ impl Recipe {
     /// it.
     fn follows<'a>(&self, field: &'a Field) -> &'a Field {
         let by_flow = field.origin == Origin::Water
-            && self.water.as_ref().is_some_and(|water| water.river_flow.is_some());
+            && self.water.as_ref().is_some_and(|water| water.channel_flow.is_some());
         if by_flow { field::find("flow").unwrap_or(field) } else { field }
     }
 
     /// Whether a run that ends with a level has no water, since rivers are by a map that it has
     /// not.
     pub(crate) fn lacks_water(&self, level: i32) -> bool {
-        field::find("water").is_some_and(|water| self.lacks(water, level).is_some())
+        field::find("water_depth").is_some_and(|water| self.lacks(water, level).is_some())
     }
 
     /// Why a run that ends with a level, and tiles of it, have no such map, where a run of the
@@ -669,12 +670,12 @@ impl Recipe {
         };
         let count = match levels.count {
             None if self.endless => {
-                levels.most.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings())
+                levels.max.unwrap_or(ENDLESS_LEVELS).min(LEVELS_MAX - self.halvings())
             }
             None => {
                 // Some 64: 48 to 95. With a limit, down to the fewest, so that small lands have the
                 // coarsest cells of large ones.
-                let (least, most) = match levels.most {
+                let (least, most) = match levels.max {
                     None => (COARSEST[0] * 3 / 4, LEVELS_MAX),
                     Some(most) => (COARSEST[1], most),
                 };

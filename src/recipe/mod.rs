@@ -8,6 +8,8 @@ mod levels;
 mod parse;
 mod presets;
 mod schema;
+#[cfg(feature = "cli")]
+mod upgrade;
 
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Decode, FIELDS, Field, Origin};
@@ -33,6 +35,8 @@ pub(crate) use parse::KEYS;
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset};
 pub use schema::{RELATIONS, file_places};
+#[cfg(feature = "cli")]
+pub use upgrade::upgrade;
 
 /// What to make: a checked list of stages, with the size, the place and the seed of the land.
 #[derive(Clone, Debug)]
@@ -171,7 +175,7 @@ impl Colour {
     pub fn maps(self) -> &'static [&'static str] {
         match self {
             Self::Height => &[],
-            Self::Ground => &["flow", "wear", "deposit", "sediment", "beach"],
+            Self::Ground => &["flow", "erosion", "deposition", "sediment", "beach"],
             Self::Biomes => &["biome_colour"],
         }
     }
@@ -275,7 +279,7 @@ impl Recipe {
             );
         }
         if i64::from(self.margin) > MARGIN_MAX {
-            return wrong("margin", self.margin.to_string(), format!("0 to {MARGIN_MAX}"));
+            return wrong("margin_cells", self.margin.to_string(), format!("0 to {MARGIN_MAX}"));
         }
         if let Some(spacing_m) = self.spacing_m.filter(|m| !(1e-3..=1e6).contains(m)) {
             return wrong("spacing_m", spacing_m.to_string(), "0.001 to 1000000".into());
@@ -370,12 +374,12 @@ impl Recipe {
 
     /// Refuses rivers by the map `flow` that are asked for before a stage leaves it.
     fn check_traffic(&self) -> Result<()> {
-        let Some(given) = self.water.as_ref().and_then(|water| water.river_flow) else {
+        let Some(given) = self.water.as_ref().and_then(|water| water.channel_flow) else {
             return Ok(());
         };
         let wrong = |why: String| {
-            let message = format!("river_flow = {given}: {why}");
-            Err(Invalid::of("river_flow", given, "")
+            let message = format!("channel_flow = {given}: {why}");
+            Err(Invalid::of("channel_flow", given, "")
                 .saying(message)
                 .inside("water", "/water")
                 .into())
@@ -400,7 +404,7 @@ impl Recipe {
             {
                 wrong(format!(
                     "stage {}, biomes, has water = \"rivers\", and no stage before this one makes \
-                     flow: move it behind one that does, or use river_km2",
+                     flow: move it behind one that does, or use channel_area_km2",
                     i + 1
                 ))
             }
@@ -521,8 +525,8 @@ impl Recipe {
         let window = site.window;
         let nested = step.with.iter().enumerate().map(|(j, nested)| {
             (
-                format!("stage {}, with {}, {}", i + 1, j + 1, nested.step.stage.name),
-                format!("/stage/{i}/with/{j}"),
+                format!("stage {}, interleave {}, {}", i + 1, j + 1, nested.step.stage.name),
+                format!("/stage/{i}/interleave/{j}"),
                 &nested.step,
             )
         });
@@ -624,7 +628,7 @@ impl Recipe {
             .water
             .as_ref()
             .is_some_and(|water| self.output.preview || water.carve || water.has_vectors());
-        let water: &[&str] = if wet { &["water", "river_width"] } else { &[] };
+        let water: &[&str] = if wet { &["water_depth", "river_width"] } else { &[] };
         std::iter::once("height")
             .chain(asked)
             .chain(self.output.colour.maps().iter().copied())
@@ -728,7 +732,8 @@ fn check_count(stages: impl ExactSizeIterator<Item = usize>) -> Result<()> {
              another",
             i + 1
         );
-        let invalid = Invalid::of("with", nested, format!("1 to {NESTED_MAX} stages")).saying(what);
+        let invalid =
+            Invalid::of("interleave", nested, format!("1 to {NESTED_MAX} stages")).saying(what);
         return Err(invalid.inside("", &format!("/stage/{i}")).into());
     }
     Ok(())

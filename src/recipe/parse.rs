@@ -24,7 +24,7 @@ pub(crate) const KEYS: [&str; 19] = [
     "height",
     "spacing_m",
     "origin",
-    "margin",
+    "margin_cells",
     "endless",
     "input",
     "range_m",
@@ -37,6 +37,9 @@ pub(crate) const KEYS: [&str; 19] = [
     "water",
     "output",
 ];
+
+/// Keys of a stage beside its parameters.
+pub(super) const OWN_KEYS: [&str; 4] = ["kind", "seed", "interleave", "finest_only"];
 
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
 pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
@@ -68,22 +71,7 @@ impl Recipe {
     /// [`Error::Param`] for what is not a recipe.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let meta = std::fs::metadata(path).map_err(|e| Error::input(path, e))?;
-        // A pipe might never end.
-        if !meta.is_file() {
-            let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
-            return Err(Error::input(path, format!("this is {what}; give the path of a recipe")));
-        }
-        let size = meta.len();
-        if size > SIZE_MAX {
-            return Err(Error::Limit(format!(
-                "{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes",
-                path.display()
-            )));
-        }
-        let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))?;
+        let text = Self::text_of(path)?;
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let folder = path.parent().unwrap_or(Path::new(""));
         let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -99,6 +87,31 @@ impl Recipe {
             }
             Err(other) => Err(other),
         }
+    }
+
+    /// The text of a recipe's file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file that cannot be read or is no text, [`Error::Limit`] for one that
+    /// is too large.
+    pub fn text_of(path: impl AsRef<Path>) -> Result<String> {
+        let path = path.as_ref();
+        let meta = std::fs::metadata(path).map_err(|e| Error::input(path, e))?;
+        // A pipe might never end.
+        if !meta.is_file() {
+            let what = if meta.is_dir() { "a folder" } else { "not a regular file" };
+            return Err(Error::input(path, format!("this is {what}; give the path of a recipe")));
+        }
+        let size = meta.len();
+        if size > SIZE_MAX {
+            return Err(Error::Limit(format!(
+                "{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes",
+                path.display()
+            )));
+        }
+        let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
+        String::from_utf8(bytes)
+            .map_err(|_| Error::input(path, "not UTF-8 text: a recipe is TOML or JSON"))
     }
 
     /// Parses TOML. Paths in the recipe are relative to `folder`; `name` is its name where it has
@@ -138,9 +151,14 @@ impl Recipe {
 
     pub(crate) fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
         let table = Table::new("", value)?;
+        if table.get("schema").is_some_and(|schema| *schema == 1) {
+            let message = "schema = 1: this version reads schema 2, in which some keys and maps \
+                           have other names: `thalweg upgrade FILE` rewrites a recipe";
+            return Err(Invalid::of("schema", 1, "2").saying(message).into());
+        }
         table.known(&KEYS)?;
-        if table.integer("schema", 1, 1)?.is_none() {
-            return Err(Invalid::from("schema is missing: put schema = 1 on top")
+        if table.integer("schema", 2, 2)?.is_none() {
+            return Err(Invalid::from("schema is missing: put schema = 2 on top")
                 .about("schema")
                 .into());
         }
@@ -206,7 +224,7 @@ impl Recipe {
             window: Window { origin: origin(&table)?, width: width as u32, height: height as u32 },
             spacing_m,
             input,
-            margin: table.integer("margin", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
+            margin: table.integer("margin_cells", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
             endless: table.switch("endless")?.unwrap_or(false),
             file: None,
             folder: folder.to_path_buf(),
@@ -266,7 +284,7 @@ fn stages(table: &Table) -> Result<Vec<Step>> {
     };
     // Counted before any is read.
     let with = |value: &serde_json::Value| {
-        value.get("with").and_then(serde_json::Value::as_array).map_or(0, Vec::len)
+        value.get("interleave").and_then(serde_json::Value::as_array).map_or(0, Vec::len)
     };
     super::check_count(list.iter().map(with))?;
     list.iter()
@@ -292,36 +310,23 @@ impl Step {
             }
             other => other,
         })?;
-        let with = match table.get("with") {
+        let with = match table.get("interleave") {
             None => vec![],
             Some(list) => nested(list, place, pointer)?,
         };
-        if with.is_empty() && table.get("with").is_some() && !stage.hosts() {
+        if with.is_empty() && table.get("interleave").is_some() && !stage.hosts() {
             let message = format!(
-                "{place}, {kind}: with: it has no steps for others to run between: {}",
+                "{place}, {kind}: interleave: it has no steps for others to run between: {}",
                 stage::names(Stage::hosts)
             );
-            return Err(at(Invalid::from(message).about("with").into()));
+            return Err(at(Invalid::from(message).about("interleave").into()));
         }
-        let finest = match table.switch("levels").map_err(at)? {
-            Some(true) => {
-                return Err(at(Invalid::from(format!(
-                    "{place}: levels = true: allowed false, for a stage that runs on the finest \
-                     level alone"
-                ))
-                .about("levels")
-                .into()));
-            }
-            given => given == Some(false),
-        };
+        let finest = table.switch("finest_only").map_err(at)?.unwrap_or(false);
         let (mut given, mut by_level) = (vec![], vec![]);
-        for (key, value) in table
-            .entries()
-            .filter(|(k, _)| !matches!(k.as_str(), "kind" | "seed" | "with" | "levels"))
-        {
+        for (key, value) in table.entries().filter(|(k, _)| !OWN_KEYS.contains(&k.as_str())) {
             let Some(param) = stage.params.iter().find(|p| p.name == key) else {
-                let invalid = unknown("parameter", key, stage.params.iter().map(|p| p.name))
-                    .about(key.as_str());
+                let known = stage.params.iter().map(|p| p.name).chain(OWN_KEYS);
+                let invalid = unknown("parameter", key, known).about(key.as_str());
                 return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
             };
             let is_list = matches!(param.kind, ParamKind::List(_));
@@ -374,12 +379,15 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
         |message: String, pointer: &str| Error::param(Invalid::from(message).inside("", pointer));
     let Some(list) = list.as_array() else {
         return Err(wrong(
-            format!("{place}: with: write each stage between the steps as [[stage.with]]"),
-            &format!("{pointer}/with"),
+            format!(
+                "{place}: interleave: write each stage between the steps as [[stage.interleave]]"
+            ),
+            &format!("{pointer}/interleave"),
         ));
     };
     let parse = |(j, value): (usize, &serde_json::Value)| {
-        let (place, pointer) = (format!("{place}, with {}", j + 1), format!("{pointer}/with/{j}"));
+        let (place, pointer) =
+            (format!("{place}, interleave {}", j + 1), format!("{pointer}/interleave/{j}"));
         let at = |e: Error| e.inside("", &pointer);
         let every =
             Table::new(&place, value).map_err(at)?.integer("every", 1, EVERY_MAX).map_err(at)?;
@@ -390,18 +398,18 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
         })? as u32;
         let mut value = value.clone();
         value.as_object_mut().map(|object| object.shift_remove("every"));
-        if value.get("with").is_some() {
+        if value.get("interleave").is_some() {
             return Err(wrong(
                 format!("{place}: a stage between the steps of another has none between its own"),
                 &pointer,
             ));
         }
-        if value.get("levels").is_some() {
+        if value.get("finest_only").is_some() {
             let message = format!(
-                "{place}: levels: it runs on the levels of the stage between whose steps it runs; \
+                "{place}: finest_only: it runs on the levels of the stage between whose steps it runs; \
                  leave it out"
             );
-            return Err(at(Invalid::from(message).about("levels").into()));
+            return Err(at(Invalid::from(message).about("finest_only").into()));
         }
         let step = Step::parse(&value, &place, &pointer)?;
         Ok(Nested { every, step })
@@ -567,8 +575,16 @@ pub(super) mod dungeons {
     use serde::{Serialize, de::DeserializeOwned};
 
     /// Keys of the table that are the same for all kinds.
-    const SHARED: [&str; 8] =
-        ["kind", "spacing", "radius", "slope_max", "lowest_m", "highest_m", "biomes", "format"];
+    const SHARED: [&str; 8] = [
+        "kind",
+        "spacing_cells",
+        "radius_cells",
+        "slope_max",
+        "lowest_m",
+        "highest_m",
+        "biomes",
+        "format",
+    ];
     const KINDS: [&str; 3] = ["isaac", "rebirth", "tinykeep"];
     /// Extensions of a dungeon's file. The word becomes part of a path, so it is taken from a list.
     pub(crate) const FORMATS: [&str; 6] = ["json", "txt", "svg", "png", "tmj", "ldtk"];
@@ -599,8 +615,8 @@ pub(super) mod dungeons {
         };
         let placing = Placing {
             generator,
-            spacing: table.integer("spacing", 5, placed::SPACING_MAX)?.unwrap_or(128),
-            radius: table.integer("radius", 1, placed::RADIUS_MAX)?.unwrap_or(4),
+            spacing: table.integer("spacing_cells", 5, placed::SPACING_MAX)?.unwrap_or(128),
+            radius: table.integer("radius_cells", 1, placed::RADIUS_MAX)?.unwrap_or(4),
             slope_max: table.number("slope_max", 0.0, 64.0)?.unwrap_or(0.5),
             lowest_m: table.number("lowest_m", -1e6, 1e6)?.unwrap_or(-1e6),
             highest_m: table.number("highest_m", -1e6, 1e6)?.unwrap_or(1e6),

@@ -77,7 +77,7 @@ pub const PRESETS: &[Preset] = &[
             ("steps", Each(&[300.0, 160.0, 80.0, 40.0, 12.0])),
             ("erodibility", Each(&[0.004, 0.008, 0.012, 0.02, 0.05])),
             ("creep", Each(&[0.04, 0.05])),
-            ("roughness", Each(&[0.3, 0.3, 0.3, 0.2, 0.1])),
+            ("roughness_cells", Each(&[0.3, 0.3, 0.3, 0.2, 0.1])),
         ]),
         slides: None,
     },
@@ -108,7 +108,7 @@ pub const PRESETS: &[Preset] = &[
             // Fewer droplets at a time, and all that the ground allows in a step: so as much is
             // moved as by one droplet after another.
             ("density", One(0.0625)),
-            ("limit", One(1.0)),
+            ("max_step_fraction", One(1.0)),
             ("lifetime", One(300.0)),
             ("inertia", One(0.3)),
             ("slope_min", One(0.01)),
@@ -117,7 +117,7 @@ pub const PRESETS: &[Preset] = &[
             ("erosion", One(0.7)),
             ("gravity", One(9.81)),
             ("evaporation", One(0.02)),
-            ("radius", One(5.0)),
+            ("radius_cells", One(5.0)),
         ],
         flat: &[],
         by_level: None,
@@ -129,7 +129,7 @@ pub const PRESETS: &[Preset] = &[
 const UNHARMED: &[Setting] = &[
     ("area_exponent", One(0.35)),
     ("silt", One(0.0)),
-    ("roughness", One(0.0)),
+    ("roughness_cells", One(0.0)),
     ("repose_deg", One(60.0)),
 ];
 
@@ -197,7 +197,7 @@ impl Preset {
         }
         if let Some((every, [from, to])) = self.slides.filter(|_| levels && self.has_levels()) {
             let angle = serde_json::json!({ "from": number(from), "to": number(to) });
-            stage["with"] = serde_json::json!([{ "kind": "thermal", "every": every, "steps": 1, "repose_deg": angle }]);
+            stage["interleave"] = serde_json::json!([{ "kind": "thermal", "every": every, "steps": 1, "repose_deg": angle }]);
         }
         stage
     }

@@ -102,12 +102,12 @@ fn stage(stage: &Stage, nested: bool) -> Value {
             let nests = json!({
                 "type": "array", "items": { "$ref": "#/$defs/nested" }, "maxItems": NESTED_MAX, "description": "Stages between its steps.",
             });
-            properties.insert("with".into(), nests);
+            properties.insert("interleave".into(), nests);
         }
         if stage.erodes() {
-            let finest = json!({ "const": false, "description": "It runs on the finest level \
-                alone, where the recipe has levels." });
-            properties.insert("levels".into(), finest);
+            let finest = json!({ "type": "boolean", "description": "Whether it runs on the finest \
+                level alone, where the recipe has levels." });
+            properties.insert("finest_only".into(), finest);
         }
     }
     properties.insert("seed".into(), json!({ "$ref": "#/$defs/seed" }));
@@ -156,11 +156,11 @@ fn rules(stage: &Stage) -> Vec<Value> {
             let (rule, with) = unless("uplift", "picture");
             rules.extend([rule, when(with, needs_file)]);
         }
-        "noise" => rules.push(json!({ "properties": { "warp_feature": { "anyOf": [{ "const": 0 }, { "minimum": 4 }] } } })),
+        "noise" => rules.push(json!({ "properties": { "warp_feature_cells": { "anyOf": [{ "const": 0 }, { "minimum": 4 }] } } })),
         "diamond_square" => {
             let powers: Vec<u64> = std::iter::once(0).chain((1..=32).map(|bits| 1 << bits)).collect();
-            rules.push(json!({ "properties": { "world": { "enum": powers }, "feature": { "enum": powers } } }));
-            let most = json!({ "properties": { "world": { "maximum": 1u32 << 26 } } });
+            rules.push(json!({ "properties": { "world_cells": { "enum": powers }, "feature_cells": { "enum": powers } } }));
+            let most = json!({ "properties": { "world_cells": { "maximum": 1u32 << 26 } } });
             rules.push(when(having("random", &["mul"], false), most));
         }
         _ => {}
@@ -313,8 +313,8 @@ fn dungeons() -> Value {
     let kind = |kind: &str, own: Value, rules: Vec<Value>| {
         let mut properties = json!({
             "kind": { "const": kind },
-            "spacing": { "type": "integer", "minimum": 5, "maximum": SPACING_MAX },
-            "radius": { "type": "integer", "minimum": 1, "maximum": RADIUS_MAX },
+            "spacing_cells": { "type": "integer", "minimum": 5, "maximum": SPACING_MAX },
+            "radius_cells": { "type": "integer", "minimum": 1, "maximum": RADIUS_MAX },
             "slope_max": number(0.0, 64.0), "lowest_m": number(-1e6, 1e6), "highest_m": number(-1e6, 1e6),
             "biomes": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
             "format": { "enum": FORMATS },
@@ -367,8 +367,7 @@ fn source(field: &Field) -> Option<Value> {
         Origin::Water => Some(json!({ "required": ["water"] })),
         Origin::Stage => {
             let own = having("kind", &kinds(&|stage| stage.maps.contains(&field.name)), false);
-            let nested =
-                json!({ "properties": { "with": { "contains": own } }, "required": ["with"] });
+            let nested = json!({ "properties": { "interleave": { "contains": own } }, "required": ["interleave"] });
             Some(with_stage(&json!({ "anyOf": [own, nested] })))
         }
         Origin::Ledger => {
@@ -426,8 +425,8 @@ fn rules_of_recipes() -> Vec<Value> {
     let lists = ["stroke", "biome", "table"].map(|key| (key.to_string(), json!(true)));
     let alike = json!({ "not": { "type": ["array", "object"] } });
     let mut keys = Map::from_iter(lists);
-    keys.insert("levels".into(), json!(false));
-    keys.insert("with".into(), json!({ "items": { "additionalProperties": alike } }));
+    keys.insert("finest_only".into(), json!({ "const": false }));
+    keys.insert("interleave".into(), json!({ "items": { "additionalProperties": alike } }));
     let mut by_level = when(
         json!({ "required": ["levels"] }),
         with_stage(&having("kind", &names(&Stage::erodes), false)),
@@ -469,17 +468,17 @@ fn rules_of_recipes() -> Vec<Value> {
     let mut unsaid = having("kind", &names(&usually), false);
     unsaid["not"] = json!({ "required": ["border"] });
     let of_place = json!({ "not": { "anyOf": [
-        torus, unsaid, { "properties": { "with": { "contains": torus } }, "required": ["with"] },
+        torus, unsaid, { "properties": { "interleave": { "contains": torus } }, "required": ["interleave"] },
         having("from", &["file", "image"], false),
         rivers,
-        { "properties": { "kind": { "const": "diamond_square" }, "world": { "const": 0 } }, "required": ["kind"] },
+        { "properties": { "kind": { "const": "diamond_square" }, "world_cells": { "const": 0 } }, "required": ["kind"] },
     ] } });
     rules.push(when(
         endless,
         json!({
             "required": ["width"],
             "properties": {
-                "input": false, "margin": { "const": 0 }, "water": { "properties": { "carve": { "const": false } } },
+                "input": false, "margin_cells": { "const": 0 }, "water": { "properties": { "carve": { "const": false } } },
                 "stage": { "items": of_place },
             },
         }),
@@ -491,7 +490,7 @@ fn rules_of_recipes() -> Vec<Value> {
     rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
     // Rivers by traffic.
     let by_flow = json!({
-        "properties": { "water": { "type": "object", "required": ["river_flow"] } }, "required": ["water"],
+        "properties": { "water": { "type": "object", "required": ["channel_flow"] } }, "required": ["water"],
     });
     rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
     // Maps.
@@ -610,7 +609,7 @@ impl Recipe {
             ),
             "type": "object",
             "properties": {
-                "schema": { "const": 1 },
+                "schema": { "const": 2 },
                 "name": { "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
                 "seed": { "$ref": "#/$defs/seed" },
                 "width": side, "height": side,
@@ -619,7 +618,7 @@ impl Recipe {
                     "type": "array", "items": { "type": "integer", "minimum": -far, "maximum": far }, "minItems": 2, "maxItems": 2,
                     "description": "World coordinates of the north-west cell.",
                 },
-                "margin": {
+                "margin_cells": {
                     "type": "integer", "minimum": 0, "maximum": MARGIN_MAX,
                     "description": "Cells round the land that are made with it and cut off.",
                 },
@@ -639,11 +638,11 @@ impl Recipe {
                         "type": "object",
                         "properties": {
                             "count": count,
-                            "most": { "type": "integer", "minimum": 1, "maximum": LEVELS_MAX },
+                            "max": { "type": "integer", "minimum": 1, "maximum": LEVELS_MAX },
                             "fade": { "type": "number", "minimum": 0, "maximum": 1000 },
                         },
                         "additionalProperties": false,
-                        "not": { "properties": { "count": { "type": "integer" } }, "required": ["count", "most"] },
+                        "not": { "properties": { "count": { "type": "integer" } }, "required": ["count", "max"] },
                     }],
                     "description": "Erode from coarse to fine.",
                 },

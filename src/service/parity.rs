@@ -124,7 +124,7 @@ fn lands() -> Result<Vec<Recipe>> {
     let land = |kinds: &[&str], levels: Option<u32>| {
         let stages: Vec<Value> = kinds.iter().map(|kind| json!({ "kind": kind })).collect();
         let mut recipe =
-            json!({ "schema": 1, "width": SIDE, "height": SIDE, "spacing_m": 20, "stage": stages });
+            json!({ "schema": 2, "width": SIDE, "height": SIDE, "spacing_m": 20, "stage": stages });
         if let Some(levels) = levels {
             recipe["levels"] = levels.into();
         }

@@ -6,9 +6,9 @@
 //! − d²)² over the biome's points at distances d. The weights are the sums of a cell divided by
 //! their total. The methods differ in the points:
 //! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`. r is
-//!   `padding` plus the distance within which there always is a point. No direction is visible.
-//! - `full`: a point in every cell; r is `radius`. The reference, and slow.
-//! - `convolved`: points on a square grid of `interval` cells.
+//!   `padding_cells` plus the distance within which there always is a point. No direction is visible.
+//! - `full`: a point in every cell; r is `radius_cells`. The reference, and slow.
+//! - `convolved`: points on a square grid of `interval_cells` cells.
 //! - `lerped`: the same points, but weights only at the points of the grid, and linear between
 //!   them. Fast, and the grid is visible.
 //!
@@ -20,12 +20,12 @@
 //! are rounded to the nearest.
 //!
 //! A point's biome comes from the cell nearest to it:
-//! - `noise`: each biome has its own noise (`feature`, `octaves`), and the highest wins (of equal
+//! - `noise`: each biome has its own noise (`feature_cells`, `octaves`), and the highest wins (of equal
 //!   ones, that of lower number);
 //! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature
-//!   falls from 1 at the `equator` to 0 over `pole` cells, and by 1 for each `lapse_m` metres above
+//!   falls from 1 at the `equator` to 0 over `pole_cells` cells, and by 1 for each `lapse_m` metres above
 //!   the sea, and noise changes it by up to `stir`. Moisture is noise, but the share `coast` of it
-//!   is the nearness of water, up to `inland` cells away. Ground below `sea_level_m` is water, and
+//!   is the nearness of water, up to `inland_cells` cells away. Ground below `sea_level_m` is water, and
 //!   it is the biome `sea`, if there is one; with `water = "rivers"` so are the cells with a river,
 //!   a lake, a puddle or the sea of [`crate::water`], which the run finds before the stage begins;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image
@@ -202,26 +202,26 @@ const PARAMS: &[Param] = &[
         doc: "Scattered only: density of the points; a cell has 1.73 times its square of them.",
     },
     Param {
-        name: "padding",
+        name: "padding_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
         doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always \
               is a point.",
     },
     Param {
-        name: "radius",
+        name: "radius_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 512.0, default: 24.0 },
         doc: "The other methods only: how far the influence of a point reaches.",
     },
     Param {
-        name: "interval",
+        name: "interval_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 2, max: 128, default: 8 },
         doc: "Convolved and lerped only: spacing of the grid.",
     },
     Param {
-        name: "chunk",
+        name: "chunk_cells",
         unit: "cells",
         kind: ParamKind::Choice(&["16", "8", "32"]),
         doc: "Side of the squares in which the work is done. Only the speed depends on it.",
@@ -247,7 +247,7 @@ const PARAMS: &[Param] = &[
               level 0 is the first biome, 1 the second.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 2.0, max: 1e6, default: 500.0 },
         doc: "Noise and climate only: size of the largest features.",
@@ -280,7 +280,7 @@ const PARAMS: &[Param] = &[
         doc: "Climate only: the world row where it is hottest.",
     },
     Param {
-        name: "pole",
+        name: "pole_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
         doc: "Climate only: distance from the equator over which the temperature falls from 1 to \
@@ -301,7 +301,7 @@ const PARAMS: &[Param] = &[
               this stage.",
     },
     Param {
-        name: "inland",
+        name: "inland_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: 2048, default: 128 },
         doc: "Climate only: how far inland the nearness of water counts.",
@@ -366,8 +366,8 @@ pub fn pairs(s: &Settings) -> usize {
 /// How far the influence of a point reaches, in cells.
 pub fn radius(s: &Settings) -> f64 {
     match s.word("method") {
-        "scattered" => s.number("padding") + FARTHEST / s.number("frequency"),
-        _ => s.number("radius"),
+        "scattered" => s.number("padding_cells") + FARTHEST / s.number("frequency"),
+        _ => s.number("radius_cells"),
     }
 }
 
@@ -390,18 +390,18 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let all = check_lists(s)?;
     if radius(s) > RADIUS_MAX {
         return Err(Invalid::from(format!(
-            "padding = {} and frequency = {} give a radius of {:.1} cells: allowed up to \
+            "padding_cells = {} and frequency = {} give a radius of {:.1} cells: allowed up to \
              {RADIUS_MAX}",
-            s.number("padding"),
+            s.number("padding_cells"),
             s.number("frequency"),
             radius(s)
         ))
-        .about("padding")
+        .about("padding_cells")
         .into());
     }
     let Window { width, height, .. } = site.window;
     let (cells, method) = (width as f64 * height as f64, s.word("method"));
-    let every = if method == "full" { 1.0 } else { s.integer("interval") as f64 };
+    let every = if method == "full" { 1.0 } else { s.integer("interval_cells") as f64 };
     // A coarser lattice than the recipe's has the same points.
     let area = (site.stride()[0] * site.stride()[0]) as f64;
     let dense = match method {
@@ -435,14 +435,14 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         .into());
     }
     let gridded = ["convolved", "lerped"].contains(&method);
-    if gridded && radius(s) < s.integer("interval") as f64 {
+    if gridded && radius(s) < s.integer("interval_cells") as f64 {
         return Err(Invalid::from(format!(
-            "radius = {} and interval = {}: the radius must be at least the interval, so that \
+            "radius_cells = {} and interval_cells = {}: the radius must be at least the interval, so that \
              there always is a point within it",
             radius(s),
-            s.integer("interval")
+            s.integer("interval_cells")
         ))
-        .about("radius")
+        .about("radius_cells")
         .into());
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
@@ -553,13 +553,13 @@ pub fn takes_water(s: &Settings) -> bool {
 
 /// How far inland water is felt, in cells of the lattice.
 fn inland(s: &Settings, site: &Site) -> i64 {
-    (s.integer("inland") / site.stride()[0]).max(1)
+    (s.integer("inland_cells") / site.stride()[0]).max(1)
 }
 
 fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     let layout = Layout::new(s, site);
     let names: Vec<String> = biomes(s).unwrap_or_default().into_iter().map(|b| b.name).collect();
-    json!({ "radius": radius(s), "chunks": layout.chunks[0] * layout.chunks[1], "biomes": names })
+    json!({ "radius_cells": radius(s), "chunks": layout.chunks[0] * layout.chunks[1], "biomes": names })
 }
 
 /// The uniform struct of every pass of this stage.

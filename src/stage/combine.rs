@@ -3,9 +3,9 @@
 //!
 //! # Rule
 //! With g the ground that is there and m what the generator makes, both heights in metres, the new
-//! height is g + `share` · w · (f(g, m) − g), where f is
+//! height is g + `opacity` · w · (f(g, m) − g), where f is
 //! - `add`: g + m; `subtract`: g − m;
-//! - `multiply`: g · max(0, m / `one_m`), of which the factor is at most 64;
+//! - `multiply`: g · max(0, m / `unit_m`), of which the factor is at most 64;
 //! - `least`, `most`: the lower and the higher of both;
 //! - `blend`: m;
 //!
@@ -42,8 +42,8 @@ use encase::ShaderType;
 const ADD: u32 = 1;
 const SUBTRACT: u32 = 2;
 const MULTIPLY: u32 = 3;
-const LEAST: u32 = 4;
-const MOST: u32 = 5;
+const MIN: u32 = 4;
+const MAX: u32 = 5;
 
 /// Highest height that is left, and the negative of the lowest: 8000 cells.
 const HIGHEST: i32 = 2_097_152_000;
@@ -56,7 +56,7 @@ const FACTOR_BITS: u32 = 28;
 pub const COMBINE: Param = Param {
     name: "combine",
     unit: "",
-    kind: ParamKind::Choice(&["none", "add", "subtract", "multiply", "least", "most", "blend"]),
+    kind: ParamKind::Choice(&["none", "add", "subtract", "multiply", "min", "max", "blend"]),
     doc: "How what it makes is combined with the heights that are there. none: it makes the first \
           heights.",
 };
@@ -71,7 +71,7 @@ pub const MASK: Param = Param {
 
 /// How much.
 pub const SHARE: Param = Param {
-    name: "share",
+    name: "opacity",
     unit: "",
     kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
     doc: "With combine: how far the ground goes to what is combined.",
@@ -79,7 +79,7 @@ pub const SHARE: Param = Param {
 
 /// What multiplies by one.
 pub const ONE_M: Param = Param {
-    name: "one_m",
+    name: "unit_m",
     unit: "m",
     kind: ParamKind::Number { min: 0.001, max: 1e6, default: 1000.0 },
     doc: "With combine = \"multiply\": the height that multiplies by 1.",
@@ -162,13 +162,13 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         );
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
-    if s.number("one_m") > most {
+    if s.number("unit_m") > most {
         let spacing = rounded(site.spacing_m());
         return wrong(
-            "one_m",
+            "unit_m",
             format!(
-                "one_m = {} at spacing_m = {spacing}: allowed up to {HEIGHT_MAX} cells, {} m",
-                s.number("one_m"),
+                "unit_m = {} at spacing_m = {spacing}: allowed up to {HEIGHT_MAX} cells, {} m",
+                s.number("unit_m"),
                 rounded(most)
             ),
         );
@@ -218,8 +218,8 @@ fn joining(s: &Settings, site: &Site, from: &'static str) -> (Vec<Buffer>, Pass)
     let params = Params {
         how: s.choice("combine"),
         masked: (s.choice("mask") != 0) as u32,
-        share: (s.number("share") * 65536.0).round() as u32,
-        one: site.units(s.number("one_m")).max(1) as u32,
+        share: (s.number("opacity") * 65536.0).round() as u32,
+        one: site.units(s.number("unit_m")).max(1) as u32,
     };
     let pass =
         Pass { shader: Some(STAGE.shader), ..Pass::over(&JOIN, Uniform::of(params), window) };
@@ -269,8 +269,8 @@ fn join(call: &mut Call) {
             ADD => old.saturating_add(made),
             SUBTRACT => old.saturating_sub(made),
             MULTIPLY => times(p, old, made),
-            LEAST => old.min(made),
-            MOST => old.max(made),
+            MIN => old.min(made),
+            MAX => old.max(made),
             _ => made,
         };
         let both = both.clamp(-HIGHEST, HIGHEST);
@@ -291,8 +291,8 @@ fn cases() -> Vec<Case> {
         settings: vec![
             ("combine", word(how)),
             ("mask", word(mask)),
-            ("share", n(share)),
-            ("one_m", n(one)),
+            ("opacity", n(share)),
+            ("unit_m", n(one)),
         ],
         window: Window { origin: [3, -5], width: 41, height: 23 },
         surface,
@@ -303,8 +303,8 @@ fn cases() -> Vec<Case> {
         case("subtract", "subtract", "rain", 0.7, 1000.0, Surface::Noise),
         case("multiply", "multiply", "none", 1.0, 9000.0, Surface::Hills),
         case("far", "multiply", "hardness", 1.0, 0.01, Surface::Noise),
-        case("least", "least", "none", 0.5, 1000.0, Surface::Hills),
-        case("most", "most", "vegetation", 1.0, 1000.0, Surface::Cone),
+        case("least", "min", "none", 0.5, 1000.0, Surface::Hills),
+        case("most", "max", "vegetation", 1.0, 1000.0, Surface::Cone),
         case("blend", "blend", "hardness", 0.9, 1000.0, Surface::Noise),
     ]
 }

@@ -1,8 +1,8 @@
 //! Fractal terrain by diamond-square, for any window of a world of up to 2³² cells a side.
 //!
 //! # Rule
-//! The world is a square of `world` cells, a power of two. Values are 0 to 1. Lattices have the
-//! spacings B from `feature`, halved down to 1. With S = `feature`, and r a random number in 0..1
+//! The world is a square of `world_cells` cells, a power of two. Values are 0 to 1. Lattices have the
+//! spacings B from `feature_cells`, halved down to 1. With S = `feature_cells`, and r a random number in 0..1
 //! from the hash of the world coordinates:
 //! - *square*: a point with two odd lattice coordinates is the mean of its four diagonal
 //!   neighbours;
@@ -10,7 +10,7 @@
 //! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of
 //!   ½ this is (r − ½) · 2B / S · roughness) and clamped to 0..1.
 //!
-//! If `feature` = `world`, the corners of the world are `edge_height`. If it is smaller, the points
+//! If `feature_cells` = `world_cells`, the corners of the world are `edge_height`. If it is smaller, the points
 //! of the first lattice are random, which gives archipelagos instead of one continent. With a
 //! constant edge, every point on the rim of the world and outside it has `edge_height`. A torus
 //! repeats.
@@ -94,20 +94,20 @@ pub static STAGE: Stage = Stage {
     check,
     plan,
     reach: |_, _| 0,
-    summary: |s, site| serde_json::json!({ "world": world(s, &site.own), "levels": feature(s, &site.own).ilog2() }),
+    summary: |s, site| serde_json::json!({ "world_cells": world(s, &site.own), "levels": feature(s, &site.own).ilog2() }),
     work: None,
     cases,
 };
 
 const PARAMS: &[Param] = &[
     Param {
-        name: "world",
+        name: "world_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Side of the world, a power of two. 0 is the smallest that holds the window.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
         doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for \
@@ -192,7 +192,7 @@ const PARAMS: &[Param] = &[
 
 /// The side of the world.
 pub(crate) fn world(s: &Settings, window: &Window) -> u64 {
-    match s.integer("world") {
+    match s.integer("world_cells") {
         0 => {
             let far = |a: usize, n: u32| (window.origin[a].max(0) as u64).saturating_add(n as u64);
             far(0, window.width)
@@ -208,7 +208,7 @@ pub(crate) fn world(s: &Settings, window: &Window) -> u64 {
 
 /// The spacing of the first lattice.
 fn feature(s: &Settings, window: &Window) -> u64 {
-    match s.integer("feature") {
+    match s.integer("feature_cells") {
         0 => world(s, window),
         given => given as u64,
     }
@@ -234,14 +234,14 @@ pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<Strin
         false => format!("{:.0} % of the land lies beyond it", (outside * 100.0).ceil()),
     };
     Some(format!(
-        "world = {world} cells: {reach}, where diamond_square makes level ground; raise world, \
+        "world_cells = {world} cells: {reach}, where diamond_square makes level ground; raise world_cells, \
          move origin, or use edge = \"torus\""
     ))
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (world, feature) = (world(s, &site.own), feature(s, &site.own));
-    for (name, v) in [("world", world), ("feature", feature)] {
+    for (name, v) in [("world_cells", world), ("feature_cells", feature)] {
         if !v.is_power_of_two() || v < 2 {
             return Err(Invalid::from(format!(
                 "{name} = {v} cells: allowed are powers of two from 2 to 4294967296, such as {}",
@@ -253,7 +253,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if s.word("random") == "mul" && world > 1 << 26 {
         return Err(Invalid::from(format!(
-            "random = \"mul\" with world = {world} cells: allowed up to 67108864, beyond which it \
+            "random = \"mul\" with world_cells = {world} cells: allowed up to 67108864, beyond which it \
              shows, or use random = \"hash\""
         ))
         .about("random")
@@ -261,9 +261,9 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if feature > world {
         return Err(Invalid::from(format!(
-            "feature = {feature} cells: allowed up to the world's {world}"
+            "feature_cells = {feature} cells: allowed up to the world's {world}"
         ))
-        .about("feature")
+        .about("feature_cells")
         .into());
     }
     let (relief, base) = (s.number("relief_m"), s.number("base_m"));
@@ -710,22 +710,26 @@ fn cases() -> Vec<Case> {
         case("default", vec![], window(0, 0, 65, 65)),
         case(
             "window",
-            vec![("world", i(1 << 24)), ("gain", n(0.6))],
+            vec![("world_cells", i(1 << 24)), ("gain", n(0.6))],
             window(8_000_001, 5_000_000, 61, 47),
         ),
         case(
             "largest",
-            vec![("world", i(1 << 32)), ("feature", i(64))],
+            vec![("world_cells", i(1 << 32)), ("feature_cells", i(64))],
             window((1 << 32) - 40, (1 << 32) - 33, 70, 53),
         ),
         case(
             "torus",
-            vec![("world", i(64)), ("edge", word("torus")), ("normalise", Value::Switch(true))],
+            vec![
+                ("world_cells", i(64)),
+                ("edge", word("torus")),
+                ("normalise", Value::Switch(true)),
+            ],
             window(-20, 30, 131, 70),
         ),
         case(
             "outside",
-            vec![("world", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))],
+            vec![("world_cells", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))],
             window(-9, -5, 60, 51),
         ),
         case(
@@ -736,20 +740,20 @@ fn cases() -> Vec<Case> {
         case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
         case(
             "pair",
-            vec![("random", word("pair")), ("world", i(64)), ("rounds", i(32))],
+            vec![("random", word("pair")), ("world_cells", i(64)), ("rounds", i(32))],
             window(1, 2, 40, 33),
         ),
         case(
             "pair_largest",
-            vec![("random", word("pair")), ("world", i(1 << 32)), ("rounds", i(80))],
+            vec![("random", word("pair")), ("world_cells", i(1 << 32)), ("rounds", i(80))],
             window((1 << 32) - 40, (1 << 32) - 33, 34, 21),
         ),
         case(
             "mul",
-            vec![("random", word("mul")), ("world", i(1 << 26)), ("feature", i(16))],
+            vec![("random", word("mul")), ("world_cells", i(1 << 26)), ("feature_cells", i(16))],
             window((1 << 26) - 30, 50, 41, 33),
         ),
-        case("point", vec![("world", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
-        case("highest", vec![("combine", word("most"))], window(0, 0, 40, 33)),
+        case("point", vec![("world_cells", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
+        case("highest", vec![("combine", word("max"))], window(0, 0, 40, 33)),
     ]
 }

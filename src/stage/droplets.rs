@@ -11,7 +11,7 @@
 //! - d = h(p′) − h(p);
 //! - the stream is the number of droplets that have passed the vertex that it comes from, or that
 //!   it is born at, on coarser levels and so far on this one, when something was last proposed
-//!   there. With n such passages for each droplet that falls on a vertex, q is n / `discharge` or
+//!   there. With n such passages for each droplet that falls on a vertex, q is n / `river_threshold` or
 //!   1, whichever is greater, in steps of half an octave and up to some 180;
 //! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit
 //!   through the stepper's narrow spread;
@@ -118,7 +118,7 @@ pub static STAGE: Stage = Stage {
     changes: true,
     nests: false,
     spread: Some(|s, _, steps| {
-        spread(Walk::of(s, 1).steps, s.number("radius"), steps, u64::from(stepper::EDGE))
+        spread(Walk::of(s, 1).steps, s.number("radius_cells"), steps, u64::from(stepper::EDGE))
             + s.integer("smooth") as u64
     }),
     layers: |_| Layers::NONE,
@@ -129,7 +129,9 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check: |s, _| stepper::check(s),
     plan,
-    reach: |s, _| reach(Walk::of(s, 1).steps, s.number("radius")) + s.integer("smooth") as u64,
+    reach: |s, _| {
+        reach(Walk::of(s, 1).steps, s.number("radius_cells")) + s.integer("smooth") as u64
+    },
     summary: |s, site| Walk::of(s, 1).summary(site),
     work: Some("flow"),
     cases,
@@ -156,7 +158,7 @@ const PARAMS: &[Param] = &[
               water.",
     },
     Param {
-        name: "discharge",
+        name: "river_threshold",
         unit: "passages",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
         doc: "Streams that carry more: where more droplets than this have passed a vertex for each \
@@ -290,7 +292,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
     let [cells, vertices] = site.stride().map(|n| n as f64);
-    let stream = Stream::from(s.number("discharge") * walk.rain * vertices / cells);
+    let stream = Stream::from(s.number("river_threshold") * walk.rain * vertices / cells);
     by_age.extend(stream.times);
     let law = Law {
         inertia: q16("inertia"),
@@ -304,7 +306,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         words: DROP_WORDS,
         vertex: None,
         stride: 1,
-        radius: s.number("radius"),
+        radius: s.number("radius_cells"),
         params: Uniform::of(law),
         buffers: vec![Buffer::table("water", by_age)],
         options: Options::of(s),
@@ -884,7 +886,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "dense",
-            settings: with(vec![("density", n(1.0)), ("discharge", n(2.5))]),
+            settings: with(vec![("density", n(1.0)), ("river_threshold", n(2.5))]),
             window: window(-7, 5, 97, 61),
             surface: Surface::Hills,
             layers: Layers::NONE,
@@ -931,9 +933,9 @@ fn cases() -> Vec<Case> {
                 ("capacity", n(16.0)),
                 ("erosion", n(1.0)),
                 ("deposition", n(1.0)),
-                ("limit", n(1.0)),
+                ("max_step_fraction", n(1.0)),
                 ("gravity", n(16.0)),
-                ("radius", n(6.5)),
+                ("radius_cells", n(6.5)),
                 ("evaporation", n(0.0)),
             ]),
             window: window(1 << 40, -(1 << 33), 73, 59),
@@ -942,7 +944,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "point",
-            settings: with(vec![("radius", n(1.0)), ("inertia", n(0.9))]),
+            settings: with(vec![("radius_cells", n(1.0)), ("inertia", n(0.9))]),
             window: window(3, 3, 33, 17),
             surface: Surface::Hills,
             layers: Layers::NONE,
@@ -960,7 +962,7 @@ fn cases() -> Vec<Case> {
                 ("floor_m", n(200.0)),
                 ("smooth", i(3)),
                 ("bedrock", n(0.4)),
-                ("discharge", n(300.0)),
+                ("river_threshold", n(300.0)),
             ]),
             window: window(-9, 20, 83, 57),
             surface: Surface::Hills,
@@ -972,7 +974,7 @@ fn cases() -> Vec<Case> {
                 ("border", word("torus")),
                 ("smooth", i(2)),
                 ("floor_m", n(220.0)),
-                ("radius", n(7.0)),
+                ("radius_cells", n(7.0)),
             ]),
             window: window(0, 0, 48, 64),
             surface: Surface::Hills,
@@ -995,10 +997,10 @@ fn cases() -> Vec<Case> {
                 ("capacity", n(16.0)),
                 ("erosion", n(1.0)),
                 ("deposition", n(0.0)),
-                ("limit", n(1.0)),
+                ("max_step_fraction", n(1.0)),
                 ("gravity", n(16.0)),
                 ("evaporation", n(0.0)),
-                ("radius", n(1.0)),
+                ("radius_cells", n(1.0)),
                 ("border", word("wall")),
             ],
             window: window(5, -9, 45, 38),
@@ -1041,7 +1043,7 @@ fn cases() -> Vec<Case> {
                 ("density", n(1.0)),
                 ("capacity", n(8.0)),
                 ("erosion", n(0.5)),
-                ("discharge", n(20.0)),
+                ("river_threshold", n(20.0)),
             ]),
             window: window(0, 0, 70, 43),
             surface: Surface::Valley,
@@ -1049,7 +1051,7 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "rivers",
-            settings: with(vec![("discharge", n(40.0))]),
+            settings: with(vec![("river_threshold", n(40.0))]),
             window: window(12, -5, 61, 46),
             surface: Surface::Valley,
             layers: Layers::of(&[Layer::Passed]),

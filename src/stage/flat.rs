@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
         case("high", vec![("height_m", Value::Number(-123.4))], 7, 30),
         case(
             "least",
-            vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("least".into()))],
+            vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("min".into()))],
             21,
             30,
         ),

@@ -1,7 +1,7 @@
 //! Round hills of various heights at random places, without an end.
 //!
 //! # Rule
-//! The world is cut into squares of `spacing` cells. With the chance `chance` a square has one
+//! The world is cut into squares of `spacing_cells` cells. With the chance `chance` a square has one
 //! hill, whose middle is anywhere in it. Its radius r is random between `smallest` and `largest` of
 //! a square's side, and its height a between `lowest_m` and `relief_m`. At the distance d from its
 //! middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills overlap, `merge` says
@@ -75,7 +75,7 @@ pub static STAGE: Stage = Stage {
 
 const PARAMS: &[Param] = &[
     Param {
-        name: "spacing",
+        name: "spacing_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 2.0, max: 1e6, default: 64.0 },
         doc: "Side of the squares of which each can have a hill.",
@@ -113,7 +113,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "merge",
         unit: "",
-        kind: ParamKind::Choice(&["add", "most"]),
+        kind: ParamKind::Choice(&["add", "max"]),
         doc: "Where hills overlap they are added, or the highest counts.",
     },
     Param {
@@ -173,7 +173,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let mut tables = Tables::default();
     tables.add(
-        &Octaves { count: 1, feature: s.number("spacing"), lacunarity: 1.0, gain: 0.0 },
+        &Octaves { count: 1, feature: s.number("spacing_cells"), lacunarity: 1.0, gain: 0.0 },
         0.0,
         0,
         site,
@@ -285,12 +285,12 @@ fn cases() -> Vec<Case> {
         layers: Layers::NONE,
     };
     vec![
-        case("default", vec![("spacing", n(20.0))], window(0, 0, 65, 47)),
+        case("default", vec![("spacing_cells", n(20.0))], window(0, 0, 65, 47)),
         case(
             "most",
             vec![
-                ("merge", word("most")),
-                ("spacing", n(11.5)),
+                ("merge", word("max")),
+                ("spacing_cells", n(11.5)),
                 ("smallest", n(0.05)),
                 ("chance", n(1.0)),
                 ("base_m", n(-30.0)),
@@ -300,7 +300,7 @@ fn cases() -> Vec<Case> {
         case(
             "high",
             vec![
-                ("spacing", n(16.0)),
+                ("spacing_cells", n(16.0)),
                 ("relief_m", n(80_000.0)),
                 ("lowest_m", n(70_000.0)),
                 ("chance", n(1.0)),
@@ -311,7 +311,7 @@ fn cases() -> Vec<Case> {
             surface: Surface::Hills,
             ..case(
                 "carved",
-                vec![("spacing", n(9.0)), ("combine", word("subtract"))],
+                vec![("spacing_cells", n(9.0)), ("combine", word("subtract"))],
                 window(0, 0, 40, 30),
             )
         },

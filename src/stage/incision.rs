@@ -222,7 +222,7 @@ const PARAMS: &[Param] = &[
         "Part of its depth that standing water lays down in a step: lakes become plains.",
     ),
     number(
-        "roughness",
+        "roughness_cells",
         "cells",
         [0.0, 16.0, 0.5],
         "How much higher or lower a vertex of a finer level is at most than the coarser level \
@@ -461,7 +461,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         // of the diagonals' differences.
         creep: (s.number("creep") * 65536.0 * 4.0 / 3.0).round() as u32,
         silt: q16("silt"),
-        rough: (s.number("roughness") * f64::from(CELL)) as i32,
+        rough: (s.number("roughness_cells") * f64::from(CELL)) as i32,
         deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL))
             .min(f64::from(HEIGHT_END)) as i32,
         least: (s.number("slope_min") * f64::from(CELL)) as i32,
@@ -1171,14 +1171,14 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "finer",
-            vec![("roughness", n(1.5)), ("lake_depth_m", n(40.0))],
+            vec![("roughness_cells", n(1.5)), ("lake_depth_m", n(40.0))],
             window(-9, 4, 51, 40),
             Surface::Hills,
             water,
         ),
         case(
             "booked",
-            vec![("roughness", n(3.0)), ("uplift_m", n(9.0))],
+            vec![("roughness_cells", n(3.0)), ("uplift_m", n(9.0))],
             window(5, 5, 40, 41),
             Surface::Valley,
             water.with(Layer::Ledger, true),

@@ -2,14 +2,14 @@
 //! highest ground.
 //!
 //! # Rule
-//! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x`)² + (dy / `radius_y`)²:
-//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature` / `lacunarity`ⁱ
+//! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x_cells`)² + (dy / `radius_y_cells`)²:
+//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature_cells` / `lacunarity`ⁱ
 //!   cells, and v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall by `gain` an
 //!   octave and sum to 1;
 //! - s = ½ + ½ · cos(π · min(1, ρ)^`shape_power`): 1 in the middle, 0 from the rim on;
 //! - g = `relief_m` · v^`height_power` · s is the height of the ground above the sea floor;
 //! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n ·
-//!   `crater_relief_m` is the height of the rim, with n the noise of `crater_feature`. Ground that
+//!   `crater_relief_m` is the height of the rim, with n the noise of `crater_feature_cells`. Ground that
 //!   would be higher than the rim by a is lower than it by a · `crater_slope`.
 //!
 //! The height is `base_m` + g. Noise between four values a b c d, at x of the way from b to c, is
@@ -18,8 +18,8 @@
 //! part of a cell.
 //!
 //! # Shape
-//! Works for any window of the unbounded world. The island is an ellipse of `radius_x` by
-//! `radius_y` cells round `centre`, and everything else is at `base_m`. The defaults are the
+//! Works for any window of the unbounded world. The island is an ellipse of `radius_x_cells` by
+//! `radius_y_cells` cells round `centre`, and everything else is at `base_m`. The defaults are the
 //! published island on a window of 251 × 501 samples from [0, 0] at 10 m a cell: its unit is 10
 //! cells or 100 m, and its sea, at 0.5 units, is at 0 m.
 //!
@@ -109,13 +109,13 @@ const PARAMS: &[Param] = &[
         doc: "World coordinate of the middle of the island, to the south.",
     },
     Param {
-        name: "radius_x",
+        name: "radius_x_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 125 },
         doc: "Half the width of the island, from its middle to where the sea floor is level.",
     },
     Param {
-        name: "radius_y",
+        name: "radius_y_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 250 },
         doc: "Half its extent from north to south.",
@@ -128,7 +128,7 @@ const PARAMS: &[Param] = &[
               the top.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 100.0 },
         doc: "Spacing of the coarsest lattice of noise: the size of the largest ridges.",
@@ -189,7 +189,7 @@ const PARAMS: &[Param] = &[
         doc: "Range of the noise that is added to the height of rims.",
     },
     Param {
-        name: "crater_feature",
+        name: "crater_feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 50.0 },
         doc: "Spacing of the lattice of that noise.",
@@ -215,25 +215,25 @@ const PARAMS: &[Param] = &[
 /// Spacing of the finest lattice, cells.
 fn finest(s: &Settings) -> f64 {
     (1..s.integer("octaves"))
-        .fold(s.number("feature"), |spacing, _| spacing / s.number("lacunarity"))
+        .fold(s.number("feature_cells"), |spacing, _| spacing / s.number("lacunarity"))
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         return Err(Invalid::from(format!(
-            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would \
+            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice would \
              have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
              raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
-            s.number("feature"),
+            s.number("feature_cells"),
             finest(s)
         ))
         .about("octaves")
         .into());
     }
     let [_, parts] = site.stride();
-    for name in ["radius_x", "radius_y"] {
+    for name in ["radius_x_cells", "radius_y_cells"] {
         let cells = s.integer(name);
         if cells * parts > RADIUS_MAX {
             let most = RADIUS_MAX / parts;
@@ -324,11 +324,14 @@ fn octaves(s: &Settings, seed: u64, parts: i64) -> Vec<i32> {
     let weights: Vec<f64> =
         std::iter::successors(Some(1.0), |w| Some(w * gain)).take(count).collect();
     let sum: f64 = weights.iter().sum();
-    let spacings = std::iter::successors(Some(s.number("feature")), |cells| {
+    let spacings = std::iter::successors(Some(s.number("feature_cells")), |cells| {
         Some(cells / s.number("lacunarity"))
     });
-    let noises =
-        weights.iter().map(|w| w / sum).zip(spacings).chain([(1.0, s.number("crater_feature"))]);
+    let noises = weights
+        .iter()
+        .map(|w| w / sum)
+        .zip(spacings)
+        .chain([(1.0, s.number("crater_feature_cells"))]);
     noises
         .enumerate()
         .flat_map(|(i, (weight, spacing))| {
@@ -347,7 +350,8 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let [step, parts] = site.stride();
     let centre =
         [s.integer("centre_x"), s.integer("centre_y")].map(|cells| cells.saturating_mul(parts));
-    let radius = [s.integer("radius_x"), s.integer("radius_y")].map(|cells| (cells * parts) as i32);
+    let radius = [s.integer("radius_x_cells"), s.integer("radius_y_cells")]
+        .map(|cells| (cells * parts) as i32);
     let lists = [
         ("octave", octaves(s, site.world.seed, parts)),
         ("power", powers(s.number("height_power"))),
@@ -581,9 +585,9 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(40)),
                 ("centre_y", i(30)),
-                ("radius_x", i(38)),
-                ("radius_y", i(27)),
-                ("feature", n(20.0)),
+                ("radius_x_cells", i(38)),
+                ("radius_y_cells", i(27)),
+                ("feature_cells", n(20.0)),
                 ("crater_rim_m", n(40.0)),
                 ("crater_relief_m", n(30.0)),
                 ("crater_depth_m", n(80.0)),
@@ -600,10 +604,10 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(-(1 << 60))),
                 ("centre_y", i(1 << 60)),
-                ("radius_x", i(32767)),
-                ("radius_y", i(20000)),
-                ("feature", n(3000.5)),
-                ("crater_feature", n(777.0)),
+                ("radius_x_cells", i(32767)),
+                ("radius_y_cells", i(20000)),
+                ("feature_cells", n(3000.5)),
+                ("crater_feature_cells", n(777.0)),
                 ("crater_slope", n(0.0)),
                 ("crater_rim_m", n(20.0)),
                 ("relief_m", n(79000.0)),

@@ -8,7 +8,7 @@
 //! added, the smaller or the larger of both.
 //!
 //! - Noise: `octaves` of value noise ([`super::noise`]), of which the first has a lattice of
-//!   `feature` cells.
+//!   `feature_cells` cells.
 //! - Slope: √(gx² + gy²) of central differences, rise per cell. At the border the difference is
 //!   one-sided.
 //! - Weather: the rain that a wind brings ([`super::weather`]).
@@ -65,8 +65,8 @@ const HEIGHT: u32 = 3;
 
 const MULTIPLY: u32 = 1;
 const ADD: u32 = 2;
-const LEAST: u32 = 3;
-const MOST: u32 = 4;
+const MIN: u32 = 3;
+const MAX: u32 = 4;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -156,7 +156,7 @@ const PARAMS: &[Param] = &[
     Param {
         name: "combine",
         unit: "",
-        kind: ParamKind::Choice(&["replace", "multiply", "add", "least", "most"]),
+        kind: ParamKind::Choice(&["replace", "multiply", "add", "min", "max"]),
         doc: "How the new values combine with the layer of that name, which is 0 if there is none \
               yet.",
     },
@@ -168,7 +168,7 @@ const PARAMS: &[Param] = &[
               it becomes loose.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: FEATURE_MAX, default: 64 },
         doc: "Noise only: size of its largest features.",
@@ -271,10 +271,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         .into());
     }
     let [_, parts] = site.stride();
-    if from == "noise" && s.integer("feature") * parts > FEATURE_MAX {
-        let (cells, most) = (s.integer("feature"), FEATURE_MAX / parts);
-        let message = format!("feature = {cells} with scale = {parts}: allowed up to {most}");
-        return Err(Invalid::of("feature", cells, format!("up to {most}")).saying(message).into());
+    if from == "noise" && s.integer("feature_cells") * parts > FEATURE_MAX {
+        let (cells, most) = (s.integer("feature_cells"), FEATURE_MAX / parts);
+        let message = format!("feature_cells = {cells} with scale = {parts}: allowed up to {most}");
+        return Err(Invalid::of("feature_cells", cells, format!("up to {most}"))
+            .saying(message)
+            .into());
     }
     weather::check(s, site)?;
     if s.number("start") == s.number("end") {
@@ -382,7 +384,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         "noise" => octaves::octaves(
             s.integer("octaves") as usize,
             s.number("gain"),
-            s.integer("feature"),
+            s.integer("feature_cells"),
             site.world.seed,
             site,
         ),
@@ -523,8 +525,8 @@ fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
         // sediment too.
         MULTIPLY => mul_q16(old, new.clamp(0, 65536) as u32),
         ADD => old.wrapping_add(new).min(most),
-        LEAST => old.min(new),
-        MOST => old.max(new),
+        MIN => old.min(new),
+        MAX => old.max(new),
         _ => new,
     }
 }
@@ -606,7 +608,7 @@ fn cases() -> Vec<Case> {
             settings: vec![
                 ("map", word("rain")),
                 ("from", word("noise")),
-                ("feature", i(24)),
+                ("feature_cells", i(24)),
                 ("octaves", i(6)),
             ],
             window: window(-(1 << 40) - 3, 77, 61, 47),
@@ -632,7 +634,7 @@ fn cases() -> Vec<Case> {
                 ("from", word("height")),
                 ("start", n(200.0)),
                 ("end", n(-10.0)),
-                ("combine", word("most")),
+                ("combine", word("max")),
             ],
             window: window(0, 0, 45, 33),
             surface: Surface::Hills,
@@ -680,7 +682,7 @@ fn cases() -> Vec<Case> {
             settings: vec![
                 ("map", word("rain")),
                 ("from", word("noise")),
-                ("combine", word("least")),
+                ("combine", word("min")),
             ],
             window: window(0, 0, 40, 40),
             surface: Surface::Flat,
@@ -723,7 +725,7 @@ fn cases() -> Vec<Case> {
                 ("moisture", n(128.0)),
                 ("sea_level_m", n(-1e6)),
                 ("veer_deg", n(0.0)),
-                ("combine", word("most")),
+                ("combine", word("max")),
             ],
             window: window(0, 0, 41, 60),
             surface: Surface::Noise,

@@ -15,7 +15,7 @@
 //!   b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser
 //!   levels have buried it in sediment or worn it away: s falls from 1 to 0 as the thickness laid
 //!   down grows to three times `fade`, or that worn away to twelve times. The coarsest level begins
-//!   with b itself. Sediment, wear and deposit come up with the land, and layers (rain, hardness,
+//!   with b itself. Sediment, erosion and deposition come up with the land, and layers (rain, hardness,
 //!   vegetation, uplift) are those of the level. The flow of coarser levels comes up, too, and the
 //!   particles of the level are counted from there: a droplet there stands for four here, on a path
 //!   twice as wide. So does the area that rivers drain, and the depth of their water.

@@ -1,7 +1,7 @@
 //! Fractal noise: plains, hills and ridges without an end.
 //!
 //! # Rule
-//! `octaves` of noise are summed, of which the first has a lattice of `feature` cells, and each
+//! `octaves` of noise are summed, of which the first has a lattice of `feature_cells` cells, and each
 //! next one is finer by `lacunarity` and weighs `gain` times as much. The weights wᵢ sum to 1. The
 //! noises nᵢ, 0 to 1, are those of [`super::fractal`]: `gradient`, `value`, `cellular` or
 //! `borders`. With bᵢ = |2nᵢ − 1|, the sum is
@@ -12,8 +12,8 @@
 //!
 //! and the height is `base_m` + `relief_m` · the sum, clamped to 0..1.
 //!
-//! With `warp`, the place is moved first by up to so many cells along each axis: by three octaves
-//! of gradient noise, which is ½ of `feature` wide, or `warp_feature`.
+//! With `warp_cells`, the place is moved first by up to so many cells along each axis: by three octaves
+//! of gradient noise, which is ½ of `feature_cells` wide, or `warp_feature_cells`.
 //!
 //! # Shape
 //! The unbounded world. A vertex depends on its world coordinates alone, and has its height on
@@ -100,7 +100,7 @@ const PARAMS: &[Param] = &[
         doc: "How octaves are summed: as they are, folded to round heaps, or folded to ridges.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 1.0, max: 1e6, default: 256.0 },
         doc: "Spacing of the coarsest lattice: the size of the largest hills.",
@@ -124,16 +124,16 @@ const PARAMS: &[Param] = &[
         doc: "Weight of an octave compared with the last.",
     },
     Param {
-        name: "warp",
+        name: "warp_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 0.0 },
         doc: "How far another noise moves places along each axis, at most.",
     },
     Param {
-        name: "warp_feature",
+        name: "warp_feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
-        doc: "Spacing of the coarsest lattice of that noise, 4 or more. 0: half of feature.",
+        doc: "Spacing of the coarsest lattice of that noise, 4 or more. 0: half of feature_cells.",
     },
     Param {
         name: "relief_m",
@@ -155,7 +155,8 @@ const PARAMS: &[Param] = &[
 
 /// The octaves that are summed.
 fn octaves(s: &Settings) -> Octaves {
-    let [feature, lacunarity, gain] = ["feature", "lacunarity", "gain"].map(|name| s.number(name));
+    let [feature, lacunarity, gain] =
+        ["feature_cells", "lacunarity", "gain"].map(|name| s.number(name));
     Octaves { count: s.integer("octaves") as usize, feature, lacunarity, gain }
 }
 
@@ -172,22 +173,22 @@ pub(super) fn warping(feature: f64) -> Octaves {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         let message = format!(
-            "octaves = {} of lacunarity = {} under feature = {} cells: the finest lattice would \
+            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice would \
              have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
              raise feature",
             s.integer("octaves"),
             s.number("lacunarity"),
-            s.number("feature"),
+            s.number("feature_cells"),
             finest(s)
         );
         return Err(Invalid::from(message).about("octaves").into());
     }
-    let feature = s.number("warp_feature");
+    let feature = s.number("warp_feature_cells");
     if feature != 0.0 && feature < 4.0 {
         let message = format!(
-            "warp_feature = {feature} cells: allowed 0, for half of feature, or 4 to 1000000"
+            "warp_feature_cells = {feature} cells: allowed 0, for half of feature_cells, or 4 to 1000000"
         );
-        return Err(Invalid::of("warp_feature", feature, "0, or 4 to 1000000")
+        return Err(Invalid::of("warp_feature_cells", feature, "0, or 4 to 1000000")
             .saying(message)
             .into());
     }
@@ -218,11 +219,11 @@ static SUM: Kernel = Kernel {
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let (warp, octaves) = (s.number("warp"), octaves(s));
+    let (warp, octaves) = (s.number("warp_cells"), octaves(s));
     let mut tables = Tables::default();
     tables.add(&octaves, warp, 0, site);
     if warp > 0.0 {
-        let feature = match s.number("warp_feature") {
+        let feature = match s.number("warp_feature_cells") {
             0.0 => octaves.feature / 2.0,
             given => given,
         };
@@ -358,7 +359,7 @@ fn cases() -> Vec<Case> {
                 ("form", word("ridged")),
                 ("octaves", i(8)),
                 ("lacunarity", n(1.9)),
-                ("warp", n(40.0)),
+                ("warp_cells", n(40.0)),
             ],
             window(-300, 1000, 61, 50),
         ),
@@ -367,10 +368,10 @@ fn cases() -> Vec<Case> {
             vec![
                 ("pattern", word("value")),
                 ("form", word("billow")),
-                ("feature", n(99.25)),
+                ("feature_cells", n(99.25)),
                 ("base_m", n(-400.0)),
-                ("warp", n(1000.0)),
-                ("warp_feature", n(33.0)),
+                ("warp_cells", n(1000.0)),
+                ("warp_feature_cells", n(33.0)),
             ],
             window(-(1 << 61) - 3, (1 << 60) + 1, 57, 39),
         ),
@@ -378,7 +379,7 @@ fn cases() -> Vec<Case> {
             "cells",
             vec![
                 ("pattern", word("cellular")),
-                ("feature", n(23.0)),
+                ("feature_cells", n(23.0)),
                 ("octaves", i(3)),
                 ("gain", n(0.25)),
             ],
@@ -388,9 +389,9 @@ fn cases() -> Vec<Case> {
             "borders",
             vec![
                 ("pattern", word("borders")),
-                ("feature", n(31.0)),
+                ("feature_cells", n(31.0)),
                 ("octaves", i(2)),
-                ("warp", n(9.0)),
+                ("warp_cells", n(9.0)),
             ],
             window(-20, -20, 49, 52),
         ),
@@ -399,8 +400,8 @@ fn cases() -> Vec<Case> {
             settings: vec![
                 ("combine", word("add")),
                 ("mask", word("hardness")),
-                ("share", n(0.75)),
-                ("feature", n(20.0)),
+                ("opacity", n(0.75)),
+                ("feature_cells", n(20.0)),
                 ("octaves", i(2)),
             ],
             window: window(5, 6, 44, 31),

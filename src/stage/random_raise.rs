@@ -1,10 +1,10 @@
 //! Land that is heaped up at random: a little at each of many places near a few points.
 //!
 //! # Rule
-//! The ground begins at `start_m`. `points` random points lie in a square of `extent` cells round
+//! The ground begins at `start_m`. `points` random points lie in a square of `extent_cells` cells round
 //! `centre`. Each of `hits` chooses a point, and raises by `raise_m` the cell that lies at a random
 //! distance from it: along each axis the sum of four random numbers, which is nearly a Gaussian,
-//! with the standard deviation `spread`. On a coarser level a vertex has the mean of the cells
+//! with the standard deviation `spread_cells`. On a coarser level a vertex has the mean of the cells
 //! whose nearest vertex it is.
 //!
 //! # Shape
@@ -14,7 +14,7 @@
 //! Places 2⁻⁴ cells; heights 2⁻¹⁸ cells.
 //!
 //! # Limits
-//! A hit goes at most 3.46 times `spread` along an axis. Sums stop at 8000 cells. Every window does
+//! A hit goes at most 3.46 times `spread_cells` along an axis. Sums stop at 8000 cells. Every window does
 //! all hits.
 //!
 //! # Reach
@@ -76,7 +76,7 @@ const PARAMS: &[Param] = &[
         doc: "World coordinate of the middle of the square, to the south.",
     },
     Param {
-        name: "extent",
+        name: "extent_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: 32767, default: 150 },
         doc: "Side of the square in which the points lie.",
@@ -94,7 +94,7 @@ const PARAMS: &[Param] = &[
         doc: "How often a cell is raised.",
     },
     Param {
-        name: "spread",
+        name: "spread_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 4096.0, default: 12.0 },
         doc: "Standard deviation of the distance from the point, along each axis.",
@@ -149,7 +149,7 @@ static RAISE: Kernel =
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let [step, _] = site.stride();
-    let extent = s.integer("extent");
+    let extent = s.integer("extent_cells");
     let far = 1 << 26;
     let corner = [("centre_x", 0), ("centre_y", 1)].map(|(name, a)| {
         let first = window.origin[a].saturating_mul(step);
@@ -163,7 +163,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         extent: (extent * 16) as i32,
         points: s.integer("points") as u32,
         // The mean of four numbers from 0 to 1 has the variance 1/48.
-        width_of_sum: (s.number("spread") * 16.0 * 48.0f64.sqrt()).round() as i32,
+        width_of_sum: (s.number("spread_cells") * 16.0 * 48.0f64.sqrt()).round() as i32,
         level: site.level.max(0) as u32,
         start: site.height_of(s.number("start_m")),
         raise: site.units(s.number("raise_m")).max(0),
@@ -248,10 +248,10 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(1 << 60)),
                 ("centre_y", i(-(1 << 60))),
-                ("extent", i(20)),
+                ("extent_cells", i(20)),
                 ("points", i(1)),
                 ("hits", i(5000)),
-                ("spread", n(1.5)),
+                ("spread_cells", n(1.5)),
                 ("raise_m", n(700.0)),
             ],
             window((1 << 60) - 15, -(1 << 60) - 14, 33, 30),

@@ -1,13 +1,13 @@
 //! Mountain ranges: land that rises while rivers cut into it, until its valleys are trees.
 //!
 //! # Rule
-//! An area of `extent_x` by `extent_y` cells round `centre` has nodes every `spacing` cells. The
+//! An area of `extent_x_cells` by `extent_y_cells` cells round `centre` has nodes every `spacing_cells` cells. The
 //! height z of a node changes by ∂z/∂t = U − K Aᵐ S, with the uplift U, the area A that drains
 //! through the node, and the slope S down to the next: rock is lifted, and rivers cut it, the more
 //! the larger and steeper they are. m is `concavity`, to the nearest sixteenth. The sides of the
 //! area are held at the base, and everything drains there.
 //! - Each step finds the receivers of all nodes: the neighbour, of eight, to which the ground falls
-//!   most steeply once hollows are filled (priority flood), and on the fill the one that the flood
+//!   most steeply once depressions are filled (priority flood), and on the fill the one that the flood
 //!   came from. Nodes are thought to be up to 0.4 of a spacing off their places, so that rivers do
 //!   not run along the lattice.
 //! - It adds up areas from the divides down, and solves the equation from the base up, implicitly:
@@ -18,12 +18,12 @@
 //!   40 steps at first and 12 on each finer lattice. On the way a noise bends the land by up to two
 //!   spacings of the coarser lattice, so that no river keeps to its lines.
 //!
-//! U is 1 everywhere (`constant`), or a noise of `feature` cells, cut so that about the share
+//! U is 1 everywhere (`constant`), or a noise of `feature_cells` cells, cut so that about the share
 //! `cover` is mountains and the rest has the uplift `plain`, or the samples of a picture laid over
 //! the area, from `plain` for its lowest to 1 for its highest. K varies by `hardness` either way
 //! with a noise of a quarter of that size. Then the highest node is at `relief_m`, slopes above
 //! `slope_max` are cut from below, and the height is `base_m` + that, by a quadratic B-spline
-//! between nodes ([`super::survey`]), at a place that noise has moved by up to `warp`.
+//! between nodes ([`super::survey`]), at a place that noise has moved by up to `warp_cells`.
 //!
 //! # Shape
 //! The same land in every window and on every level; outside the area it is at `base_m`. A vertex
@@ -39,7 +39,7 @@
 //! None.
 //!
 //! # Differs
-//! From the paper: hollows are filled by a priority flood, which sorts nodes (n log n), where the
+//! From the paper: depressions are filled by a priority flood, which sorts nodes (n log n), where the
 //! paper's stack needs none; the solution is the paper's, of order n. The slope's exponent is 1.
 //! Time has no unit, since with that exponent the shape at rest does not depend on U/K.
 //!
@@ -112,19 +112,19 @@ const PARAMS: &[Param] = &[
         doc: "World coordinate of the middle of the area, to the south.",
     },
     Param {
-        name: "extent_x",
+        name: "extent_x_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
         doc: "Extent of the area from west to east.",
     },
     Param {
-        name: "extent_y",
+        name: "extent_y_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
         doc: "Extent of the area from north to south.",
     },
     Param {
-        name: "spacing",
+        name: "spacing_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 4 },
         doc: "Cells from node to node: the width of the smallest valleys.",
@@ -142,7 +142,7 @@ const PARAMS: &[Param] = &[
         doc: "With uplift = \"picture\": the picture, which is laid over the area.",
     },
     Param {
-        name: "feature",
+        name: "feature_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 4.0, max: 1e7, default: 512.0 },
         doc: "Size of the ranges that the noise makes.",
@@ -179,7 +179,7 @@ const PARAMS: &[Param] = &[
         doc: "Steepest slope of a mountainside, rise over run.",
     },
     Param {
-        name: "warp",
+        name: "warp_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 6.0 },
         doc: "How far noise moves places along each axis, at most.",
@@ -204,7 +204,8 @@ const PARAMS: &[Param] = &[
 
 /// Nodes in a row, and rows.
 fn nodes(s: &Settings) -> [i64; 2] {
-    ["extent_x", "extent_y"].map(|name| s.integer(name) / s.integer("spacing") + 1)
+    ["extent_x_cells", "extent_y_cells"]
+        .map(|name| s.integer(name) / s.integer("spacing_cells") + 1)
 }
 
 fn summary(s: &Settings, _: &Site) -> serde_json::Value {
@@ -216,12 +217,12 @@ fn summary(s: &Settings, _: &Site) -> serde_json::Value {
 }
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
-    for (name, count) in ["extent_x", "extent_y"].into_iter().zip(nodes(s)) {
+    for (name, count) in ["extent_x_cells", "extent_y_cells"].into_iter().zip(nodes(s)) {
         if !(4..=NODES_MAX).contains(&count) {
-            let (extent, spacing) = (s.integer(name), s.integer("spacing"));
+            let (extent, spacing) = (s.integer(name), s.integer("spacing_cells"));
             let message = format!(
-                "{name} = {extent} at spacing = {spacing}: {count} nodes: allowed are 4 to \
-                 {NODES_MAX}: change spacing or {name}"
+                "{name} = {extent} at spacing_cells = {spacing}: {count} nodes: allowed are 4 to \
+                 {NODES_MAX}: change spacing_cells or {name}"
             );
             return Err(Invalid::of(
                 name,
@@ -280,19 +281,19 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
     let named = |name: &str| s.number(name);
     let land = Land {
         nodes: nodes(s).map(|n| n as usize),
-        spacing: s.integer("spacing") as f64,
+        spacing: s.integer("spacing_cells") as f64,
         seed: site.world.seed,
         lift: match (s.word("uplift"), picture) {
-            ("noise", _) => Lift::Noise { feature: named("feature"), cover: named("cover") },
+            ("noise", _) => Lift::Noise { feature: named("feature_cells"), cover: named("cover") },
             ("picture", Some(picture)) => Lift::Picture(picture),
             _ => Lift::Constant,
         },
-        feature: named("feature"),
+        feature: named("feature_cells"),
         plain: named("plain"),
         hardness: named("hardness"),
         sixteenths: (named("concavity") * 16.0).round() as u32,
         // The rise of a whole relief over one spacing.
-        steepest: named("slope_max") * s.integer("spacing") as f64 * cell_m
+        steepest: named("slope_max") * s.integer("spacing_cells") as f64 * cell_m
             / named("relief_m").max(cell_m / 1024.0),
     };
     let words = picture.map(|picture| picture.describe().to_string());
@@ -302,7 +303,7 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
         land.spacing,
         land.seed,
         s.word("uplift"),
-        named("feature"),
+        named("feature_cells"),
         named("cover"),
         land.plain,
         land.hardness,
@@ -317,9 +318,11 @@ pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
     let half = |extent: &str| s.integer(extent) / 2;
-    let corner =
-        [s.integer("centre_x") - half("extent_x"), s.integer("centre_y") - half("extent_y")];
-    let (spacing, warp) = (s.integer("spacing") as f64, s.number("warp"));
+    let corner = [
+        s.integer("centre_x") - half("extent_x_cells"),
+        s.integer("centre_y") - half("extent_y_cells"),
+    ];
+    let (spacing, warp) = (s.integer("spacing_cells") as f64, s.number("warp_cells"));
     let tables = survey::tables(site, corner, spacing, warp, 8.0 * spacing);
     let params = Params {
         width: window.width as i32,
@@ -380,9 +383,9 @@ fn cases() -> Vec<Case> {
         let all = [
             ("centre_x", i(30)),
             ("centre_y", i(25)),
-            ("extent_x", i(60)),
-            ("extent_y", i(50)),
-            ("feature", n(40.0)),
+            ("extent_x_cells", i(60)),
+            ("extent_y_cells", i(50)),
+            ("feature_cells", n(40.0)),
         ];
         [all.to_vec(), more].concat()
     };
@@ -394,12 +397,12 @@ fn cases() -> Vec<Case> {
         layers: Layers::NONE,
     };
     vec![
-        case("default", small(vec![("spacing", i(2))]), window(-6, -5, 72, 60)),
+        case("default", small(vec![("spacing_cells", i(2))]), window(-6, -5, 72, 60)),
         case(
             "constant",
             small(vec![
                 ("uplift", word("constant")),
-                ("warp", n(0.0)),
+                ("warp_cells", n(0.0)),
                 ("concavity", n(0.5)),
                 ("base_m", n(-20.0)),
             ]),
@@ -410,9 +413,9 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(1 << 59)),
                 ("centre_y", i(-(1 << 59))),
-                ("extent_x", i(40)),
-                ("extent_y", i(40)),
-                ("spacing", i(1)),
+                ("extent_x_cells", i(40)),
+                ("extent_y_cells", i(40)),
+                ("spacing_cells", i(1)),
             ],
             window((1 << 59) - 10, -(1 << 59) - 30, 40, 60),
         ),
@@ -420,7 +423,7 @@ fn cases() -> Vec<Case> {
             surface: Surface::Hills,
             ..case(
                 "highest",
-                small(vec![("combine", word("most")), ("plain", n(0.0))]),
+                small(vec![("combine", word("max")), ("plain", n(0.0))]),
                 window(0, 0, 60, 50),
             )
         },

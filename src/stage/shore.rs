@@ -7,7 +7,7 @@
 //! the sea the nearest cell of the coast is the nearest cell of all land, since the way there ends
 //! at the sea's side; so shapes are flooded, not points. Each cell finds the cell of the coast that
 //! is nearest to it; of equally near ones the northernmost, of these the westernmost. If it is more
-//! than `within` cells away the cell has none.
+//! than `within_cells` cells away the cell has none.
 //!
 //! - `mark` (gather): a cell of the coast knows its own row.
 //! - `fall` (gather), with a step of 2ⁿ down to 1: of the rows that a cell and the two of its
@@ -18,7 +18,7 @@
 //!   their nearest column looks through the columns between those two. What is nearest never goes
 //!   back along a row: if column p is no farther than column u < p at a place, it is nearer at all
 //!   places to the east. The first step has no two such cells, and looks through all that is
-//!   `within`.
+//!   `within_cells`.
 //! - `measure` (gather): the offset to the nearest cell, and the beach.
 //!
 //! A beach is land near the coast, low and gentle: the product of three shares, of the distance to
@@ -34,11 +34,11 @@
 //! sign; −2³¹ where there is none. `beach`: 2⁻¹⁶.
 //!
 //! # Limits
-//! `within` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies
+//! `within_cells` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies
 //! round the map is neither land nor sea.
 //!
 //! # Reach
-//! `within` and one cell: a window knows of no land beyond it, and a cell at its border may be a
+//! `within_cells` and one cell: a window knows of no land beyond it, and a cell at its border may be a
 //! cell of the coast.
 //!
 //! # Keeps
@@ -56,7 +56,7 @@
 //! transformation*, 1994.
 //!
 //! # Costs
-//! A cell: 3 reads and a write in each of log₂(`within`) passes along columns; a write and some 3
+//! A cell: 3 reads and a write in each of log₂(`within_cells`) passes along columns; a write and some 3
 //! reads in each of as many along rows. Memory: 24 bytes a cell.
 
 use super::{Case, Stage, Surface};
@@ -87,8 +87,8 @@ pub static STAGE: Stage = Stage {
     maps: &["coast_distance", "coast_direction", "beach"],
     check,
     plan,
-    reach: |s, _| s.integer("within") as u64 + 1,
-    summary: |s, _| serde_json::json!({ "within_cells": s.integer("within") }),
+    reach: |s, _| s.integer("within_cells") as u64 + 1,
+    summary: |s, _| serde_json::json!({ "within_cells": s.integer("within_cells") }),
     work: None,
     cases,
 };
@@ -114,7 +114,7 @@ const PARAMS: &[Param] = &[
               samples of a picture are scaled to 0 to 1.",
     },
     Param {
-        name: "within",
+        name: "within_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 1, max: FARTHEST, default: 256 },
         doc: "How far away a coast is looked for. Tiles overlap by as much.",
@@ -224,7 +224,7 @@ static MEASURE: Kernel = Kernel {
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let within = s.integer("within") as i32;
+    let within = s.integer("within_cells") as i32;
     let wide = (s.number("beach_width_m") / site.spacing_m()).min(FARTHEST as f64);
     let params = Params {
         width: window.width as i32,
@@ -411,17 +411,17 @@ fn cases() -> Vec<Case> {
             "near",
             vec![
                 sea(200.0),
-                ("within", i(5)),
+                ("within_cells", i(5)),
                 ("beach_height_m", n(60.0)),
                 ("beach_slope", n(2.0)),
             ],
             window(83, 67),
             Surface::Hills,
         ),
-        case("round", vec![sea(160.0), ("within", i(19))], window(101, 90), Surface::Cone),
+        case("round", vec![sea(160.0), ("within_cells", i(19))], window(101, 90), Surface::Cone),
         case(
             "wild",
-            vec![("within", i(4096)), ("beach_width_m", n(1e6)), ("beach_height_m", n(8e4))],
+            vec![("within_cells", i(4096)), ("beach_width_m", n(1e6)), ("beach_height_m", n(8e4))],
             window(40, 33),
             Surface::Noise,
         ),
@@ -431,12 +431,12 @@ fn cases() -> Vec<Case> {
             vec![
                 ("from", Value::Word("file".into())),
                 ("file", Value::Word("mask.png".into())),
-                ("within", i(3)),
+                ("within_cells", i(3)),
             ],
             window(45, 38),
             Surface::Hills,
         ),
-        case("narrow", vec![sea(200.0), ("within", i(64))], window(1, 90), Surface::Hills),
-        case("low", vec![sea(200.0), ("within", i(64))], window(90, 1), Surface::Hills),
+        case("narrow", vec![sea(200.0), ("within_cells", i(64))], window(1, 90), Surface::Hills),
+        case("low", vec![sea(200.0), ("within_cells", i(64))], window(90, 1), Surface::Hills),
     ]
 }

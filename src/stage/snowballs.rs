@@ -9,7 +9,7 @@
 //! load, but for the share `wash`, which leaves the land at once, or lays it down. Then, with
 //! position p, age i, velocity v (0 at first) and load l:
 //! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen
-//!   `height` at p + o. The offset o is the snowball's own, anywhere in the square of ± `offset`
+//!   `height` at p + o. The offset o is the snowball's own, anywhere in the square of ± `offset_cells`
 //!   cells, and keeps paths from merging;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, and n_y = 1 / √(1 + g²) its upward component;
 //! - on level ground (both components of g below 1/4096) above the sea it stops;
@@ -126,7 +126,7 @@ const PARAMS: &[Param] = &[
         doc: "Part of its velocity that a snowball keeps in a step.",
     },
     Param {
-        name: "offset",
+        name: "offset_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.8 },
         doc: "How far from itself a snowball can sample the ground, along each axis.",
@@ -201,8 +201,8 @@ fn left(s: &Settings) -> i32 {
 /// what its neighbours pass on to it, spread by a cell a step.
 fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     let stride = stride(s) as u64;
-    let felt = s.number("offset").ceil() as u64 + 3;
-    let brush = taps(s.number("radius")).max(1) as u64;
+    let felt = s.number("offset_cells").ceil() as u64 + 3;
+    let brush = taps(s.number("radius_cells")).max(1) as u64;
     let ends = steps.end == Walk::of(s, 1).steps;
     // In the middle of a run, snowballs are lost near an edge, and so is what they asked for.
     let rim = if steps.start == 0 { 0 } else { 2 * stride + u64::from(stepper::EDGE) };
@@ -258,7 +258,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let law = Law {
         speed: (s.number("speed") * 2048.0).round() as i32,
         friction: q16("friction"),
-        offset: q16("offset") as i32,
+        offset: q16("offset_cells") as i32,
         erosion: q16("erosion") as i32,
         deposition: q16("deposition"),
         quicken: q16("quicken"),
@@ -271,7 +271,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         words: DROP_WORDS,
         vertex: Some(5),
         stride: stride(s),
-        radius: s.number("radius"),
+        radius: s.number("radius_cells"),
         params: Uniform::of(law),
         buffers: vec![],
         options: Options::of(s),
@@ -498,14 +498,14 @@ fn cases() -> Vec<Case> {
         case("default", vec![], window(0, 0, 96, 80), Surface::Hills, none),
         case(
             "dense",
-            vec![("density", n(1.0)), ("radius", n(1.0))],
+            vec![("density", n(1.0)), ("radius_cells", n(1.0))],
             window(-7, 5, 97, 61),
             Surface::Hills,
             none,
         ),
         case(
             "fast",
-            vec![("speed", n(3.0)), ("friction", n(0.8)), ("offset", n(4.0))],
+            vec![("speed", n(3.0)), ("friction", n(0.8)), ("offset_cells", n(4.0))],
             window(9, 9, 90, 70),
             Surface::Cone,
             none,
@@ -530,7 +530,7 @@ fn cases() -> Vec<Case> {
                 ("density", n(1.0)),
                 ("erosion", n(16.0)),
                 ("deposition", n(1.0)),
-                ("limit", n(1.0)),
+                ("max_step_fraction", n(1.0)),
                 ("speed", n(8.0)),
                 ("friction", n(0.99)),
             ],
@@ -552,7 +552,7 @@ fn cases() -> Vec<Case> {
                 ("border", word("wall")),
                 ("speed", n(2.0)),
                 ("erosion", n(9.0)),
-                ("limit", n(1.0)),
+                ("max_step_fraction", n(1.0)),
             ],
             window(0, 0, 50, 41),
             Surface::Valley,

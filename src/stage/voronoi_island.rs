@@ -1,7 +1,7 @@
 //! An island of polygons: the farther from the sea, the higher.
 //!
 //! # Rule
-//! - `points` random points lie in a square of `extent` cells round `centre`. `lloyd` times each
+//! - `points` random points lie in a square of `extent_cells` cells round `centre`. `lloyd` times each
 //!   moves to the middle of what is nearer to it than to any other (Lloyd's relaxation), which
 //!   makes their polygons even.
 //! - Polygons that reach out of the circle that fits into the square are sea. Of the others the
@@ -9,8 +9,8 @@
 //!   a polygon would be a pit without an outlet.
 //! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest
 //!   there is; in the sea it is −`depth_m` times the distance to the nearest land, compared with a
-//!   sixteenth of `extent`, down to −`depth_m`.
-//! - Noise is on borders and on heights: it moves places by up to `warp` cells along each axis, and
+//!   sixteenth of `extent_cells`, down to −`depth_m`.
+//! - Noise is on borders and on heights: it moves places by up to `warp_cells` cells along each axis, and
 //!   changes heights by up to the share `rough` either way.
 //!
 //! All of it is found on a lattice of 257 × 257 nodes over the square, on which distances are
@@ -98,7 +98,7 @@ const PARAMS: &[Param] = &[
         doc: "World coordinate of the middle of the square, to the south.",
     },
     Param {
-        name: "extent",
+        name: "extent_cells",
         unit: "cells",
         kind: ParamKind::Integer { min: 16, max: 1 << 24, default: 512 },
         doc: "Side of the square.",
@@ -123,7 +123,7 @@ const PARAMS: &[Param] = &[
               are joined to that.",
     },
     Param {
-        name: "warp",
+        name: "warp_cells",
         unit: "cells",
         kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 24.0 },
         doc: "How far noise moves borders along each axis, at most.",
@@ -182,23 +182,28 @@ static KNOWN: Memory = Memory::empty();
 
 /// Cells from node to node.
 fn spacing(s: &Settings) -> f64 {
-    s.integer("extent") as f64 / f64::from(NODES - 1)
+    s.integer("extent_cells") as f64 / f64::from(NODES - 1)
 }
 
 fn plan(s: &Settings, site: &Site) -> Plan {
     let window = &site.window;
-    let extent = s.integer("extent");
+    let extent = s.integer("extent_cells");
     let corner = ["centre_x", "centre_y"].map(|name| s.integer(name) - extent / 2);
     let feature = extent as f64 / 12.0;
     // The warp's octaves are there even if it is 0, so that those of heights have their numbers.
-    let mut tables =
-        survey::tables(site, corner, spacing(s), s.number("warp").max(f64::MIN_POSITIVE), feature);
+    let mut tables = survey::tables(
+        site,
+        corner,
+        spacing(s),
+        s.number("warp_cells").max(f64::MIN_POSITIVE),
+        feature,
+    );
     let count = (1..=6).take_while(|n| feature / f64::from(1 << (n - 1)) >= 1.0).count();
     tables.add(&Octaves { count, feature, lacunarity: 2.0, gain: 0.5 }, 0.0, 3, site);
     let params = Params {
         width: window.width as i32,
         height: window.height as i32,
-        warped: (s.number("warp") > 0.0) as u32,
+        warped: (s.number("warp_cells") > 0.0) as u32,
         octaves: count as u32,
         rough: (s.number("rough") * f64::from(ONE)).round() as i32,
         sea: site.height_of(0.0),
@@ -397,9 +402,9 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(32)),
                 ("centre_y", i(30)),
-                ("extent", i(60)),
+                ("extent_cells", i(60)),
                 ("points", i(40)),
-                ("warp", n(4.0)),
+                ("warp_cells", n(4.0)),
             ],
             more,
         ]
@@ -416,7 +421,12 @@ fn cases() -> Vec<Case> {
         case("default", small(vec![]), window(-3, -4, 70, 67)),
         case(
             "plain",
-            small(vec![("warp", n(0.0)), ("rough", n(0.0)), ("lloyd", i(0)), ("water", n(0.5))]),
+            small(vec![
+                ("warp_cells", n(0.0)),
+                ("rough", n(0.0)),
+                ("lloyd", i(0)),
+                ("water", n(0.5)),
+            ]),
             window(10, 5, 41, 33),
         ),
         case(
@@ -424,8 +434,8 @@ fn cases() -> Vec<Case> {
             vec![
                 ("centre_x", i(1 << 60)),
                 ("centre_y", i(-(1 << 60))),
-                ("extent", i(1 << 20)),
-                ("warp", n(1000.0)),
+                ("extent_cells", i(1 << 20)),
+                ("warp_cells", n(1000.0)),
             ],
             window((1 << 60) - 70, -(1 << 60), 50, 43),
         ),

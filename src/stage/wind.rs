@@ -3,7 +3,7 @@
 //! # Rule
 //! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle
 //! grain tries another place in its home, by hash. If the ground there is loose and not sheltered,
-//! it proposes to take `grain` · f, and hops. A grain with a load comes down where it is with a
+//! it proposes to take `grain_cells` · f, and hops. A grain with a load comes down where it is with a
 //! chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare
 //! bedrock. It then proposes to give its whole load. Otherwise it hops on. A grain that has laid
 //! down its load is gone until its next life, so it flies once a life at most.
@@ -12,7 +12,7 @@
 //!   wind is faster on a slope that faces it. More is then taken there than comes to rest, and less
 //!   behind the crest. Together with the length of a hop, this makes long waves grow and short ones
 //!   decay (Andreotti, Claudin, Douady 2002).
-//! - A hop is `hop` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either
+//! - A hop is `hop_cells` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either
 //!   side, by hash.
 //! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16
 //!   cells. The line is tested at the nearest vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
@@ -28,7 +28,7 @@
 //! 2. `shade` writes for each vertex how fast the wind is, whether it is sheltered, and whether it
 //!    is loose.
 //! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment
-//!    that lies there, of which roots hold `roots` · vegetation, and gains at most one cell.
+//!    that lies there, of which roots hold `root_strength` · vegetation, and gains at most one cell.
 //!
 //! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its
 //! loose sediment, and rises by at most a cell, and not above 8191 cells. What falls where there is
@@ -159,14 +159,14 @@ const PARAMS: &[Param] = &[
         [0.0, 360.0, 270.0],
         "Where the wind comes from, clockwise from north: 270 is a west wind.",
     ),
-    number("hop", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
+    number("hop_cells", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
     number(
         "gust",
         "",
         [0.0, 1.0, 0.25],
         "How far a hop can go to either side, as part of its length.",
     ),
-    number("grain", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
+    number("grain_cells", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
     number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
     number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
     number(
@@ -217,7 +217,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 
 /// Cells that a grain can go in a step: 5/4 of a hop, with the largest deviation to the side.
 fn stride(s: &Settings) -> u32 {
-    let long = s.number("hop") * 1.25;
+    let long = s.number("hop_cells") * 1.25;
     ((long * long * (1.0 + s.number("gust") * s.number("gust"))).sqrt().ceil() as u32 + 1).max(2)
 }
 
@@ -330,10 +330,10 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         .collect();
     let (shift, repose) = thermal::repose(s.number("repose_deg"));
     let law = Law {
-        east: q16(blows[0] * s.number("hop")),
-        south: q16(blows[1] * s.number("hop")),
+        east: q16(blows[0] * s.number("hop_cells")),
+        south: q16(blows[1] * s.number("hop_cells")),
         gust: q16(s.number("gust")) as u32,
-        grain: q16(s.number("grain")).min(WANT_MAX),
+        grain: q16(s.number("grain_cells")).min(WANT_MAX),
         sand: q16(s.number("sand")) as u32,
         rock: q16(s.number("rock")) as u32,
         lift: q16(s.number("lift") / look(&LOOK_CELLS[FACING]).1),
@@ -353,7 +353,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         radius: 1.0,
         params: Uniform::of(law),
         buffers: vec![Buffer::table("lee", lee), Buffer::cells("wind", &site.window, 1).unset()],
-        options: Options { roots: s.number("roots"), ..Options::NONE },
+        options: Options { roots: s.number("root_strength"), ..Options::NONE },
         limit: &LIMIT_SAND,
         before: vec![&SHADE],
         after: vec![(&SLIDE, &[["height", "next"]])],
@@ -372,7 +372,7 @@ fn left(s: &Settings, blows: [f64; 2]) -> i32 {
     let [columns, rows] = [0, 1].map(|axis| {
         let (along, aside) = (blows[axis].abs() * 1.25, blows[1 - axis].abs() * s.number("gust"));
         // With a hop downwind at least 3/4 as long, or to either side.
-        let cells = (along + aside + (aside - along * 0.6).max(0.0)) * s.number("hop");
+        let cells = (along + aside + (aside - along * 0.6).max(0.0)) * s.number("hop_cells");
         // Rounding makes a hop longer by less than a hundredth of a cell.
         let cells = (cells + 0.01) * f64::from(walk.lifetime);
         cells.ceil() as u32 / walk.block + 3
@@ -725,7 +725,7 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "torus",
-            vec![("hop", n(12.0)), ("gust", n(1.0))],
+            vec![("hop_cells", n(12.0)), ("gust", n(1.0))],
             window(0, 0, 14, 64),
             Surface::Flat,
             sediment,
@@ -741,7 +741,7 @@ fn cases() -> Vec<Case> {
             "wild",
             vec![
                 ("border", word("open")),
-                ("grain", n(0.5)),
+                ("grain_cells", n(0.5)),
                 ("creep", n(0.0)),
                 ("lift", n(2.0)),
                 ("repose_deg", n(80.0)),
@@ -757,9 +757,9 @@ fn cases() -> Vec<Case> {
             settings: vec![
                 ("lifetime", i(2)),
                 ("rain", n(8.0)),
-                ("hop", n(1.0)),
+                ("hop_cells", n(1.0)),
                 ("gust", n(1.0)),
-                ("grain", n(0.5)),
+                ("grain_cells", n(0.5)),
                 ("sand", n(0.0)),
                 ("rock", n(0.0)),
                 ("creep", n(0.0)),
@@ -771,7 +771,7 @@ fn cases() -> Vec<Case> {
         case("some", vec![("rain", n(2.3))], window(-4, 7, 53, 49), Surface::Hills, sediment),
         case(
             "rooted",
-            vec![("roots", n(0.7))],
+            vec![("root_strength", n(0.7))],
             window(0, 0, 64, 33),
             Surface::Flat,
             sediment.with(Layer::Vegetation, true),

@@ -23,7 +23,10 @@
 #[cfg(feature = "io")]
 mod export;
 mod grid;
+mod pieces;
 mod planner;
+#[cfg(feature = "io")]
+mod pool;
 #[cfg(feature = "io")]
 mod store;
 
@@ -33,21 +36,26 @@ pub use crate::job::part::After;
 pub use export::{FileOptions, Watch, XyzOptions, tilejson};
 pub use planner::{Cost, LevelCost};
 #[cfg(feature = "io")]
+pub use pool::{PoolOptions, WindowPool, WindowRequest};
+#[cfg(feature = "io")]
 pub use store::{Checked, Listed, Store};
 
 use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};
+#[cfg(feature = "io")]
+use crate::job::Cancel;
 use crate::job::Job;
-use crate::job::part::{Bases, Piece, Slab, cut, padded, shown};
+use crate::job::part::{Piece, Slab, cut, padded, shown};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::site::{Site, Window};
 use crate::stage::levels::{coarser, lattice};
 use crate::stage::strokes;
 use crate::water::Water;
 use grid::Axis;
+use pieces::{Claim, Pieces};
 use serde_json::json;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -251,7 +259,6 @@ pub struct Tiles {
     parts: BTreeMap<(i32, u32), Part>,
     /// The slabs of each level, the last first.
     slabs: BTreeMap<i32, Vec<Slab>>,
-    bases: Bases,
     base_digest: Option<String>,
     /// What makes the lands of levels that are given: see [`Job::describe_given`].
     given: serde_json::Value,
@@ -259,8 +266,8 @@ pub struct Tiles {
     engine: String,
     #[cfg(feature = "io")]
     store: Option<Store>,
-    /// The newest pieces, the oldest first.
-    recent: VecDeque<(Tile, Arc<Piece>)>,
+    /// The newest pieces, which other tiles of the same cut may share.
+    pieces: Arc<Pieces>,
     keys: BTreeMap<Tile, String>,
     /// The water of the level that was asked for last.
     water: Option<(i32, Water)>,
@@ -291,12 +298,11 @@ impl Tiles {
             given: job.describe_given(),
             job,
             cut,
-            bases: Bases::new(),
             base_digest,
             engine: engine().into(),
             #[cfg(feature = "io")]
             store: None,
-            recent: VecDeque::new(),
+            pieces: Arc::new(Pieces::new(MEMORY)),
             keys: BTreeMap::new(),
             water: None,
             water_map: None,
@@ -317,6 +323,19 @@ impl Tiles {
     pub fn of_edition(mut self, engine: &str) -> Self {
         self.engine = engine.into();
         self
+    }
+
+    /// The same tiles, with the pieces in memory that others have: those of the same run and cut.
+    #[cfg(feature = "io")]
+    fn sharing(mut self, pieces: Arc<Pieces>) -> Self {
+        self.pieces = pieces;
+        self
+    }
+
+    /// Another [`Cancel`] ends what they do from now on.
+    #[cfg(feature = "io")]
+    fn cancel_by(&mut self, cancel: &Cancel) {
+        self.job = self.job.clone().cancel_by(cancel.clone());
     }
 
     /// The run whose land they are.
@@ -513,9 +532,11 @@ impl Tiles {
     /// or than memory; the store's; those of a run.
     pub fn piece(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<Arc<Piece>> {
         self.job.cancel_handle().check()?;
-        if let Some((_, piece)) = self.recent.iter().find(|(recent, _)| *recent == tile) {
-            return Ok(piece.clone());
-        }
+        let pieces = self.pieces.clone();
+        let making = match pieces.claim(tile, &self.job.cancel_handle())? {
+            Claim::There(piece) => return Ok(piece),
+            Claim::Ours(making) => making,
+        };
         let window = self.window(tile)?;
         #[cfg(feature = "io")]
         let key = self.key(tile)?;
@@ -525,7 +546,7 @@ impl Tiles {
                 store.get(&key)?.filter(|piece| (piece.level, piece.window) == (tile.level, window))
         {
             self.counts[1] += 1;
-            return Ok(self.remember(tile, piece));
+            return Ok(making.done(piece));
         }
         let slab = self.slab(tile)?;
         let (near, halo) = self.job.near(tile.level, &slab, &window)?;
@@ -561,19 +582,17 @@ impl Tiles {
         {
             store.alias(&key, &content)?;
             self.counts[1] += 1;
-            return Ok(self.remember(tile, piece));
+            return Ok(making.done(piece));
         }
-        if self.bases.is_empty() {
-            self.bases = self.job.bases(executor)?;
-        }
-        let piece = near.piece(tile.level, &slab, window, &halo, before, &self.bases, executor)?;
+        let bases = self.pieces.bases(&self.job, executor)?;
+        let piece = near.piece(tile.level, &slab, window, &halo, before, &bases, executor)?;
         self.counts[0] += 1;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store {
             store.put(&content, &piece)?;
             store.alias(&key, &content)?;
         }
-        Ok(self.remember(tile, piece))
+        Ok(making.done(piece))
     }
 
     /// Makes a tile that the store has not. Without a store nothing is made.
@@ -584,16 +603,6 @@ impl Tiles {
             self.piece(tile, executor)?;
         }
         Ok(())
-    }
-
-    fn remember(&mut self, tile: Tile, piece: Piece) -> Arc<Piece> {
-        let piece = Arc::new(piece);
-        self.recent.push_back((tile, piece.clone()));
-        let mut bytes: u64 = self.recent.iter().map(|(_, piece)| piece.bytes()).sum();
-        while bytes > MEMORY && self.recent.len() > 1 {
-            bytes -= self.recent.pop_front().map_or(0, |(_, piece)| piece.bytes());
-        }
-        piece
     }
 
     /// The exact words of a map in a window of a level, from the tiles that cover it.
@@ -722,7 +731,7 @@ impl Tiles {
             };
             self.water_map = None;
             let mut place = self.job.place_of_water(at, &land);
-            if settings.river_flow.is_some() {
+            if settings.channel_flow.is_some() {
                 place.flow = Some(self.words(at, land, read("flow")?, executor)?);
             }
             let scale = self.job.scale_on(at);

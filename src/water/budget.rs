@@ -1,10 +1,10 @@
-//! Lakes that lose water: how far hollows fill where their water dries up.
+//! Lakes that lose water: how far depressions fill where their water dries up.
 //!
 //! Each cell of a lake loses `dry` a year, in the unit of the rain, and each cell of the land sends
-//! its rain to the pit that it runs to on the ground. What comes into a hollow, m, keeps a lake of
+//! its rain to the pit that it runs to on the ground. What comes into a depression, m, keeps a lake of
 //! at most m / `dry` cells. So the lake is as high as it can be with so many cells below its level.
-//! If all cells below the rim of the hollow do not take m, the rest runs over the rim into the next
-//! basin. Two hollows on both sides of a rim that are full are one from then on. In a steady state
+//! If all cells below the rim of the depression do not take m, the rest runs over the rim into the next
+//! basin. Two depressions on both sides of a rim that are full are one from then on. In a steady state
 //! no time passes, so no volumes are needed.
 //!
 //! Source of the tree and of the way of what runs over: R. Barnes, K. L. Callaghan, A. D. Wickert,
@@ -14,21 +14,21 @@
 //! one height.
 
 use super::directions::{Full, OUT, SEA, SINK, Size, opposite};
-use super::flood::{Basins, Hollows, OUTSIDE, root};
+use super::flood::{Basins, Depressions, OUTSIDE, root};
 use rayon::prelude::*;
 
-/// How full the hollows of a land are.
+/// How full the depressions of a land are.
 pub struct Levels {
     /// For each basin, the level of the water in it; in a dry one that of its pit; the lowest
     /// number for the outside.
     of: Vec<i32>,
-    /// The hollows that have one level, their levels, and where their water goes. Together they
+    /// The depressions that have one level, their levels, and where their water goes. Together they
     /// have every basin.
     pools: Vec<(u32, i32, Exit)>,
     shape: Shape,
 }
 
-/// Where the water of a hollow goes.
+/// Where the water of a depression goes.
 #[derive(Clone, Copy, Debug)]
 enum Exit {
     /// Over a pass, by its number.
@@ -37,12 +37,12 @@ enum Exit {
     Air(u32),
 }
 
-/// The tree of hollows from its roots to its leaves.
+/// The tree of depressions from its roots to its leaves.
 struct Shape {
-    /// The halves of each hollow; none for a basin.
+    /// The halves of each depression; none for a basin.
     halves: Vec<[u32; 2]>,
-    /// The places of the first and behind the last basin of each hollow, in an order in which those
-    /// of a hollow lie together.
+    /// The places of the first and behind the last basin of each depression, in an order in which those
+    /// of a depression lie together.
     ranges: Vec<[usize; 2]>,
     /// The basins in that order.
     order: Vec<u32>,
@@ -51,12 +51,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(tree: &Hollows, count: usize) -> Self {
+    fn of(tree: &Depressions, count: usize) -> Self {
         let nodes = tree.all.len();
         let mut halves = vec![[OUTSIDE; 2]; nodes];
-        for (node, hollow) in tree.all.iter().enumerate().skip(1) {
-            if hollow.parent != OUTSIDE {
-                let pair = &mut halves[hollow.parent as usize];
+        for (node, depression) in tree.all.iter().enumerate().skip(1) {
+            if depression.parent != OUTSIDE {
+                let pair = &mut halves[depression.parent as usize];
                 pair[usize::from(pair[0] != OUTSIDE)] = node as u32;
             }
         }
@@ -83,13 +83,13 @@ impl Shape {
         Self { halves, ranges, order, place }
     }
 
-    /// The basins of a hollow.
+    /// The basins of a depression.
     fn basins(&self, node: u32) -> &[u32] {
         let [from, to] = self.ranges[node as usize];
         &self.order[from..to]
     }
 
-    /// Whether a basin is one of a hollow.
+    /// Whether a basin is one of a depression.
     fn within(&self, basin: u32, node: u32) -> bool {
         let [from, to] = self.ranges[node as usize];
         basin != OUTSIDE && (from..to).contains(&self.place[basin as usize])
@@ -120,19 +120,19 @@ impl Sums {
     }
 }
 
-/// How full hollows are where each cell of a lake loses `dry` of the rain's unit. `rain` is that of
+/// How full depressions are where each cell of a lake loses `dry` of the rain's unit. `rain` is that of
 /// each cell.
 pub fn levels(
     surface: &[i32],
     basins: &Basins,
-    tree: &Hollows,
+    tree: &Depressions,
     rain: impl Fn(usize) -> i64 + Sync,
     dry: i64,
 ) -> Levels {
     let count = basins.pits.len() + 1;
     let nodes = tree.all.len();
     let shape = Shape::of(tree, count);
-    // The cells that full hollows have under water, from the lowest up.
+    // The cells that full depressions have under water, from the lowest up.
     let full = tree.full(count);
     let under = |cell: &usize| {
         basins.of[*cell] != OUTSIDE && surface[*cell] < full[basins.of[*cell] as usize]
@@ -141,7 +141,7 @@ pub fn levels(
     let mut cells: Vec<u64> = (0..surface.len()).into_par_iter().filter(under).map(key).collect();
     cells.par_sort_unstable();
     let cell_of = |key: u64| (key & 0xffff_ffff) as usize;
-    // How many cells of each hollow lie below its rim: each is counted in the first hollow whose
+    // How many cells of each depression lie below its rim: each is counted in the first depression whose
     // rim is above it, and in all that have that.
     let mut wet = vec![0i64; nodes];
     let mut next: Vec<u32> = (0..nodes as u32).collect();
@@ -164,7 +164,7 @@ pub fn levels(
     }
     (1..count).for_each(|basin| sums.add(shape.place[basin], own[basin]));
     let loss = |node: u32| dry.saturating_mul(wet[node as usize]);
-    // Of hollows that end outside, those that joined last run over into earlier ones.
+    // Of depressions that end outside, those that joined last run over into earlier ones.
     let mut of = vec![i32::MIN; count];
     let mut pools = vec![];
     let mut lakes: Vec<(u32, usize)> = vec![];
@@ -242,7 +242,7 @@ pub fn levels(
 
 impl Levels {
     /// The directions on the land and its lakes, and the lakes; [`SINK`] in the deepest cell of a
-    /// lake without an outlet, and in the pit of a dry hollow. `surface` becomes that of the water.
+    /// lake without an outlet, and in the pit of a dry depression. `surface` becomes that of the water.
     ///
     /// Land keeps the directions that it has on the ground, by which its water was counted. A lake
     /// has one outlet, where it was counted to run over.
@@ -252,7 +252,7 @@ impl Levels {
         ground: &[i32],
         surface: &mut [i32],
         basins: &Basins,
-        tree: &Hollows,
+        tree: &Depressions,
     ) -> (Vec<u8>, Vec<Full>) {
         surface
             .par_iter_mut()
@@ -311,9 +311,9 @@ impl Levels {
         (directions, lakes)
     }
 
-    /// A hollow of each lake, or of each dry hollow, and where its water goes. Halves that join at
+    /// A depression of each lake, or of each dry depression, and where its water goes. Halves that join at
     /// their level are two lakes: one runs over into the other.
-    fn lakes(&self, basins: &Basins, tree: &Hollows) -> Vec<(u32, Exit)> {
+    fn lakes(&self, basins: &Basins, tree: &Depressions) -> Vec<(u32, Exit)> {
         let count = basins.pits.len() + 1;
         let mut all = vec![];
         for &(node, level, exit) in &self.pools {
@@ -348,9 +348,9 @@ impl Levels {
     }
 }
 
-/// The first hollow round a basin whose rim is above a height. Heights must come from the lowest
+/// The first depression round a basin whose rim is above a height. Heights must come from the lowest
 /// up: what is passed is left out later.
-fn above(next: &mut [u32], tree: &Hollows, basin: u32, height: i32) -> u32 {
+fn above(next: &mut [u32], tree: &Depressions, basin: u32, height: i32) -> u32 {
     let mut at = root(next, basin);
     while tree.all[at as usize].spill <= height && tree.all[at as usize].parent != OUTSIDE {
         next[at as usize] = tree.all[at as usize].parent;

@@ -5,7 +5,7 @@
 //! that is as low.
 
 use super::Water;
-use super::directions::Descent;
+use super::directions::Routing;
 use crate::spec::CELL;
 
 /// Cells from the middle of a river to where its bed ends at most: wider ones are cut as wide as
@@ -74,7 +74,7 @@ impl Water {
                 }
             }
         }
-        if self.settings.descent == Descent::Lowest {
+        if self.settings.routing == Routing::Lowest {
             self.grade(beds, &mut ground);
             self.keep_apart(&rivers, &mut ground, &mut surface);
         }

@@ -16,17 +16,17 @@ pub const AROUND: [(isize, isize); 8] =
 pub const OUT: u8 = 8;
 /// Nowhere: here is the sea.
 pub const SEA: u8 = 9;
-/// Nowhere: here is the pit of a hollow, before it is filled, or where all its water dries up.
+/// Nowhere: here is the pit of a depression, before it is filled, or where all its water dries up.
 pub const SINK: u8 = 10;
 /// Not known yet.
 pub const UNKNOWN: u8 = 255;
 
 /// To which lower neighbour the water of a cell goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Descent {
+pub enum Routing {
     /// To that of steepest descent: a diagonal is longer.
     #[default]
-    Steepest,
+    D8,
     /// To the lowest of the eight.
     Lowest,
 }
@@ -35,7 +35,7 @@ pub enum Descent {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Way<'a> {
     /// By what.
-    pub descent: Descent,
+    pub routing: Routing,
     /// Widths and heights of the cells of each row, where rows differ.
     pub metric: Option<&'a Metric>,
 }
@@ -113,8 +113,8 @@ pub const fn opposite(direction: u8) -> u8 {
 /// Sets the direction of every unknown cell that has a lower neighbour: that of steepest descent or
 /// of the lowest one, and of equal ones the first in the order of [`AROUND`].
 pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
-    let (width, descent) = (size.width, way.descent);
-    if way.metric.is_some() && descent == Descent::Steepest {
+    let (width, routing) = (size.width, way.routing);
+    if way.metric.is_some() && routing == Routing::D8 {
         return descend_by_row(size, surface, way, directions);
     }
     directions.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
@@ -133,15 +133,15 @@ pub fn descend(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) {
                 }
             });
             let [(along, axis), (across, diagonal)] = best;
-            let takes_diagonal = match descent {
+            let takes_diagonal = match routing {
                 // A diagonal is √2 long, so slopes compare as along² and across² / 2. No two are
                 // equal but for 0.
-                Descent::Steepest => {
+                Routing::D8 => {
                     i128::from(across) * i128::from(across)
                         > 2 * i128::from(along) * i128::from(along)
                 }
                 // Where there is no drop, neither has a direction.
-                Descent::Lowest => across > along || (across == along && diagonal < axis),
+                Routing::Lowest => across > along || (across == along && diagonal < axis),
             };
             *direction = if takes_diagonal { diagonal } else { axis };
         }

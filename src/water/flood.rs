@@ -1,7 +1,7 @@
-//! Hollows: how they lie within each other, how full they are, and ways through their rims.
+//! Depressions: how they lie within each other, how full they are, and ways through their rims.
 //!
 //! Every cell runs down to a pit, the sea or the border, which divides the land into basins. Taken
-//! from the lowest up, the passes between basins join them into larger hollows until all are joined
+//! from the lowest up, the passes between basins join them into larger depressions until all are joined
 //! to the outside: a tree whose leaves are the pits. From it follow the levels of a priority flood
 //! (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G.
 //! Cordonnier, B. Bovy, J. Braun, *A versatile, linear complexity algorithm for flow routing in
@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 
 /// The land divided into basins. Basin 0 is the outside.
 pub struct Basins {
-    /// Where the water of each cell goes before any hollow is filled; [`SINK`] in pits.
+    /// Where the water of each cell goes before any depression is filled; [`SINK`] in pits.
     pub directions: Vec<u8>,
     /// The basin of each cell.
     pub of: Vec<u32>,
@@ -71,12 +71,12 @@ pub fn basins(size: Size, surface: &[i32], way: Way, mut directions: Vec<u8>) ->
     Basins { directions, of, pits }
 }
 
-/// A hollow: a basin, or two hollows that join.
+/// A depression: a basin, or two depressions that join.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hollow {
+pub(super) struct Depression {
     /// The height at which it runs over.
     pub(super) spill: i32,
-    /// The hollow of which it is a half, or [`OUTSIDE`].
+    /// The depression of which it is a half, or [`OUTSIDE`].
     pub(super) parent: u32,
 }
 
@@ -87,14 +87,14 @@ pub(super) struct Pass {
     pub(super) cells: [u32; 2],
 }
 
-/// All hollows, each before the one that it is a half of. Hollow 0 is the outside, the basins come
+/// All depressions, each before the one that it is a half of. Depression 0 is the outside, the basins come
 /// next.
-pub struct Hollows {
-    pub(super) all: Vec<Hollow>,
+pub struct Depressions {
+    pub(super) all: Vec<Depression>,
     pub(super) passes: Vec<Pass>,
-    /// The number of the pass between the halves of each hollow that has some.
+    /// The number of the pass between the halves of each depression that has some.
     pub(super) between: Vec<u32>,
-    /// The hollows that run over to the outside, as they were joined to it, and their passes.
+    /// The depressions that run over to the outside, as they were joined to it, and their passes.
     pub(super) ends: Vec<(u32, u32)>,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn root(of: &mut [u32], mut at: u32) -> u32 {
 }
 
 /// Joins basins from the lowest pass up. Of passes of one height the first on the map comes first.
-pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
+pub fn depressions(size: Size, surface: &[i32], basins: &Basins) -> Depressions {
     let of = &basins.of;
     let lower = |a: usize, b: usize| (surface[a], a) < (surface[b], b);
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
@@ -143,10 +143,10 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     // Stable: the passes of a cell stay in the order of its neighbours.
     rims.par_sort_by_key(|(key, _)| *key);
     let count = basins.pits.len() + 1;
-    let fresh = Hollow { spill: i32::MAX, parent: OUTSIDE };
+    let fresh = Depression { spill: i32::MAX, parent: OUTSIDE };
     let mut tree =
-        Hollows { all: vec![fresh; count], passes: vec![], between: vec![], ends: vec![] };
-    // Joined basins, and the hollow that a set of them is.
+        Depressions { all: vec![fresh; count], passes: vec![], between: vec![], ends: vec![] };
+    // Joined basins, and the depression that a set of them is.
     let mut sets: Vec<u32> = (0..count as u32).collect();
     let mut tops: Vec<u32> = sets.clone();
     for (key, pass) in rims {
@@ -155,8 +155,8 @@ pub fn hollows(size: Size, surface: &[i32], basins: &Basins) -> Hollows {
     tree
 }
 
-impl Hollows {
-    /// Joins the hollows on both sides of a pass, unless they are one already.
+impl Depressions {
+    /// Joins the depressions on both sides of a pass, unless they are one already.
     fn join(&mut self, sets: &mut [u32], tops: &mut [u32], pass: Pass, level: i32) {
         let [a, b] = pass.basins.map(|basin| root(sets, basin));
         if a == b {
@@ -172,21 +172,21 @@ impl Hollows {
                 if parent == OUTSIDE {
                     self.ends.push((top, pass));
                 }
-                self.all[top as usize] = Hollow { spill: level, parent };
+                self.all[top as usize] = Depression { spill: level, parent };
             }
         }
         sets[b as usize] = a;
         tops[a as usize] = parent;
         if parent == joined {
             self.between.push(pass);
-            self.all.push(Hollow { spill: i32::MAX, parent: OUTSIDE });
+            self.all.push(Depression { spill: i32::MAX, parent: OUTSIDE });
         }
     }
 
-    /// For each of `count` basins, the level of water in it if every hollow is full to its rim; the
+    /// For each of `count` basins, the level of water in it if every depression is full to its rim; the
     /// lowest number for the outside.
     pub fn full(&self, count: usize) -> Vec<i32> {
-        let mut of: Vec<i32> = self.all.iter().map(|hollow| hollow.spill).collect();
+        let mut of: Vec<i32> = self.all.iter().map(|depression| depression.spill).collect();
         for i in (1..of.len()).rev() {
             let parent = self.all[i].parent;
             if parent != OUTSIDE {
@@ -264,7 +264,7 @@ pub fn routed_again(size: Size, surface: &[i32], way: Way, old: &[u8]) -> Vec<u8
     let mut directions = unrouted(old);
     descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
-    // What has no way down is a hollow deeper than the sea that it is cut through to. Its cells are
+    // What has no way down is a depression deeper than the sea that it is cut through to. Its cells are
     // level, and old directions lead from one to the next and into the sea.
     directions.par_iter_mut().zip(old).for_each(|(direction, &old)| {
         if *direction == UNKNOWN {

@@ -24,10 +24,10 @@ use crate::params::rounded;
 use crate::site::Scale;
 use crate::spec::CELL;
 use channel::Channel;
-use directions::{Descent, Full, OUT, SEA, Size, UNKNOWN, Way};
+use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
 use rayon::prelude::*;
 use serde_json::json;
-pub use settings::{LAYERS, Settings, Splines, Spread, Through, VectorFormat};
+pub use settings::{AreaRouting, LAYERS, Settings, Splines, Through, VectorFormat};
 
 /// Cells from which on there is a river, where no area is given.
 const RIVER_CELLS: i64 = 1000;
@@ -57,9 +57,9 @@ impl Settings {
     pub(crate) fn bytes_a_cell(&self, has_rain: bool) -> u64 {
         let more = [
             (self.evaporation_mm > 0.0, DRY_BYTES),
-            (self.drainage == Spread::Multiple, SPREAD_BYTES),
+            (self.area_routing == AreaRouting::Mfd, SPREAD_BYTES),
             (has_rain, RAIN_BYTES),
-            (self.river_flow.is_some(), FLOW_BYTES),
+            (self.channel_flow.is_some(), FLOW_BYTES),
         ];
         4 + CELL_BYTES + more.iter().map(|(is, bytes)| if *is { *bytes } else { 0 }).sum::<u64>()
     }
@@ -73,37 +73,37 @@ impl Settings {
         found: Option<&serde_json::Value>,
     ) -> Option<String> {
         let cell_km2 = spacing_m * spacing_m / 1e6;
-        if let Some(given) = self.river_km2.filter(|km2| *km2 < cell_km2) {
+        if let Some(given) = self.channel_area_km2.filter(|km2| *km2 < cell_km2) {
             return Some(format!(
-                "water.river_km2 = {given} is less than a cell, which has {} km², so each cell of \
+                "water.channel_area_km2 = {given} is less than a cell, which has {} km², so each cell of \
                  the land is a river",
                 rounded(cell_km2)
             ));
         }
         let found = found.filter(|found| found["has_rivers"] == false);
-        if let Some(given) = self.river_flow.filter(|_| found.is_some()) {
+        if let Some(given) = self.channel_flow.filter(|_| found.is_some()) {
             return Some(format!(
-                "there is no river: nowhere is flow {given} or more; set water.river_flow to less \
+                "there is no river: nowhere is flow {given} or more; set water.channel_flow to less \
                  than the largest that info says of the map flow"
             ));
         }
         let largest = found?["largest_catchment_km2"].as_f64()?;
-        let why = match self.river_km2 {
+        let why = match self.channel_area_km2 {
             _ if largest == 0.0 => return None,
             Some(given) => format!(
-                "water.river_km2 = {given} is more than the largest catchment of the land has, \
+                "water.channel_area_km2 = {given} is more than the largest catchment of the land has, \
                  {largest} km²"
             ),
             None => format!(
-                "without water.river_km2 one begins at {RIVER_CELLS} cells, {} km², and the \
+                "without water.channel_area_km2 one begins at {RIVER_CELLS} cells, {} km², and the \
                  largest catchment of the land has {largest} km²",
                 rounded(cell_km2 * RIVER_CELLS as f64)
             ),
         };
-        Some(format!("there is no river: {why}; set water.river_km2 to less than that"))
+        Some(format!("there is no river: {why}; set water.channel_area_km2 to less than that"))
     }
 
-    /// The fewest cells that the water of a hollow has as a lake.
+    /// The fewest cells that the water of a depression has as a lake.
     fn lake_cells(&self, scale: &Scale) -> usize {
         // A float above the range becomes the end of it.
         self.lake_min_m2
@@ -143,7 +143,7 @@ pub struct Water {
     pub ground: Vec<i32>,
     /// The surface of water, or the ground where it is dry, in words of height. Where a rim is
     /// breached it is below the ground, and over a puddle it is at the height of its rim. It never
-    /// rises downstream, but from a hollow that is deeper than the sea that it is breached to.
+    /// rises downstream, but from a depression that is deeper than the sea that it is breached to.
     pub surface: Vec<i32>,
     /// Cells upstream of each cell, itself included.
     pub cells: Vec<u32>,
@@ -223,7 +223,7 @@ impl Water {
         settings: &Settings,
     ) -> Result<Self> {
         let dry = settings.dry();
-        let way = Way { descent: settings.descent, metric: place.metric.as_ref() };
+        let way = Way { routing: settings.routing, metric: place.metric.as_ref() };
         memory::admit("water", ground.len() as u64 * MOST_BYTES)?;
         let size = Size { width: width.max(1), height: ground.len() / width.max(1) };
         let mut surface = ground.clone();
@@ -246,25 +246,25 @@ impl Water {
             );
         }
         let mut basins = flood::basins(size, &surface, way, known);
-        let hollows = flood::hollows(size, &surface, &basins);
-        let (directions, full) = match settings.hollows {
+        let depressions = flood::depressions(size, &surface, &basins);
+        let (directions, full) = match settings.depressions {
             Through::Fill => {
                 let of = |cell: usize| rain.as_ref().map_or(RAIN, |rain| i64::from(rain[cell]));
                 match dry {
                     0 => {
-                        let levels = hollows.full(basins.pits.len() + 1);
+                        let levels = depressions.full(basins.pits.len() + 1);
                         flood::routed(size, &ground, &mut surface, way, &basins, &levels)
                     }
                     _ => {
-                        let levels = budget::levels(&surface, &basins, &hollows, of, dry);
-                        levels.routed(size, &ground, &mut surface, &basins, &hollows)
+                        let levels = budget::levels(&surface, &basins, &depressions, of, dry);
+                        levels.routed(size, &ground, &mut surface, &basins, &depressions)
                     }
                 }
             }
             Through::Breach => {
-                hollows.breach(size, &mut basins);
+                depressions.breach(size, &mut basins);
                 let mut directions = basins.directions;
-                if settings.descent == Descent::Lowest {
+                if settings.routing == Routing::Lowest {
                     // Beside a way through a rim the lowest neighbour is on that way, which is
                     // known only when the rim is cut.
                     let cut = area::sums(size, &directions, vec![], Some(surface)).least;
@@ -278,11 +278,11 @@ impl Water {
             Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
             None => vec![RAIN; ground.len()],
         };
-        let spreads = (settings.drainage == Spread::Multiple).then(|| drops(&rain));
+        let spreads = (settings.area_routing == AreaRouting::Mfd).then(|| drops(&rain));
         let weights: Vec<Vec<i64>> =
             rain.iter().map(|rain| rain.iter().map(|rain| i64::from(*rain)).collect()).collect();
         // Where a rim is cut, water stands no higher than above it.
-        let cut = (settings.hollows == Through::Breach).then(|| std::mem::take(&mut surface));
+        let cut = (settings.depressions == Through::Breach).then(|| std::mem::take(&mut surface));
         let area::Sums { cells, mut weights, least } = area::sums(size, &directions, weights, cut);
         let surface = least.unwrap_or(surface);
         let left = (dry > 0).then(|| {
@@ -357,7 +357,7 @@ impl Water {
     /// The least water of a river.
     fn least(&self) -> i64 {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        match self.settings.river_km2 {
+        match self.settings.channel_area_km2 {
             None => RIVER_CELLS * RAIN,
             // To the nearest unit of the rain; a float above the range becomes the end of it.
             Some(area) => (area * 1e6 / cell_m2 * RAIN as f64).round() as i64,
@@ -366,7 +366,7 @@ impl Water {
 
     /// Whether the water of a cell is that of a river. Where nothing runs off there is none.
     fn makes_river(&self, cell: usize) -> bool {
-        let has_water = match (self.settings.river_flow, &self.place.flow) {
+        let has_water = match (self.settings.channel_flow, &self.place.flow) {
             (Some(least), Some(flow)) => f64::from(flow[cell] as u32) >= least,
             _ => self.water(cell) >= self.least().max(1),
         };
@@ -486,7 +486,7 @@ impl Water {
     }
 
     /// The cells where water leaves the land: over the border, into the sea, or into the air at the
-    /// deepest place of a hollow.
+    /// deepest place of a depression.
     pub fn mouths(&self) -> Vec<usize> {
         let ends = |cell: &usize| match self.size.target(*cell, self.directions[*cell]) {
             Some(to) => self.directions[to] == SEA,

@@ -1,12 +1,12 @@
 //! The table `[water]` of a recipe: one line for each key.
 
 use super::channel::Law;
-use super::directions::Descent;
+use super::directions::Routing;
 use crate::error::{Invalid, Result};
 use crate::table::Table;
 use serde_json::json;
 
-/// What becomes of hollows, which hold water back.
+/// What becomes of depressions, which hold water back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Through {
     /// They are full to their rims: lakes.
@@ -18,12 +18,12 @@ pub enum Through {
 
 /// How water comes together in the map `drainage_area`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum AreaRouting {
     /// All of a cell's water goes to one neighbour, as in all else.
     #[default]
-    Single,
+    D8,
     /// It goes to all lower neighbours, more to the steeper ones.
-    Multiple,
+    Mfd,
 }
 
 /// The table `water` of a recipe.
@@ -32,22 +32,22 @@ pub struct Settings {
     /// Height of the sea in metres, −1 000 000 to 1 000 000. Cells below it that touch the border,
     /// or others that do, are sea. None: there is no sea.
     pub sea_level_m: Option<f64>,
-    /// What becomes of hollows.
-    pub hollows: Through,
+    /// What becomes of depressions.
+    pub depressions: Through,
     /// To which lower neighbour the water of a cell goes.
-    pub descent: Descent,
+    pub routing: Routing,
     /// How the map `drainage_area` is made. Rivers have areas of their own, where all water of a
     /// cell goes to one neighbour.
-    pub drainage: Spread,
-    /// From what area on the water of a hollow that runs over is a lake, in m², 0 to 1e12; none:
+    pub area_routing: AreaRouting,
+    /// From what area on the water of a depression that runs over is a lake, in m², 0 to 1e12; none:
     /// the area of 10 cells. Rivers run through smaller ones, which are puddles.
     pub lake_min_m2: Option<f64>,
     /// From what drainage area on there is a river, in km², above 0 to 1e12; none: the area of 1000
     /// cells.
-    pub river_km2: Option<f64>,
-    /// In place of `river_km2`: from what `flow` on there is a river, above 0 to 4 294 967 295. So
+    pub channel_area_km2: Option<f64>,
+    /// In place of `channel_area_km2`: from what `flow` on there is a river, above 0 to 4 294 967 295. So
     /// rivers are where particles have passed, as Talle proposes for his snowballs.
-    pub river_flow: Option<f64>,
+    pub channel_flow: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,
     /// Water that a lake loses to the air, in mm a year, 0 to 100 000. At 0 all lakes are full.
@@ -107,12 +107,12 @@ impl Default for Settings {
         let (width_m, depth_m) = law.usual();
         Self {
             sea_level_m: None,
-            hollows: Through::Fill,
-            descent: Descent::Steepest,
-            drainage: Spread::Single,
+            depressions: Through::Fill,
+            routing: Routing::D8,
+            area_routing: AreaRouting::D8,
             lake_min_m2: None,
-            river_km2: None,
-            river_flow: None,
+            channel_area_km2: None,
+            channel_flow: None,
             runoff_mm: 500.0,
             evaporation_mm: 0.0,
             law,
@@ -128,13 +128,13 @@ impl Default for Settings {
     }
 }
 
-/// What `hollows` may be, and what it then is.
+/// What `depressions` may be, and what it then is.
 const THROUGH: [(&str, Through); 2] = [("fill", Through::Fill), ("breach", Through::Breach)];
-/// What `descent` may be, and what it then is.
-const DESCENTS: [(&str, Descent); 2] =
-    [("steepest", Descent::Steepest), ("lowest", Descent::Lowest)];
-/// What `drainage` may be, and what it then is.
-const SPREADS: [(&str, Spread); 2] = [("single", Spread::Single), ("multiple", Spread::Multiple)];
+/// What `routing` may be, and what it then is.
+const ROUTINGS: [(&str, Routing); 2] = [("d8", Routing::D8), ("lowest", Routing::Lowest)];
+/// What `area_routing` may be, and what it then is.
+const AREA_ROUTINGS: [(&str, AreaRouting); 2] =
+    [("d8", AreaRouting::D8), ("mfd", AreaRouting::Mfd)];
 
 /// A key of the table. All that is done with its value follows from this: it is read, checked,
 /// written down and put into the schema.
@@ -232,21 +232,21 @@ static KEYS: [Key; 18] = {
             "Height of the sea; without it there is none.",
         ),
         key(
-            "hollows",
-            word!("way with hollows", THROUGH, hollows),
+            "depressions",
+            word!("way with depressions", THROUGH, depressions),
             Always,
-            "Whether hollows are lakes, or their rims are cut.",
+            "Whether depressions are lakes, or their rims are cut.",
         ),
         key(
-            "descent",
-            word!("way down", DESCENTS, descent),
+            "routing",
+            word!("way down", ROUTINGS, routing),
             Changed,
             "Whether water goes to the neighbour to which the surface falls most steeply, or to \
              the lowest of the eight.",
         ),
         key(
-            "drainage",
-            word!("way of drainage", SPREADS, drainage),
+            "area_routing",
+            word!("way of drainage", AREA_ROUTINGS, area_routing),
             Changed,
             "Whether all water of a cell goes to one neighbour in the map drainage_area, or to \
              all lower ones.",
@@ -255,20 +255,20 @@ static KEYS: [Key; 18] = {
             "lake_min_m2",
             Kind::Maybe([0.0, 1e12], |s| &mut s.lake_min_m2),
             Changed,
-            "Area from which on the water of a hollow that runs over is a lake, m²; without it, \
+            "Area from which on the water of a depression that runs over is a lake, m²; without it, \
              that of 10 cells. Rivers run through smaller ones.",
         ),
         key(
-            "river_km2",
-            Kind::River([0.0, 1e12], |s| &mut s.river_km2),
+            "channel_area_km2",
+            Kind::River([0.0, 1e12], |s| &mut s.channel_area_km2),
             Changed,
             "Drainage area from which on there is a river, km²; without it, that of 1000 cells.",
         ),
         key(
-            "river_flow",
-            Kind::River([0.0, FLOW_MAX], |s| &mut s.river_flow),
+            "channel_flow",
+            Kind::River([0.0, FLOW_MAX], |s| &mut s.channel_flow),
             Changed,
-            "In place of river_km2: what the map flow has, from which on there is a river.",
+            "In place of channel_area_km2: what the map flow has, from which on there is a river.",
         ),
         key(
             "runoff_mm",
@@ -440,6 +440,12 @@ fn name_of<T: Copy + PartialEq>(known: &[(&'static str, T)], value: T) -> &'stat
 }
 
 impl Settings {
+    /// The keys of the table.
+    #[cfg(feature = "cli")]
+    pub(crate) fn keys() -> [&'static str; 18] {
+        KEYS.each_ref().map(|key| key.name)
+    }
+
     /// Reads the table.
     ///
     /// # Errors
@@ -472,20 +478,25 @@ impl Settings {
                 return wrong(name, 0.0, allowed, message);
             }
         }
-        if let (Some(flow), Some(km2)) = (self.river_flow, self.river_km2) {
+        if let (Some(flow), Some(km2)) = (self.channel_flow, self.channel_area_km2) {
             let message = format!(
-                "river_flow = {flow} with river_km2 = {km2}: both say where rivers begin; leave \
+                "channel_flow = {flow} with channel_area_km2 = {km2}: both say where rivers begin; leave \
                  one of the two out"
             );
-            return wrong("river_flow", flow, "river_flow or river_km2".into(), message);
+            return wrong("channel_flow", flow, "channel_flow or channel_area_km2".into(), message);
         }
         let given = self.evaporation_mm;
-        if given > 0.0 && self.hollows == Through::Breach {
+        if given > 0.0 && self.depressions == Through::Breach {
             let message = format!(
-                "evaporation_mm = {given} with hollows = \"breach\": there are no lakes then; \
+                "evaporation_mm = {given} with depressions = \"breach\": there are no lakes then; \
                  leave one of the two out"
             );
-            return wrong("evaporation_mm", given, "0 with hollows = \"breach\"".into(), message);
+            return wrong(
+                "evaporation_mm",
+                given,
+                "0 with depressions = \"breach\"".into(),
+                message,
+            );
         }
         Ok(())
     }
@@ -531,9 +542,9 @@ impl Settings {
             "description": "Rivers, lakes and the sea: docs/water.md.",
             "properties": serde_json::Value::Object(keys.collect()),
             "additionalProperties": false,
-            "not": { "required": ["river_km2", "river_flow"] },
+            "not": { "required": ["channel_area_km2", "channel_flow"] },
             // Without lakes there is nothing to dry up.
-            "if": { "properties": { "hollows": { "const": "breach" } }, "required": ["hollows"] },
+            "if": { "properties": { "depressions": { "const": "breach" } }, "required": ["depressions"] },
             "then": { "properties": { "evaporation_mm": { "maximum": 0 } } },
         })
     }

@@ -77,7 +77,7 @@ pub struct Basin {
     pub mouth: [i32; 2],
     /// Whether it ends in the sea.
     pub to_sea: bool,
-    /// Whether its water dries up in a hollow; else, if it does not end in the sea, it ends at the
+    /// Whether its water dries up in a depression; else, if it does not end in the sea, it ends at the
     /// border.
     pub is_closed: bool,
     /// Its area in m².
@@ -97,7 +97,7 @@ pub enum PointKind {
     Spring,
     /// The last cell of a river, at the sea, at the border, or in or at a lake without an outlet.
     Mouth,
-    /// The last cell of a river whose water dries up in a hollow that holds none.
+    /// The last cell of a river whose water dries up in a depression that holds none.
     Sink,
     /// The upper edge of a waterfall.
     Waterfall,

@@ -18,13 +18,13 @@ FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 PATIENCE_S = 300
 # A small land, so that a run takes seconds on a slow machine.
 SMALL = {
-    "schema": 1, "name": "small", "seed": 3, "width": 257, "height": 257, "spacing_m": 20, "levels": "auto",
+    "schema": 2, "name": "small", "seed": 3, "width": 257, "height": 257, "spacing_m": 20, "levels": "auto",
     "stage": [
-        {"kind": "diamond_square", "world": 256, "edge": "constant", "edge_height": 0, "gain": 0.55, "normalise": True, "square": True,
+        {"kind": "diamond_square", "world_cells": 256, "edge": "constant", "edge_height": 0, "gain": 0.55, "normalise": True, "square": True,
          "base_m": -200, "relief_m": 1200},
         {"kind": "droplets", "lifetime": {"from": 96, "to": 32}, "rain": {"from": 1, "to": 0.5}},
     ],
-    "output": {"maps": ["height", "flow", "wear", "deposit"], "format": "tif", "sea_level_m": 0},
+    "output": {"maps": ["height", "flow", "erosion", "deposition"], "format": "tif", "sea_level_m": 0},
 }
 
 

@@ -321,7 +321,7 @@ def test_maps_are_drawn_in_their_colours(window):
     ground = editor.colours()
     editor.page.click("#tab-view")
     seen = [ground]
-    for name in ["Flow", "Slope", "Wear and deposit", "Height", "Clay"]:
+    for name in ["Flow", "Slope", "Erosion and deposition", "Height", "Clay"]:
         editor.page.click(f"#page button:text-is('{name}')")
         now = editor.colours()
         assert all(np.abs(now[150:550, 300:900] - other[150:550, 300:900]).mean() > 2 for other in seen), f"{name} looks like another"

@@ -57,7 +57,7 @@ fn a_wide_brush_stays_within_the_loop_budget() {
     let case = Case {
         name: "wide",
         settings: vec![
-            ("radius", number(16.0)),
+            ("radius_cells", number(16.0)),
             ("rain", number(1.0)),
             ("density", number(1.0)),
             ("lifetime", thalweg::params::Value::Integer(9)),

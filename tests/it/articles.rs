@@ -28,7 +28,16 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
     let sweeps: Vec<&str> = lines.iter().map(|l| l["sweep"].as_str().unwrap()).collect();
     assert_eq!(
         sweeps,
-        ["particles", "particles", "radius", "radius", "lifetime", "lifetime", "map", "map"]
+        [
+            "particles",
+            "particles",
+            "radius_cells",
+            "radius_cells",
+            "lifetime",
+            "lifetime",
+            "map",
+            "map"
+        ]
     );
     assert_eq!(
         (&lines[1]["value"], &lines[1]["article_ms"]),
@@ -38,7 +47,7 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
         let cells = line["cells"].as_array().unwrap();
         let wanted = match line["sweep"].as_str().unwrap() {
             "particles" => line["value"].as_f64().unwrap(),
-            "radius" => 10_000.0,
+            "radius_cells" => 10_000.0,
             _ => 5000.0,
         };
         assert_eq!(cells.len(), 2, "the loop and the CPU");

@@ -100,10 +100,10 @@ fn chunks_and_windows_do_not_show() {
             let mut all = vec![
                 ("method", word(method)),
                 ("frequency", Value::Number(0.15)),
-                ("padding", Value::Number(5.0)),
-                ("radius", Value::Number(11.0)),
-                ("interval", Value::Integer(5)),
-                ("feature", Value::Number(250.0)),
+                ("padding_cells", Value::Number(5.0)),
+                ("radius_cells", Value::Number(11.0)),
+                ("interval_cells", Value::Integer(5)),
+                ("feature_cells", Value::Number(250.0)),
             ];
             all.extend(more);
             all
@@ -119,15 +119,15 @@ fn chunks_and_windows_do_not_show() {
         let slow = weights(&case(settings(vec![("skip", Value::Switch(false))]), window));
         assert_eq!(whole, slow, "{method}: without skip");
         for side in [8, 32] {
-            let other = settings(vec![("chunk", word(&side.to_string()))]);
+            let other = settings(vec![("chunk_cells", word(&side.to_string()))]);
             assert_eq!(whole, weights(&case(other, window)), "{method}: chunks of {side}");
             // A radius of which the squares fit 32 bits with more bits of fraction in small chunks
             // than in large ones.
             let wide = |side: usize| {
                 let wide = vec![
-                    ("padding", Value::Number(80.0)),
-                    ("radius", Value::Number(99.0)),
-                    ("chunk", word(&side.to_string())),
+                    ("padding_cells", Value::Number(80.0)),
+                    ("radius_cells", Value::Number(99.0)),
+                    ("chunk_cells", word(&side.to_string())),
                 ];
                 weights(&case(settings(wide), Window { width: 40, height: 35, ..window }))
             };
@@ -168,10 +168,10 @@ fn weights_are_those_of_the_formula() {
         let settings = vec![
             ("method", word(method)),
             ("frequency", Value::Number(frequency)),
-            ("padding", Value::Number(padding)),
-            ("radius", Value::Number(17.5)),
-            ("interval", Value::Integer(interval)),
-            ("feature", Value::Number(feature)),
+            ("padding_cells", Value::Number(padding)),
+            ("radius_cells", Value::Number(17.5)),
+            ("interval_cells", Value::Integer(interval)),
+            ("feature_cells", Value::Number(feature)),
             ("octaves", Value::Integer(1)),
             ("biome", many(count)),
         ];
@@ -246,8 +246,8 @@ fn spectrum(method: &str) -> Vec<f64> {
         let settings = vec![
             ("method", word(method)),
             ("frequency", Value::Number(0.095)),
-            ("padding", Value::Number(11.6)),
-            ("feature", Value::Number(120.0)),
+            ("padding_cells", Value::Number(11.6)),
+            ("feature_cells", Value::Number(120.0)),
             ("heights", word("replace")),
             ("biome", Value::List(vec![biome("a", 50_000), biome("b", 0), biome("c", 0)])),
         ];
@@ -319,8 +319,8 @@ fn radii_from_one_cell_to_512() {
     let sharp = case(
         vec![
             ("method", word("full")),
-            ("radius", Value::Number(1.0)),
-            ("feature", Value::Number(10.0)),
+            ("radius_cells", Value::Number(1.0)),
+            ("feature_cells", Value::Number(10.0)),
         ],
         window,
     );
@@ -329,9 +329,9 @@ fn radii_from_one_cell_to_512() {
     let wide = case(
         vec![
             ("method", word("full")),
-            ("radius", Value::Number(512.0)),
-            ("feature", Value::Number(400.0)),
-            ("chunk", word("8")),
+            ("radius_cells", Value::Number(512.0)),
+            ("feature_cells", Value::Number(400.0)),
+            ("chunk_cells", word("8")),
         ],
         window,
     );
@@ -368,10 +368,10 @@ fn steepest(method: &str, count: usize, feature: f64) -> [[f64; 2]; 3] {
     let settings = vec![
         ("method", word(method)),
         ("frequency", Value::Number(0.05)),
-        ("padding", Value::Number(80.0)),
-        ("radius", Value::Number(80.0)),
-        ("interval", Value::Integer(16)),
-        ("feature", Value::Number(feature)),
+        ("padding_cells", Value::Number(80.0)),
+        ("radius_cells", Value::Number(80.0)),
+        ("interval_cells", Value::Integer(16)),
+        ("feature_cells", Value::Number(feature)),
         ("octaves", Value::Integer(1)),
         ("heights", word("replace")),
         ("biome", many(count)),
@@ -484,12 +484,12 @@ fn layers_are_blended() {
 /// own.
 fn wet_or_dry(top: &str, water: &str, table: &str) -> Result<Recipe, Error> {
     let text = format!(
-        "schema = 1\nseed = 9\nwidth = 150\nheight = 120\nspacing_m = 20\n{top}\n\
-         [[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n\
+        "schema = 2\nseed = 9\nwidth = 150\nheight = 120\nspacing_m = 20\n{top}\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = 256\nrelief_m = 900\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 0.5\n\
-         [[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nmethod = \"full\"\nradius = 1\n\
+         [[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nmethod = \"full\"\nradius_cells = 1\n\
          water = \"{water}\"\n\
-         sea_level_m = -100000\ninland = 1\ncoast = 1\ntable = [[\"dry\", \"wet\"]]\n\
+         sea_level_m = -100000\ninland_cells = 1\ncoast = 1\ntable = [[\"dry\", \"wet\"]]\n\
          biome = [{{ name = \"dry\", colour = \"#aa9966\" }}, {{ name = \"wet\", colour = \
          \"#336622\" }}]\n{table}"
     );
@@ -500,8 +500,8 @@ fn wet_or_dry(top: &str, water: &str, table: &str) -> Result<Recipe, Error> {
 /// ground is wet exactly where the map of distances is 0.
 #[test]
 fn a_climate_feels_rivers_and_lakes() {
-    let table = "[water]\nsea_level_m = 30\nriver_km2 = 0.02\n[output]\n\
-                 maps = [\"biome\", \"distance_to_water\", \"water\"]\n";
+    let table = "[water]\nsea_level_m = 30\nchannel_area_km2 = 0.02\n[output]\n\
+                 maps = [\"biome\", \"distance_to_water\", \"water_depth\"]\n";
     let run = |top: &str, water: &str, level: i32| {
         let job = Job::new(wet_or_dry(top, water, table).unwrap())
             .unwrap()
@@ -510,14 +510,14 @@ fn a_climate_feels_rivers_and_lakes() {
             .unwrap();
         job.run(&mut |_| Ok(())).unwrap()
     };
-    for top in ["", "margin = 9\norigin = [70, -31]", "levels = 2"] {
+    for top in ["", "margin_cells = 9\norigin = [70, -31]", "levels = 2"] {
         let outcome = run(top, "rivers", 0);
         let words = |name| outcome.words(name).unwrap();
         let wet: Vec<bool> = words("biome").iter().map(|biome| *biome == 1).collect();
         let near: Vec<bool> =
             words("distance_to_water").iter().map(|metres| *metres == 0).collect();
         assert!(wet == near, "{top}");
-        let deep = words("water").iter().filter(|depth| **depth > 0).count();
+        let deep = words("water_depth").iter().filter(|depth| **depth > 0).count();
         let count = wet.iter().filter(|wet| **wet).count();
         assert!(
             deep > 20 && count > deep + 20 && 4 * count < 3 * wet.len(),
@@ -584,9 +584,15 @@ fn what_cannot_be_is_refused_by_name() {
     let cases: Vec<Refused> = vec![
         (vec![("frequency", n(0.0))], &["frequency = 0", "0.002 to 1"]),
         (vec![("frequency", n(f64::NAN))], &["frequency"]),
-        (vec![("frequency", n(0.002)), ("padding", n(512.0))], &["radius of 1101.3", "1024"]),
-        (vec![("method", word("full")), ("radius", n(0.5))], &["radius = 0.5", "1 to 512"]),
-        (vec![("method", word("lerped")), ("radius", n(4.0))], &["radius = 4", "interval = 8"]),
+        (vec![("frequency", n(0.002)), ("padding_cells", n(512.0))], &["radius of 1101.3", "1024"]),
+        (
+            vec![("method", word("full")), ("radius_cells", n(0.5))],
+            &["radius_cells = 0.5", "1 to 512"],
+        ),
+        (
+            vec![("method", word("lerped")), ("radius_cells", n(4.0))],
+            &["radius_cells = 4", "interval_cells = 8"],
+        ),
         (vec![("file", word("a.png"))], &["from = \"noise\""]),
         (vec![("weights", word("png"))], &["weights = \"png\"", "none, npy, exr"]),
         (
@@ -712,7 +718,7 @@ fn a_climate_reaches_as_far_as_stated() {
         window: Window { origin: [0, 0], width: 260, height: 40 },
         settings: [
             named("climate").settings,
-            vec![("inland", Value::Integer(20)), ("stir", Value::Number(0.0))],
+            vec![("inland_cells", Value::Integer(20)), ("stir", Value::Number(0.0))],
         ]
         .concat(),
         ..named("climate")
@@ -791,7 +797,8 @@ fn strips_change_nothing() {
             let strips = strips_of(records);
             let all = plan(&STAGE, &case);
             let rows =
-                case.window.height.div_ceil(settings.word("chunk").parse().unwrap_or(16)) as usize;
+                case.window.height.div_ceil(settings.word("chunk_cells").parse().unwrap_or(16))
+                    as usize;
             if records == 1 && rows > 1 {
                 assert!(
                     strips.passes.len() > all.passes.len() && strips.bytes() < all.bytes(),

@@ -495,9 +495,13 @@ fn the_stage_moves_what_the_loop_moves() {
         let article = thalweg::Preset::find("article").unwrap().step(false).unwrap().settings;
         let settings = article
             .iter()
-            .filter(|(name, _)| *name != "limit")
+            .filter(|(name, _)| *name != "max_step_fraction")
             .map(|(name, value)| (name, value.clone()));
-        let stage = staged(&ground, 160, settings.chain([("limit", Value::Number(0.5))]).collect());
+        let stage = staged(
+            &ground,
+            160,
+            settings.chain([("max_step_fraction", Value::Number(0.5))]).collect(),
+        );
         let (by_loop, by_stage) = (
             volumes(&ground, &looped.iter().map(|h| f64::from(*h)).collect::<Vec<_>>()),
             volumes(&ground, &stage),

@@ -13,9 +13,9 @@ use thalweg::recipe::{Levels, PRESETS};
 use thalweg::spec::CELL;
 use thalweg::{Job, Outcome};
 
-const LAND: &str = "schema = 1\nseed = 77\nwidth = 49\nheight = 33\nspacing_m = 10\n\
+const LAND: &str = "schema = 2\nseed = 77\nwidth = 49\nheight = 33\nspacing_m = 10\n\
                     origin = [5, 9]\n[[stage]]\nkind = \"diamond_square\"\n\
-                    world = 64\nrandom = \"pair\"\nrelief_m = 200\nbase_m = -30\n";
+                    world_cells = 64\nrandom = \"pair\"\nrelief_m = 200\nbase_m = -30\n";
 
 fn read(text: &str) -> Recipe {
     Recipe::from_toml(text, "", "made").unwrap()
@@ -64,9 +64,9 @@ fn cone() -> Map {
 }
 
 fn on_cone(stage: &str) -> Job {
-    let maps = if stage.contains("blur") { "" } else { ", \"flow\", \"wear\"" };
+    let maps = if stage.contains("blur") { "" } else { ", \"flow\", \"erosion\"" };
     let text =
-        format!("schema = 1\nseed = 5\n{stage}\n[output]\nmaps = [\"height\", \"change\"{maps}]\n");
+        format!("schema = 2\nseed = 5\n{stage}\n[output]\nmaps = [\"height\", \"change\"{maps}]\n");
     let mut recipe = read(&text);
     prepare(&mut recipe).unwrap();
     Job::with_heights(recipe, &cone()).unwrap().classic()
@@ -132,7 +132,7 @@ fn droplets_and_snowballs_run_one_after_another() {
 #[test]
 fn other_stages_run_as_ever() {
     let text = |blur: &str| {
-        LAND.replace("random = \"pair\"", "feature = 16")
+        LAND.replace("random = \"pair\"", "feature_cells = 16")
             + &format!("[[stage]]\nkind = \"thermal\"\nsteps = 3\n{blur}")
     };
     let exact = Job::new(read(&text("")))
@@ -141,7 +141,7 @@ fn other_stages_run_as_ever() {
         .unwrap();
     let (made, left) = run(read(&text("[[stage]]\nkind = \"blur\"\n")));
     assert!(
-        left[0].contains("feature = 16, random = \"hash\"; the exact stage makes the land"),
+        left[0].contains("feature_cells = 16, random = \"hash\"; the exact stage makes the land"),
         "{left:?}"
     );
     let mut heights: Vec<f64> = exact
@@ -169,15 +169,17 @@ fn what_is_not_published_is_named() {
         prepare(&mut read(&LAND.replace("relief_m", &format!("{rest}\nrelief_m"))))
             .map_err(|e| e.to_string())
     };
-    assert!(made("gain = 0.6").is_err() && made("feature = 16").is_err());
-    assert_eq!(made("feature = 64"), Ok(vec![]));
+    assert!(made("gain = 0.6").is_err() && made("feature_cells = 16").is_err());
+    assert_eq!(made("feature_cells = 64"), Ok(vec![]));
     let text = LAND.replace("[[stage]]", "levels = 2\n[[stage]]");
     let mut recipe = read(&format!(
-        "{text}[[stage]]\nkind = \"droplets\"\nrain = {{ from = 2, to = 0.5 }}\nlimit = 0.5\n"
+        "{text}[[stage]]\nkind = \"droplets\"\nrain = {{ from = 2, to = 0.5 }}\nmax_step_fraction = 0.5\n"
     ));
     let left = prepare(&mut recipe).unwrap();
     assert!(
-        left[0].starts_with("levels") && left[1].contains("limit = 0.5") && left.len() == 2,
+        left[0].starts_with("levels")
+            && left[1].contains("max_step_fraction = 0.5")
+            && left.len() == 2,
         "{left:?}"
     );
     assert!(recipe.levels.is_none() && recipe.stages[1].settings.number("rain") == 0.5);
@@ -188,8 +190,8 @@ fn what_is_not_published_is_named() {
 #[test]
 fn stages_between_steps_are_left_out() {
     let eroded = format!("{LAND}[[stage]]\nkind = \"droplets\"\n");
-    let thermal = "[[stage.with]]\nkind = \"thermal\"\nevery = 9\n";
-    let blur = "[[stage.with]]\nkind = \"blur\"\nevery = 30\n";
+    let thermal = "[[stage.interleave]]\nkind = \"thermal\"\nevery = 9\n";
+    let blur = "[[stage.interleave]]\nkind = \"blur\"\nevery = 30\n";
     let (with, left) = run(read(&format!("{eroded}{thermal}{blur}")));
     let (without, none) = run(read(&eroded));
     assert!(none.is_empty() && with.recipe.stages[1].with.is_empty(), "{none:?}");
@@ -319,8 +321,8 @@ fn memory_counts_floats() {
 #[test]
 fn presets_move_as_much_as_the_published_algorithm() {
     let noise = read(
-        "schema = 1\nseed = 3\nwidth = 112\nheight = 112\nspacing_m = 10\n[[stage]]\n\
-         kind = \"noise\"\nrelief_m = 1000\nfeature = 64\n",
+        "schema = 2\nseed = 3\nwidth = 112\nheight = 112\nspacing_m = 10\n[[stage]]\n\
+         kind = \"noise\"\nrelief_m = 1000\nfeature_cells = 64\n",
     );
     let hills = thalweg::io::read(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"),

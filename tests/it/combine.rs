@@ -10,14 +10,14 @@ use thalweg::{Job, Recipe};
 
 fn recipe(stages: &str) -> thalweg::Result<Recipe> {
     let text = format!(
-        "schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}\n[output]\n\
+        "schema = 2\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}\n[output]\n\
          maps = [\"height\", \"change\"]"
     );
     Recipe::from_toml(&text, "", "combined")
 }
 
 fn heights(stages: &str) -> Vec<f64> {
-    let text = format!("schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}");
+    let text = format!("schema = 2\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n{stages}");
     let recipe = Recipe::from_toml(&text, "", "combined").unwrap();
     made(&recipe, &mut cpu()).maps["height"].data.iter().map(|h| f64::from(*h)).collect()
 }
@@ -33,7 +33,7 @@ fn words_are_those_of_the_rule() {
         let (Value::Word(how), Value::Word(mask)) = (given("combine"), given("mask")) else {
             panic!()
         };
-        let (Value::Number(share), Value::Number(one)) = (given("share"), given("one_m")) else {
+        let (Value::Number(share), Value::Number(one)) = (given("opacity"), given("unit_m")) else {
             panic!()
         };
         let mut cpu = cpu();
@@ -55,8 +55,8 @@ fn words_are_those_of_the_rule() {
                 "multiply" => {
                     (i128::from(g) * i128::from(m.max(0).min(64 * one)) / i128::from(one)) as i64
                 }
-                "least" => g.min(m),
-                "most" => g.max(m),
+                "min" => g.min(m),
+                "max" => g.max(m),
                 "blend" => m,
                 other => panic!("{other}"),
             };
@@ -80,19 +80,19 @@ fn words_are_those_of_the_rule() {
 /// The heights of a recipe with two generators are those of the two recipes with one.
 #[test]
 fn two_generators_are_the_sum_of_both() {
-    let hills = "[[stage]]\nkind = \"hills\"\nspacing = 20\nseed = 4\n";
-    let noise = "[[stage]]\nkind = \"noise\"\nfeature = 32\nrelief_m = 200\nseed = 5\n";
+    let hills = "[[stage]]\nkind = \"hills\"\nspacing_cells = 20\nseed = 4\n";
+    let noise = "[[stage]]\nkind = \"noise\"\nfeature_cells = 32\nrelief_m = 200\nseed = 5\n";
     let [a, b] = [hills, noise].map(heights);
     type Way = (&'static str, fn(f64, f64) -> f64);
     let ways: [Way; 5] = [
         ("add", |a, b| a + b),
         ("subtract", |a, b| a - b),
-        ("least", f64::min),
-        ("most", f64::max),
+        ("min", f64::min),
+        ("max", f64::max),
         ("multiply", |a, b| a * b / 100.0),
     ];
     for (how, f) in ways {
-        let both = heights(&format!("{hills}{noise}combine = \"{how}\"\none_m = 100\n"));
+        let both = heights(&format!("{hills}{noise}combine = \"{how}\"\nunit_m = 100\n"));
         let worst = (0..a.len()).map(|i| (both[i] - f(a[i], b[i])).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-3, "{how}: off by {worst} m");
     }
@@ -103,11 +103,11 @@ fn two_generators_are_the_sum_of_both() {
 #[test]
 fn a_mask_says_where() {
     let flat = "[[stage]]\nkind = \"flat\"\nheight_m = 50\n";
-    let layer = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 16\n\
+    let layer = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 16\n\
                  start = 0.4\nend = 0.6\n";
     let high = "[[stage]]\nkind = \"flat\"\nheight_m = 450\ncombine = \"blend\"\nmask = \"rain\"\n";
     let text = format!(
-        "schema = 1\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n\
+        "schema = 2\nseed = 9\nwidth = 70\nheight = 50\nspacing_m = 10\n\
          {flat}{layer}{high}[output]\nmaps = [\"height\", \"rain\"]"
     );
     let land = made(&Recipe::from_toml(&text, "", "masked").unwrap(), &mut cpu());
@@ -128,7 +128,7 @@ fn a_mask_says_where() {
 /// What generators make together is the land as it was: `change` is what comes after.
 #[test]
 fn the_ledger_opens_after_generators() {
-    let two = "[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"hills\"\nspacing = 16\n\
+    let two = "[[stage]]\nkind = \"flat\"\n[[stage]]\nkind = \"hills\"\nspacing_cells = 16\n\
                combine = \"add\"\n";
     let blur = "[[stage]]\nkind = \"blur\"\n";
     let land = made(&recipe(&format!("{two}{blur}")).unwrap(), &mut cpu());
@@ -169,7 +169,7 @@ fn recipes_say_what_cannot_be_combined() {
         error(&format!("{flat}mask = \"rain\"\n")).contains("allowed with combine, which is none")
     );
     assert!(
-        error(&format!("{flat}{flat}combine = \"multiply\"\none_m = 90000\n"))
+        error(&format!("{flat}{flat}combine = \"multiply\"\nunit_m = 90000\n"))
             .contains("allowed up to 8000 cells, 80000 m")
     );
 }
@@ -179,7 +179,7 @@ fn recipes_say_what_cannot_be_combined() {
 #[test]
 fn generators_combine_with_an_input() {
     use thalweg::map::Map;
-    let hills = "[[stage]]\nkind = \"hills\"\nspacing = 16\nrelief_m = 80\n";
+    let hills = "[[stage]]\nkind = \"hills\"\nspacing_cells = 16\nrelief_m = 80\n";
     let alone = heights(hills);
     assert!(alone.iter().any(|height| *height > 20.0));
     let given: Vec<f32> = (0..70 * 50).map(|i| ((i * 7919) % 401) as f32 / 2.0 + 100.0).collect();
@@ -191,9 +191,9 @@ fn generators_combine_with_an_input() {
         range_m: None,
         georef: None,
     };
-    for (how, margin) in [("add", 0), ("subtract", 0), ("most", 0), ("add", 9)] {
+    for (how, margin) in [("add", 0), ("subtract", 0), ("max", 0), ("add", 9)] {
         let text = format!(
-            "schema = 1\nseed = 9\nmargin = {margin}\n{hills}combine = {how:?}\n[output]\n\
+            "schema = 2\nseed = 9\nmargin_cells = {margin}\n{hills}combine = {how:?}\n[output]\n\
              maps = [\"height\"]\n"
         );
         let recipe = Recipe::from_toml(&text, "", "combined").unwrap();

@@ -15,7 +15,7 @@ use thalweg::{Error, Job, Recipe};
 /// A recipe of 64² cells with these stages behind one that makes the land.
 fn recipe(stages: &[serde_json::Value]) -> Result<Recipe, Error> {
     let all: Vec<_> = [json!({ "kind": "noise" })].iter().chain(stages).cloned().collect();
-    let text = json!({ "schema": 1, "width": 64, "height": 64, "spacing_m": 10, "stage": all })
+    let text = json!({ "schema": 2, "width": 64, "height": 64, "spacing_m": 10, "stage": all })
         .to_string();
     Recipe::from_json(&text, "", "counts")
 }
@@ -85,7 +85,7 @@ fn many_points_are_counted_from_above() {
         let given = [
             ("method".into(), Value::Word(method.into())),
             ("frequency".into(), Value::Number(frequency)),
-            ("interval".into(), Value::Integer(2)),
+            ("interval_cells".into(), Value::Integer(2)),
         ];
         let settings = Settings::new(biomes::STAGE.params, &given).unwrap();
         let window = Window { origin: [-(1 << 40) + 7, 123], width: 900, height: 700 };
@@ -118,7 +118,7 @@ fn many_points_are_counted_from_above() {
 #[test]
 fn recipes_beyond_a_limit_are_refused_by_name() {
     let thermal = |steps: u32| json!({ "kind": "thermal", "steps": steps });
-    let nest = json!({ "kind": "thermal", "steps": 262_144, "with": [{ "kind": "thermal", "every": 1, "steps": 262_144 }] });
+    let nest = json!({ "kind": "thermal", "steps": 262_144, "interleave": [{ "kind": "thermal", "every": 1, "steps": 262_144 }] });
     let refused = |recipe: Result<Recipe, Error>, words: &[&str]| {
         let error = recipe.and_then(Job::new).unwrap_err();
         assert!(matches!(error, Error::Limit(_) | Error::Param(_)), "{error:?}");
@@ -135,11 +135,11 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
     let with: Vec<_> = (0..NESTED_MAX)
         .map(|_| json!({ "kind": "thermal", "every": 1, "steps": 262_144 }))
         .collect();
-    let deep = json!({ "kind": "droplets", "lifetime": 512, "rain": 127, "with": with });
+    let deep = json!({ "kind": "droplets", "lifetime": 512, "rain": 127, "interleave": with });
     refused(recipe(&vec![deep.clone(); 500]), &["droplets", &most]);
     refused(recipe(&vec![thermal(1); STAGES_MAX]), &["1001 stages", "1000"]);
     refused(recipe(&vec![thermal(1); 20_000]), &["20001 stages", "1000"]);
-    let many = json!({ "kind": "droplets", "with": vec![json!({ "kind": "thermal", "every": 1, "steps": 1 }); NESTED_MAX + 1] });
+    let many = json!({ "kind": "droplets", "interleave": vec![json!({ "kind": "thermal", "every": 1, "steps": 1 }); NESTED_MAX + 1] });
     refused(recipe(&[many]), &["stage 2", "17 stages", "16"]);
     // As many as are allowed.
     let job = Job::new(recipe(&vec![thermal(4194); STAGES_MAX - 1]).unwrap()).unwrap();
@@ -152,14 +152,14 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
 /// P6: what a run is said to take is what its plans have.
 #[test]
 fn a_job_counts_what_it_plans() {
-    let text = "schema = 1\nwidth = 96\nheight = 80\nspacing_m = 10\nlevels = 2\n[[stage]]\n\
+    let text = "schema = 2\nwidth = 96\nheight = 80\nspacing_m = 10\nlevels = 2\n[[stage]]\n\
                 kind = \"voronoi_island\"\n\
                 [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"land\"\n\
                 colour = \"#70d688\"\n\
-                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.with]]\nkind = \"thermal\"\n\
+                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.interleave]]\nkind = \"thermal\"\n\
                 every = 5\nsteps = 3\n\
                 [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\n\
-                maps = [\"height\", \"wear\"]\n";
+                maps = [\"height\", \"erosion\"]\n";
     let job = Job::new(Recipe::from_toml(text, "", "counts").unwrap()).unwrap();
     let made: Vec<Plan> = (0..job.parts().count()).map(|i| job.plan(i)).collect();
     let counted: Vec<(u64, u64)> = job.counts().collect();

@@ -43,7 +43,7 @@ fn front() -> Map {
 /// What a stage leaves of a land on whose valley it rains, north of a row.
 fn rained(ground: &Map, row: usize, stage: &str) -> Outcome {
     let text = format!(
-        "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"rain\"\n\
+        "schema = 2\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\nmap = \"rain\"\n\
          from = \"file\"\nfile = \"rain.tif\"\n\
          [[stage]]\n{stage}"
     );

@@ -144,7 +144,7 @@ fn kernels_are_compiled_before_the_first_stage() {
 }
 
 fn small_job() -> Job {
-    let text = "schema = 1\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\n\
+    let text = "schema = 2\nwidth = 32\nheight = 32\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\n\
                 relief_m = 100\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n";
     let recipe = Recipe::from_toml(text, "", "test").unwrap();

@@ -42,7 +42,7 @@ fn values(
 }
 
 fn world(side: i64) -> (&'static str, Value) {
-    ("world", Value::Integer(side))
+    ("world_cells", Value::Integer(side))
 }
 
 fn word(name: &'static str, v: &str) -> (&'static str, Value) {
@@ -120,7 +120,7 @@ fn every_point_is_that_of_the_recursion() {
     ] {
         let mut settings = vec![
             world(side),
-            ("feature", Value::Integer(feature)),
+            ("feature_cells", Value::Integer(feature)),
             ("edge_height", Value::Number(edge)),
         ];
         settings.push(word("edge", if torus { "torus" } else { "constant" }));
@@ -210,10 +210,10 @@ fn the_articles_field_is_there_in_the_largest_worlds_and_at_a_seed_of_ones_own()
     ] {
         for (x, y) in [(side - 41, side - 30), (side / 2 - 20, 7), (side / 3, side / 5 * 4)] {
             let recipe = format!(
-                "schema = 1\nspacing_m = 1\nseed = 7\norigin = [{x}, {y}]\nwidth = 40\n\
+                "schema = 2\nspacing_m = 1\nseed = 7\norigin = [{x}, {y}]\nwidth = 40\n\
                  height = 30\n\
                  [[stage]]\nkind = \"diamond_square\"\nseed = {seed}\nrandom = \"pair\"\n\
-                 world = {side}\nrelief_m = 1024\n"
+                 world_cells = {side}\nrelief_m = 1024\n"
             );
             let recipe = Recipe::from_toml(&recipe, "", "pair").unwrap();
             let made = Job::new(recipe).unwrap().run(&mut |_| Ok(())).unwrap();
@@ -237,7 +237,7 @@ fn products_make_the_readers_field() {
     let seed = 12345u32;
     let (left, top) = ((1i64 << 26) - 300, 1 << 20);
     let made = values(
-        vec![world(1 << 26), ("feature", Value::Integer(16)), word("random", "mul")],
+        vec![world(1 << 26), ("feature_cells", Value::Integer(16)), word("random", "mul")],
         left,
         top,
         120,
@@ -264,7 +264,7 @@ fn products_make_the_readers_field() {
 /// Holds D8.
 #[test]
 fn a_torus_repeats_and_a_rim_is_constant() {
-    let torus = vec![world(64), word("edge", "torus"), ("feature", Value::Integer(16))];
+    let torus = vec![world(64), word("edge", "torus"), ("feature_cells", Value::Integer(16))];
     assert_eq!(values(torus.clone(), 5, 9, 70, 50), values(torus, 5 - 64, 9 + 640, 70, 50));
     let rim = values(vec![world(64), ("edge_height", Value::Number(0.5))], -3, -3, 71, 71);
     for (i, v) in rim.iter().enumerate() {

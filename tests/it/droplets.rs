@@ -74,7 +74,7 @@ fn much_rain_digs_no_ditch_and_builds_no_needle() {
     for (border, radius, rain) in runs {
         let settings = [
             ("rain", Value::Number(rain)),
-            ("radius", Value::Number(radius)),
+            ("radius_cells", Value::Number(radius)),
             ("border", Value::Word(border.into())),
         ];
         let [lowest, highest] = range(&rained(&settings, [64, 32], ground));
@@ -103,11 +103,11 @@ fn the_books_hold_over_the_longest_lives() {
         number("deposition", 0.0),
         number("evaporation", 0.0),
         number("gravity", 0.0),
-        number("radius", 1.0),
-        number("limit", 1.0),
+        number("radius_cells", 1.0),
+        number("max_step_fraction", 1.0),
         number("floor_m", 0.0),
         number("bedrock", 0.0),
-        number("roots", 0.0),
+        number("root_strength", 0.0),
         number("rain", 2.0),
     ];
     let noise = Surface::Noise.heights(&Window { origin: [-40, 17], width: 8, height: 21 });
@@ -125,12 +125,12 @@ fn a_result_depends_on_its_reach_and_on_no_cell_beyond() {
     for (lifetime, radius) in [(2, 1.0), (3, 2.0), (4, 3.0), (3, 5.5)] {
         let settings = vec![
             ("lifetime", Value::Integer(lifetime)),
-            ("radius", Value::Number(radius)),
+            ("radius_cells", Value::Number(radius)),
             ("density", Value::Number(1.0)),
             ("rain", Value::Number(1.0)),
             ("capacity", Value::Number(16.0)),
             ("erosion", Value::Number(1.0)),
-            ("limit", Value::Number(1.0)),
+            ("max_step_fraction", Value::Number(1.0)),
         ];
         let case = case(settings, 121, 111, Surface::Hills);
         let given: Vec<(String, Value)> =
@@ -186,7 +186,7 @@ fn is_a_part_of_the_world(rain: f64) {
         ("lifetime", Value::Integer(4)),
         ("rain", Value::Number(rain)),
         ("density", Value::Number(1.0)),
-        ("radius", Value::Number(2.0)),
+        ("radius_cells", Value::Number(2.0)),
     ];
     let given: Vec<(String, Value)> =
         settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
@@ -273,7 +273,7 @@ fn hard_ground_stays_where_soft_ground_goes() {
         vec![
             ("rain", Value::Number(2.0)),
             ("lifetime", Value::Integer(32)),
-            ("radius", Value::Number(1.0)),
+            ("radius_cells", Value::Number(1.0)),
         ]
     };
     let boulder = |x: i32, y: i32| (x - 48).pow(2) + (y - 48).pow(2) < 100;
@@ -288,7 +288,7 @@ fn hard_ground_stays_where_soft_ground_goes() {
     assert!(eroded(&hard, |x, y| !boulder(x, y)) > 20.0);
 }
 
-/// Erosion decreases with `roots` where there is vegetation, and stops at 1.
+/// Erosion decreases with `root_strength` where there is vegetation, and stops at 1.
 /// Holds C30.
 #[test]
 fn roots_hold_the_soil() {
@@ -296,7 +296,7 @@ fn roots_hold_the_soil() {
         vec![
             ("rain", Value::Number(2.0)),
             ("lifetime", Value::Integer(32)),
-            ("roots", Value::Number(roots)),
+            ("root_strength", Value::Number(roots)),
         ]
     };
     let everywhere = |_, _| true;
@@ -413,7 +413,7 @@ fn the_floor_holds() {
             ("rain", Value::Number(2.0)),
             ("lifetime", Value::Integer(32)),
             ("floor_m", Value::Number(floor)),
-            ("radius", Value::Number(2.0)),
+            ("radius_cells", Value::Number(2.0)),
         ]
     };
     // Metres of 10 a cell.
@@ -498,7 +498,7 @@ fn boulders_stand_out_and_water_goes_round_them() {
     let mut recipe = thalweg::recipe::Recipe::read(path).unwrap();
     let side = 128usize;
     (recipe.window.width, recipe.window.height) = (side as u32, side as u32);
-    recipe.output.maps = ["height", "hardness", "flow", "wear"].map(String::from).to_vec();
+    recipe.output.maps = ["height", "hardness", "flow", "erosion"].map(String::from).to_vec();
     let made = crate::common::made(&recipe, &mut cpu());
     let hardness = &made.maps["hardness"].data;
     let on: Vec<usize> = (0..side * side).filter(|&i| hardness[i] > 0.9).collect();
@@ -510,7 +510,7 @@ fn boulders_stand_out_and_water_goes_round_them() {
         cells.iter().map(|&i| f64::from(made.maps[map].data[i])).sum::<f64>() / cells.len() as f64
     };
     let [flow, wear, height] =
-        ["flow", "wear", "height"].map(|map| [mean(map, &on), mean(map, &beside)]);
+        ["flow", "erosion", "height"].map(|map| [mean(map, &on), mean(map, &beside)]);
     println!("on and beside boulders: flow {flow:?}, wear {wear:?} m, height {height:?} m");
     assert!(on.len() * 20 > side * side && beside.len() > on.len());
     assert!(flow[0] * 4.0 < flow[1], "flow on boulders {}, beside them {}", flow[0], flow[1]);
@@ -524,7 +524,7 @@ fn boulders_stand_out_and_water_goes_round_them() {
 }
 
 /// In a stream, the capacity grows with what has passed: the classes are at most half an octave
-/// wide, and begin at `discharge` for each droplet that falls, of which a level's droplets count
+/// wide, and begin at `river_threshold` for each droplet that falls, of which a level's droplets count
 /// twice as much as those of the next finer one.
 #[test]
 fn streams_have_classes_of_half_an_octave() {
@@ -538,7 +538,7 @@ fn streams_have_classes_of_half_an_octave() {
         (0.001, 0.25, 3),
     ] {
         let given = [
-            ("discharge", Value::Number(discharge)),
+            ("river_threshold", Value::Number(discharge)),
             ("rain", Value::Number(rain)),
             ("lifetime", Value::Integer(8)),
         ];
@@ -582,7 +582,7 @@ fn a_stream_is_capacity() {
     let everything = |capacity: f64, discharge: f64| {
         let settings = vec![
             ("capacity", Value::Number(capacity)),
-            ("discharge", Value::Number(discharge)),
+            ("river_threshold", Value::Number(discharge)),
             // Products of powers of two are exact.
             ("lifetime", Value::Integer(16)),
             ("evaporation", Value::Number(0.0)),

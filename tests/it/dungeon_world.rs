@@ -90,7 +90,7 @@ fn dungeons_in_a_world_are_the_same_in_every_window() {
 fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     let recipe = |dungeons: &str| {
         let text = format!(
-            "schema = 1\nwidth = 256\nheight = 200\nspacing_m = 10\n[[stage]]\n\
+            "schema = 2\nwidth = 256\nheight = 200\nspacing_m = 10\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 300\n[dungeons]\n{dungeons}"
         );
         Recipe::from_toml(&text, "", "test")
@@ -100,9 +100,12 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
             recipe(dungeons).err().unwrap_or_else(|| panic!("{dungeons} is accepted")).to_string();
         words.iter().for_each(|word| assert!(error.contains(word), "{word:?} is not in {error:?}"));
     };
-    refused("spacing = 90", &["dungeons: kind is missing"]);
+    refused("spacing_cells = 90", &["dungeons: kind is missing"]);
     refused("kind = \"isac\"", &["did you mean \"isaac\""]);
-    refused("kind = \"isaac\"\nradius = 32\nspacing = 128", &["spacing = 128", "129"]);
+    refused(
+        "kind = \"isaac\"\nradius_cells = 32\nspacing_cells = 128",
+        &["spacing_cells = 128", "129"],
+    );
     refused("kind = \"isaac\"\nlevel = 0", &["level = 0", "1 to 12"]);
     refused("kind = \"isaac\"\nlowest_m = 3\nhighest_m = 2", &["lowest_m = 3"]);
     refused("kind = \"tinykeep\"\nlevel = 3", &["room_count"]);
@@ -116,7 +119,7 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     refused("kind = \"tinykeep\"\nellipse_px = [400, 0]", &["ellipse_px (height) = 0"]);
     for all in [
         "kind = \"isaac\"\nlevel = 3\nlabyrinth = 20\nfull_health = true\nlocks = 0",
-        "kind = \"rebirth\"\nlevel = 4\nspacing = 40\nslope_max = 2\nlarge = 80\nlarge_boss = 100",
+        "kind = \"rebirth\"\nlevel = 4\nspacing_cells = 40\nslope_max = 2\nlarge = 80\nlarge_boss = 100",
         "kind = \"tinykeep\"\nroom_count = 90\nellipse_px = [400, 20]\nloops = 0.08\n\
          ratio_max = 2\nmain_px = [28, 28]",
     ] {
@@ -130,11 +133,12 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
         );
     }
     // Too many files are refused before the run.
-    let mut crowded = recipe("kind = \"isaac\"\nspacing = 5\nradius = 1").unwrap();
+    let mut crowded = recipe("kind = \"isaac\"\nspacing_cells = 5\nradius_cells = 1").unwrap();
     crowded.window = Window { origin: [0, 0], width: 16384, height: 16384 };
     let error = Job::new(crowded).expect_err("too many").to_string();
-    assert!(error.contains("spacing = 5") && error.contains("allowed 65 or more"), "{error}");
-    let checked = recipe("kind = \"rebirth\"\nlevel = 4\nspacing = 40\nslope_max = 2").unwrap();
+    assert!(error.contains("spacing_cells = 5") && error.contains("allowed 65 or more"), "{error}");
+    let checked =
+        recipe("kind = \"rebirth\"\nlevel = 4\nspacing_cells = 40\nslope_max = 2").unwrap();
 
     // After a run the ground is level at every entrance.
     let made = run(&checked);
@@ -155,11 +159,11 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
 fn dungeons_may_be_of_some_biomes_alone() {
     let recipe = |biomes: &str| {
         let text = format!(
-            "schema = 1\nseed = 3\nwidth = 300\nheight = 280\nspacing_m = 10\n[[stage]]\n\
+            "schema = 2\nseed = 3\nwidth = 300\nheight = 280\nspacing_m = 10\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 0\n\
              [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"fen\"\ncolour = \"#087020\"\n\
              [[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\n\
-             [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 3\nslope_max = 64\n{biomes}\n\
+             [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 3\nslope_max = 64\n{biomes}\n\
              [output]\nmaps = [\"biome\"]\n"
         );
         Recipe::from_toml(&text, "", "test")
@@ -195,10 +199,10 @@ fn run(recipe: &Recipe) -> Made {
 /// A recipe with dungeons for a window of one large world.
 fn window(origin: [i64; 2], side: i64, margin: i64) -> Recipe {
     let text = format!(
-        "schema = 1\nseed = 3\nwidth = {side}\nheight = {side}\nspacing_m = 10\n\
-         origin = {origin:?}\nmargin = {margin}\n\
-         [[stage]]\nkind = \"diamond_square\"\nworld = 65536\nfeature = 512\nrelief_m = 400\n\
-         [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 3\nslope_max = 1\n\
+        "schema = 2\nseed = 3\nwidth = {side}\nheight = {side}\nspacing_m = 10\n\
+         origin = {origin:?}\nmargin_cells = {margin}\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 512\nrelief_m = 400\n\
+         [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 3\nslope_max = 1\n\
          [output]\nmaps = [\"height\", \"slope\", \"aspect\", \"curvature\"]\n"
     );
     Recipe::from_toml(&text, "", "test").unwrap()

@@ -5,7 +5,7 @@ use thalweg::{Job, Recipe};
 
 fn recipe(spacing: f64, height: f64) -> thalweg::Result<Recipe> {
     let text = format!(
-        "schema = 1\nwidth = 9\nheight = 5\nspacing_m = {spacing}\n[[stage]]\nkind = \"flat\"\n\
+        "schema = 2\nwidth = 9\nheight = 5\nspacing_m = {spacing}\n[[stage]]\nkind = \"flat\"\n\
          height_m = {height}\n"
     );
     Recipe::from_toml(&text, "", "flat")

@@ -11,7 +11,7 @@ const WINDOW: Window = Window { origin: [-20, 300], width: 66, height: 58 };
 
 fn settings(spacing: f64, merge: &str, chance: f64) -> Vec<(&'static str, Value)> {
     vec![
-        ("spacing", Value::Number(spacing)),
+        ("spacing_cells", Value::Number(spacing)),
         ("merge", Value::Word(merge.into())),
         ("chance", Value::Number(chance)),
     ]
@@ -22,7 +22,7 @@ fn settings(spacing: f64, merge: &str, chance: f64) -> Vec<(&'static str, Value)
 #[test]
 fn heights_are_those_of_the_formula() {
     let seed = 77;
-    for (spacing, merge, chance) in [(20.0, "add", 0.7), (13.5, "most", 1.0), (30.0, "add", 0.1)] {
+    for (spacing, merge, chance) in [(20.0, "add", 0.7), (13.5, "max", 1.0), (30.0, "add", 0.1)] {
         let given = settings(spacing, merge, chance);
         let words = generated(&STAGE, &given, &Site::bare(WINDOW, 10.0, seed));
         let (key, lattice) = (key(seed, 7), key(seed, 0));
@@ -57,7 +57,7 @@ fn the_land_is_the_same_everywhere() {
     same_everywhere(&STAGE, &settings(17.25, "add", 0.8), WINDOW, true, 12);
     same_everywhere(
         &STAGE,
-        &settings(9.0, "most", 1.0),
+        &settings(9.0, "max", 1.0),
         Window { origin: [1 << 59, -(1 << 33)], ..WINDOW },
         true,
         12,

@@ -5,7 +5,7 @@ use thalweg::identity::{HOST, engine, of, shaders};
 use thalweg::{Cancel, Device, Event, Job, Recipe, Snapshot};
 
 fn recipe() -> Recipe {
-    let text = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\n\
+    let text = "schema = 2\nwidth = 64\nheight = 64\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\n\
                 [[stage]]\nkind = \"thermal\"\nsteps = 3\n";
     Recipe::from_toml(text, "", "land").unwrap()
 }

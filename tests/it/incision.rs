@@ -260,7 +260,7 @@ fn strata_are_as_hard_as_they_say() {
 fn strata_belong_to_their_own_seed() {
     let height = |seed: u32, before: &str, more: &str| {
         let text = format!(
-            "schema = 1\nseed = {seed}\nwidth = 96\nheight = 80\nspacing_m = 10\n[[stage]]\n\
+            "schema = 2\nseed = {seed}\nwidth = 96\nheight = 80\nspacing_m = 10\n[[stage]]\n\
              kind = \"diamond_square\"\nseed = 5\nrelief_m = 2000\n{before}[[stage]]\n\
              kind = \"incision\"\nsteps = 60\nerodibility = 0\nsilt = 0\nstrata_m = 40\n{more}\n"
         );
@@ -334,7 +334,7 @@ fn water_falls_to_its_level() {
 fn uplift_beyond_the_range_is_refused() {
     let recipe = |more: &str| {
         let text = format!(
-            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n\
+            "schema = 2\nwidth = 64\nheight = 64\nspacing_m = 1\n[[stage]]\nkind = \"flat\"\n\
              [[stage]]\nkind = \"incision\"\n{more}"
         );
         thalweg::recipe::Recipe::from_toml(&text, "", "x").and_then(thalweg::Job::new)

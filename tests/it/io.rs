@@ -1847,7 +1847,7 @@ fn texts_may_begin_with_a_mark() {
         decode(grid.as_bytes(), MapFormat::Asc, &ReadOptions::default()).unwrap().map.data,
         [1.0, 2.0]
     );
-    let recipe = "{\"schema\":1,\"width\":16,\"height\":16,\"spacing_m\":20,\"stage\":[{\"kind\":\"noise\"}]}";
+    let recipe = "{\"schema\":2,\"width\":16,\"height\":16,\"spacing_m\":20,\"stage\":[{\"kind\":\"noise\"}]}";
     let plain = thalweg::Recipe::from_json(recipe, "", "a").unwrap();
     let marked = thalweg::Recipe::from_json(&format!("\u{feff}{recipe}"), "", "a").unwrap();
     assert_eq!(format!("{plain:?}"), format!("{marked:?}"));

@@ -69,12 +69,12 @@ fn formula(s: &Settings, seed: u64, dx: f64, dy: f64, rim: Option<f64>) -> f64 {
                     + 0.5
                         * noise(
                             i as u32,
-                            s.number("feature") / s.number("lacunarity").powi(i as i32),
+                            s.number("feature_cells") / s.number("lacunarity").powi(i as i32),
                         ))
         })
         .sum();
-    let rho = ((dx / s.integer("radius_x") as f64).powi(2)
-        + (dy / s.integer("radius_y") as f64).powi(2))
+    let rho = ((dx / s.integer("radius_x_cells") as f64).powi(2)
+        + (dy / s.integer("radius_y_cells") as f64).powi(2))
     .sqrt();
     let shape =
         0.5 + 0.5 * (std::f64::consts::PI * rho.min(1.0).powf(s.number("shape_power"))).cos();
@@ -83,7 +83,7 @@ fn formula(s: &Settings, seed: u64, dx: f64, dy: f64, rim: Option<f64>) -> f64 {
     let Some(rim) = rim else { return ground };
     let rim = rim
         + s.number("crater_relief_m") / SPACING
-            * noise(octaves as u32, s.number("crater_feature")).clamp(0.0, 1.0);
+            * noise(octaves as u32, s.number("crater_feature_cells")).clamp(0.0, 1.0);
     ground - (ground - rim).max(0.0) * (1.0 + s.number("crater_slope"))
 }
 
@@ -224,7 +224,7 @@ fn what_cannot_be_is_refused_in_words() {
     assert!(
         refused(&[("octaves", Value::Integer(12))])
             .to_string()
-            .starts_with("octaves = 12 of lacunarity = 1.7 under feature = 100 cells")
+            .starts_with("octaves = 12 of lacunarity = 1.7 under feature_cells = 100 cells")
     );
     assert!(
         refused(&[("relief_m", n(1e6))]).to_string().contains("allowed up to 8000 cells, 80000 m")

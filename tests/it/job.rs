@@ -7,8 +7,8 @@ use thalweg::recipe::Preset;
 use thalweg::site::Scale;
 use thalweg::{Cancel, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
 
-const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
-const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
+const HEAD: &str = "schema = 2\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
+const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 256\nrelief_m = 300\n";
 const SAND: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 4\n";
 const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
 const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
@@ -128,14 +128,14 @@ fn errors_point_into_the_recipe() {
     pointed(&with("border = \"opne\"\n"), "/stage/1/border", "border", Some("\"opne\""));
     pointed(&with("[[stage]]\nkind = \"droplet\"\n"), "/stage/2/kind", "kind", Some("droplet"));
     pointed(
-        &with("[[stage.with]]\nkind = \"thermal\"\nevery = 0\n"),
-        "/stage/1/with/0/every",
+        &with("[[stage.interleave]]\nkind = \"thermal\"\nevery = 0\n"),
+        "/stage/1/interleave/0/every",
         "every",
         Some("0"),
     );
     pointed(
-        &with("[[stage.with]]\nkind = \"thermal\"\nevery = 2\nrate = 2\n"),
-        "/stage/1/with/0/rate",
+        &with("[[stage.interleave]]\nkind = \"thermal\"\nevery = 2\nrate = 2\n"),
+        "/stage/1/interleave/0/rate",
         "rate",
         Some("2"),
     );
@@ -153,7 +153,12 @@ fn errors_point_into_the_recipe() {
         Some("\"biomes\""),
     );
     pointed(&[HEAD, "sede = 4\n", MAKE].concat(), "/sede", "sede", Some("sede"));
-    pointed(&[HEAD, "margin = -1\n", MAKE].concat(), "/margin", "margin", Some("-1"));
+    pointed(
+        &[HEAD, "margin_cells = -1\n", MAKE].concat(),
+        "/margin_cells",
+        "margin_cells",
+        Some("-1"),
+    );
     pointed(
         &[HEAD, "seed = 1.5\n", MAKE].concat().replacen("seed = 4\n", "", 1),
         "/seed",
@@ -165,12 +170,13 @@ fn errors_point_into_the_recipe() {
 /// So does one of a setting that is changed later.
 #[test]
 fn changed_settings_point_into_the_recipe() {
-    let mut recipe = recipe(&[HEAD, MAKE, WEAR, "[[stage.with]]\nkind = \"thermal\"\nevery = 4\n"]);
+    let mut recipe =
+        recipe(&[HEAD, MAKE, WEAR, "[[stage.interleave]]\nkind = \"thermal\"\nevery = 4\n"]);
     for (text, pointer) in [
         ("droplets.rain=600", "/stage/1/rain"),
         ("2.rian=6", "/stage/1/rian"),
-        ("thermal.rate=2", "/stage/1/with/0/rate"),
-        ("thermal.every=0", "/stage/1/with/0/every"),
+        ("thermal.rate=2", "/stage/1/interleave/0/rate"),
+        ("thermal.every=0", "/stage/1/interleave/0/every"),
     ] {
         let error = recipe.set(text).unwrap_err();
         assert_eq!(
@@ -190,7 +196,7 @@ fn changed_settings_point_into_the_recipe() {
 /// Fields of a recipe are public, so what parsing refuses is refused again.
 #[test]
 fn recipes_changed_in_rust_are_checked() {
-    let good = recipe(&[HEAD, MAKE, WEAR, "[[stage.with]]\nkind = \"thermal\"\nevery = 4\n"]);
+    let good = recipe(&[HEAD, MAKE, WEAR, "[[stage.interleave]]\nkind = \"thermal\"\nevery = 4\n"]);
     let refused = |change: &dyn Fn(&mut Recipe), field: &str| {
         let mut recipe = good.clone();
         change(&mut recipe);
@@ -201,7 +207,7 @@ fn recipes_changed_in_rust_are_checked() {
             "{error}"
         );
     };
-    refused(&|recipe| recipe.margin = u32::MAX, "margin");
+    refused(&|recipe| recipe.margin = u32::MAX, "margin_cells");
     refused(&|recipe| recipe.spacing_m = Some(f64::NAN), "spacing_m");
     refused(&|recipe| recipe.spacing_m = Some(0.0), "spacing_m");
     refused(&|recipe| recipe.window.width = 0, "width");
@@ -280,6 +286,8 @@ fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
     });
     assert!(matches!(done, Err(Error::Cancelled)) && events > 0);
     assert!(matches!(run(&job), Err(Error::Cancelled)), "it stays cancelled");
+    cancel.renew();
+    assert!(run(&job).is_ok(), "it may run again");
     // From what watches, without a flag.
     let job = job.cancel_by(Cancel::default());
     let done = job.run_on(&mut executor, &mut |event| match event {
@@ -299,7 +307,7 @@ fn runs_go_on_from_any_snapshot_with_the_same_words() {
         "[output]\nmaps = [\"height\", \"change\", \"sediment\", \"slope\"]\ncolour = \"ground\"\n";
     let recipes = [
         recipe(&[HEAD, MAKE, WEAR, SLIDE]),
-        recipe(&[HEAD, "margin = 5\n", MAKE, SAND, WEAR, SLIDE, WEAR, ground]),
+        recipe(&[HEAD, "margin_cells = 5\n", MAKE, SAND, WEAR, SLIDE, WEAR, ground]),
         recipe(&[
             HEAD,
             MAKE,
@@ -376,8 +384,8 @@ fn snapshots_of_other_recipes_and_damaged_ones_are_refused() {
         recipe(&[HEAD, MAKE, SLIDE, WEAR]),
         recipe(&[HEAD, MAKE, WEAR, "rain = 2\n", SLIDE]),
     ];
-    others.push(recipe(&[HEAD, "margin = 1\n", MAKE, WEAR, SLIDE]));
-    others.push(recipe(&[HEAD, MAKE, WEAR, SLIDE, "[output]\nmaps = [\"wear\"]\n"]));
+    others.push(recipe(&[HEAD, "margin_cells = 1\n", MAKE, WEAR, SLIDE]));
+    others.push(recipe(&[HEAD, MAKE, WEAR, SLIDE, "[output]\nmaps = [\"erosion\"]\n"]));
     let mut seed = first.clone();
     seed.seed += 1;
     others.push(seed);
@@ -501,7 +509,7 @@ mod sinks {
     use thalweg::{Device, Folder, Memory, Sink, TimelapseOptions, Zip};
 
     fn job() -> Job {
-        let output = "[output]\nmaps = [\"height\", \"wear\"]\nformat = \"npy\"\n";
+        let output = "[output]\nmaps = [\"height\", \"erosion\"]\nformat = \"npy\"\n";
         Job::new(recipe(&[HEAD, MAKE, WEAR, output])).unwrap().device(Device::Cpu).threads(1)
     }
 
@@ -532,6 +540,7 @@ mod sinks {
         let bundle = run(&mut memory);
         let names: Vec<&str> = memory.files.keys().map(String::as_str).collect();
         let expected = [
+            "erosion.npy",
             "frames/0000.png",
             "frames/0001.png",
             "frames/0002.png",
@@ -539,7 +548,6 @@ mod sinks {
             "manifest.json",
             "preview.png",
             "timelapse.apng",
-            "wear.npy",
         ];
         assert_eq!(names, expected);
         assert_eq!(bundle.files.len() + bundle.timelapse.len(), expected.len());
@@ -766,26 +774,26 @@ fn the_report_says_what_found_no_place() {
     let words = |outcome: &Outcome| {
         outcome.words("height").unwrap().iter().map(|h| i64::from(*h)).sum::<i64>()
     };
-    let wide = "schema = 1\nseed = 1010\nwidth = 117\nheight = 59\nspacing_m = 1\n[[stage]]\n\
+    let wide = "schema = 2\nseed = 1010\nwidth = 117\nheight = 59\nspacing_m = 1\n[[stage]]\n\
                 kind = \"noise\"\nrelief_m = 25\n\
-                feature = 8\noctaves = 3\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n\
+                feature_cells = 8\noctaves = 3\n[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\n\
                 from = \"constant\"\nthickness_m = 5\n";
-    let torus = "schema = 1\nseed = 88\nwidth = 69\nheight = 114\nspacing_m = 10\n[[stage]]\n\
+    let torus = "schema = 2\nseed = 88\nwidth = 69\nheight = 114\nspacing_m = 10\n[[stage]]\n\
                  kind = \"noise\"\nrelief_m = 10\n\
-                 feature = 20\noctaves = 3\n";
+                 feature_cells = 20\noctaves = 3\n";
     for (land, rain, loses) in [
         (
             wide,
-            "lifetime = 150\ninertia = 0.436751\ndischarge = 38.817029\nslope_min = 0.262837\n\
+            "lifetime = 150\ninertia = 0.436751\nriver_threshold = 38.817029\nslope_min = 0.262837\n\
              erosion = 0.770545\ndeposition = 0\n\
-             evaporation = 0.00718368\nradius = 6\nborder = \"wall\"\ndensity = 1\nrain = 1\n",
+             evaporation = 0.00718368\nradius_cells = 6\nborder = \"wall\"\ndensity = 1\nrain = 1\n",
             1.0,
         ),
         (
             torus,
-            "rain = 10\nlifetime = 40\ncapacity = 0.00326929\ndischarge = 410200.29\n\
+            "rain = 10\nlifetime = 40\ncapacity = 0.00326929\nriver_threshold = 410200.29\n\
              erosion = 0.464436\nevaporation = 0.00552550\n\
-             radius = 28.186025\nborder = \"torus\"\ndensity = 1\n",
+             radius_cells = 28.186025\nborder = \"torus\"\ndensity = 1\n",
             -1.0,
         ),
     ] {
@@ -812,7 +820,7 @@ fn the_weights_of_every_biome_are_at_hand() {
         MAKE,
         &BIOMES.replace(
             "splat = true",
-            "splat = true\nweights = \"npy\"\nfeature = 30\npadding = 3\nfrequency = 0.3",
+            "splat = true\nweights = \"npy\"\nfeature_cells = 30\npadding_cells = 3\nfrequency = 0.3",
         ),
     ]);
     let outcome = run(&Job::new(recipe).unwrap()).unwrap();
@@ -851,7 +859,7 @@ fn the_weights_of_every_biome_are_at_hand() {
 #[test]
 fn biomes_may_be_the_first_stage() {
     let biomes = BIOMES
-        .replace("splat = true", "heights = \"replace\"\nfeature = 30")
+        .replace("splat = true", "heights = \"replace\"\nfeature_cells = 30")
         .replace("name = \"fen\"", "name = \"fen\"\nbase_m = 40")
         + "[output]\nmaps = [\"height\", \"biome\"]\n";
     let first = Job::new(recipe(&[HEAD, &biomes])).unwrap();
@@ -887,7 +895,7 @@ fn a_land_beyond_its_world_is_warned_of() {
         let [warning] = &warnings[..] else { panic!("{origin}: {warnings:?}") };
         assert!(
             warning.starts_with(&format!(
-                "stage 1, diamond_square: world = 256 cells: {share} % of the land"
+                "stage 1, diamond_square: world_cells = 256 cells: {share} % of the land"
             )),
             "{warning}"
         );

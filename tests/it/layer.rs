@@ -32,7 +32,7 @@ fn word(w: &str) -> Value {
     Value::Word(w.into())
 }
 
-const HEAD: &str = "schema = 1\nwidth = 24\nheight = 16\nspacing_m = 1\n[[stage]]\n\
+const HEAD: &str = "schema = 2\nwidth = 24\nheight = 16\nspacing_m = 1\n[[stage]]\n\
                     kind = \"diamond_square\"\nrelief_m = 100\n";
 
 /// A stage that adds or sets a height.
@@ -75,13 +75,13 @@ fn the_change_stays_true_when_sums_stop() {
     ] {
         let before = run_text(HEAD).words("height").unwrap().to_vec();
         let text = format!(
-            "{HEAD}{stages}[output]\nmaps = [\"height\", \"change\", \"wear\", \"deposit\"]\n"
+            "{HEAD}{stages}[output]\nmaps = [\"height\", \"change\", \"erosion\", \"deposition\"]\n"
         );
         let made = run_text(&text);
         assert!(made.words("height").unwrap().iter().all(|h| *h == height * CELL));
         let changes = made.words("change").unwrap().iter().zip(&before);
         changes.for_each(|(change, before)| assert_eq!(*change, height * CELL - before));
-        assert!(made.stopped("wear").unwrap() + made.stopped("deposit").unwrap() > 0);
+        assert!(made.stopped("erosion").unwrap() + made.stopped("deposition").unwrap() > 0);
         assert_eq!(made.stopped("change").unwrap(), 0);
     }
 }
@@ -124,7 +124,7 @@ fn heights_make_a_ramp_either_way() {
 #[test]
 fn noise_belongs_to_the_world() {
     let settings =
-        vec![("map", word("rain")), ("from", word("noise")), ("feature", Value::Integer(8))];
+        vec![("map", word("rain")), ("from", word("noise")), ("feature_cells", Value::Integer(8))];
     let found = after(&layer::STAGE, settings.clone(), Surface::Flat, Layers::NONE, "rain");
     let mean = found.iter().map(|&f| f as f64).sum::<f64>() / found.len() as f64 / 65536.0;
     assert!((mean - 0.5).abs() < 0.05, "mean {mean}");
@@ -188,7 +188,7 @@ fn the_ledger_adds_up() {
 /// the stage.
 #[test]
 fn given_maps_that_cannot_be_are_named() {
-    let text = "schema = 1\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\n\
+    let text = "schema = 2\nwidth = 8\nheight = 6\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\n\
                 [[stage]]\nkind = \"layer\"\nfrom = \"file\"\nfile = \"mask.tif\"\n";
     let recipe = Recipe::from_toml(text, "", "made").unwrap();
@@ -220,9 +220,9 @@ fn given_maps_that_cannot_be_are_named() {
 /// A layer that biomes do not make stays as it is.
 #[test]
 fn biomes_leave_other_layers_alone() {
-    let head = "schema = 1\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\n\
+    let head = "schema = 2\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\nrelief_m = 200\n\
-                [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 8\n";
+                [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 8\n";
     let tail = "[[stage]]\nkind = \"coastal\"\n[output]\nmaps = [\"hardness\"]\n";
     let hardness = |between: &str| {
         let recipe = Recipe::from_toml(&format!("{head}{between}{tail}"), "", "test").unwrap();

@@ -13,9 +13,9 @@ use thalweg::{Error, Event, Job, Outcome};
 /// A recipe of 130 × 97 cells, with what stands on top and after the stage that makes the land.
 fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
     let text = format!(
-        "schema = 1\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\n\
+        "schema = 2\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\n\
          {top}\n[[stage]]\nkind = \"diamond_square\"\n\
-         world = 4096\nfeature = 128\nrelief_m = 900\n{stages}"
+         world_cells = 4096\nfeature_cells = 128\nrelief_m = 900\n{stages}"
     );
     Recipe::from_toml(&text, "", "levels")
 }
@@ -24,16 +24,16 @@ const RAIN: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 24\nrain = 0.5\n"
 
 /// Everything that goes from level to level.
 const ALL: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\n\
-                   feature = 16\nthickness_m = 30\n\
-    [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n\
-    [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 20\n\
-    [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"noise\"\nfeature = 40\n\
+                   feature_cells = 16\nthickness_m = 30\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = 0.3\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 20\n\
+    [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"noise\"\nfeature_cells = 40\n\
                    [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = [0.5, 0.25, 0.25]\n\
-    [[stage.with]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = 40 }\n\
+    [[stage.interleave]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = 40 }\n\
                    cliff_deg = 70\n\
                    [[stage]]\nkind = \"thermal\"\nsteps = 3\n\
-                   [[stage]]\nkind = \"blur\"\nlevels = false\n\
-    [output]\nmaps = [\"height\", \"flow\", \"wear\", \"deposit\", \"change\", \"sediment\", \
+                   [[stage]]\nkind = \"blur\"\nfinest_only = true\n\
+    [output]\nmaps = [\"height\", \"flow\", \"erosion\", \"deposition\", \"change\", \"sediment\", \
                    \"rain\"]\n";
 
 /// Rivers that cut, and what they hand on: water, areas, uplift.
@@ -41,7 +41,7 @@ const RIVERS: &str = "[[stage]]\nkind = \"layer\"\nmap = \"uplift\"\nfrom = \"he
                       end = 500\n\
                       [[stage]]\nkind = \"incision\"\nsteps = [9, 5]\nuplift_m = 2\n\
                       [[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.25\n\
-    [output]\nmaps = [\"height\", \"flow\", \"uplift\", \"wear\", \"deposit\", \"change\"]\n";
+    [output]\nmaps = [\"height\", \"flow\", \"uplift\", \"erosion\", \"deposition\", \"change\"]\n";
 
 fn run_on(job: &Job, executor: &mut dyn Executor) -> Outcome {
     job.run_on(executor, &mut |_| Ok(())).unwrap()
@@ -85,9 +85,9 @@ fn levels_of_a_torus_repeat_with_it() {
     // land, it is the same land.
     let made = |origin: [i64; 2]| {
         let text = format!(
-            "schema = 1\nseed = 3\nwidth = 64\nheight = 64\norigin = {origin:?}\nspacing_m = 10\n\
+            "schema = 2\nseed = 3\nwidth = 64\nheight = 64\norigin = {origin:?}\nspacing_m = 10\n\
              levels = 2\n[[stage]]\n\
-             kind = \"diamond_square\"\nworld = 64\nfeature = 16\nedge = \"torus\"\n\
+             kind = \"diamond_square\"\nworld_cells = 64\nfeature_cells = 16\nedge = \"torus\"\n\
              relief_m = 200\n[[stage]]\nkind = \"thermal\"\n\
              steps = 9\nrepose_deg = 15\nborder = \"torus\"\n"
         );
@@ -105,9 +105,9 @@ fn levels_of_a_torus_repeat_with_it() {
 /// without the scale. Its finer levels keep every vertex's place.
 #[test]
 fn more_detail_is_the_same_land() {
-    let island = "[[stage]]\nkind = \"island\"\nradius_x = 60\nradius_y = 40\nfeature = 30\n\
+    let island = "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = 40\nfeature_cells = 30\n\
                   centre_x = 20\ncentre_y = 100\n";
-    let layers = ALL.replace("[[stage]]\nkind = \"blur\"\nlevels = false\n", "");
+    let layers = ALL.replace("[[stage]]\nkind = \"blur\"\nfinest_only = true\n", "");
     let layers = layers.split("[output]").next().unwrap();
     for makes in ["", island] {
         let recipe = |top: &str| {
@@ -115,16 +115,17 @@ fn more_detail_is_the_same_land() {
             let text = Recipe::describe(&made);
             let mut made = Recipe::from_json(&text.to_string(), "", "scale").unwrap();
             if !makes.is_empty() {
-                let other = format!("schema = 1\nwidth = 9\nheight = 9\nspacing_m = 20\n{makes}");
+                let other = format!("schema = 2\nwidth = 9\nheight = 9\nspacing_m = 20\n{makes}");
                 made.stages[0] = Recipe::from_toml(&other, "", "island").unwrap().stages.remove(0);
             }
-            made.output.maps = ["height", "flow", "wear", "deposit", "change", "sediment", "rain"]
-                .map(String::from)
-                .to_vec();
+            made.output.maps =
+                ["height", "flow", "erosion", "deposition", "change", "sediment", "rain"]
+                    .map(String::from)
+                    .to_vec();
             Job::new(made).unwrap()
         };
-        let plain = run_on(&recipe("margin = 9\nlevels = 3"), &mut cpu());
-        let fine = recipe("margin = 9\nlevels = 3\nscale = 4");
+        let plain = run_on(&recipe("margin_cells = 9\nlevels = 3"), &mut cpu());
+        let fine = recipe("margin_cells = 9\nlevels = 3\nscale = 4");
         assert_eq!(
             (fine.levels(), fine.land().0.width, fine.land().1.spacing_m),
             (5, 129 * 4 + 1, 5.0)
@@ -158,21 +159,20 @@ fn lands_are_made_by_level() {
     let made = |stages: &str, scale: u32| {
         let still = "[[stage]]\nkind = \"droplets\"\nrain = 0\n";
         let top = format!(
-            "schema = 1\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\n\
+            "schema = 2\nseed = 7\nwidth = 130\nheight = 97\norigin = [-35, 60]\nspacing_m = 20\n\
              levels = 3\nscale = {scale}\n"
         );
         let text = format!("{top}{stages}{still}[output]\nmaps = [\"height\", \"rain\"]\n");
         Job::new(Recipe::from_toml(&text, "", "made").unwrap()).unwrap()
     };
-    let noise =
-        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n";
+    let noise = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = 0.3\n";
     let squares = "[[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n";
     for stage in [
-        format!("{squares}feature = 128\n{noise}"),
-        format!("{squares}world = 256\nnormalise = true\n{noise}"),
-        format!("{squares}world = 64\nedge = \"torus\"\nrandom = \"pair\"\n{noise}"),
+        format!("{squares}feature_cells = 128\n{noise}"),
+        format!("{squares}world_cells = 256\nnormalise = true\n{noise}"),
+        format!("{squares}world_cells = 64\nedge = \"torus\"\nrandom = \"pair\"\n{noise}"),
         format!(
-            "[[stage]]\nkind = \"island\"\nradius_x = 60\nradius_y = 40\nfeature = 30\n{noise}"
+            "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = 40\nfeature_cells = 30\n{noise}"
         ),
     ] {
         let job = made(&stage, 4);
@@ -252,17 +252,18 @@ fn one_level_is_the_land_as_it_is() {
 /// whole story: raising less lowering is the change since before the coarsest level.
 #[test]
 fn the_whole_state_goes_up_alike_on_both_devices() {
-    let job = Job::new(recipe("margin = 9\nlevels = 3", ALL).unwrap()).unwrap();
+    let job = Job::new(recipe("margin_cells = 9\nlevels = 3", ALL).unwrap()).unwrap();
     let made = run_on(&job, &mut cpu());
     let still = ALL.replace("rain = [0.5, 0.25, 0.25]", "rain = 0").replace(
-        "[[stage.with]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\n\
+        "[[stage.interleave]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\n\
          repose_deg = { from = 60, to = 40 }\ncliff_deg = 70\n",
         "",
     );
     let before = still
         .replace("[[stage]]\nkind = \"thermal\"\nsteps = 3\n", "")
-        .replace("[[stage]]\nkind = \"blur\"\nlevels = false\n", "");
-    let before = run_on(&Job::new(recipe("margin = 9", &before).unwrap()).unwrap(), &mut cpu());
+        .replace("[[stage]]\nkind = \"blur\"\nfinest_only = true\n", "");
+    let before =
+        run_on(&Job::new(recipe("margin_cells = 9", &before).unwrap()).unwrap(), &mut cpu());
     let words = |outcome: &Outcome, name: &str| outcome.words(name).unwrap().to_vec();
     let change = words(&made, "change");
     let moved = words(&made, "height")
@@ -368,11 +369,11 @@ fn the_film_goes_through_the_levels() {
 fn windows_of_a_world_agree_beyond_the_reach() {
     let made = |x: i64, y: i64, side: u32| {
         let text = format!(
-            "schema = 1\nseed = 7\nwidth = {side}\nheight = {side}\norigin = [{x}, {y}]\n\
+            "schema = 2\nseed = 7\nwidth = {side}\nheight = {side}\norigin = [{x}, {y}]\n\
              spacing_m = 20\nlevels = 2\n[[stage]]\n\
-             kind = \"diamond_square\"\nworld = 65536\nfeature = 128\nrelief_m = 900\n[[stage]]\n\
+             kind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 128\nrelief_m = 900\n[[stage]]\n\
              kind = \"droplets\"\nlifetime = 2\n\
-             rain = 1\ndensity = 1\nradius = 1\n"
+             rain = 1\ndensity = 1\nradius_cells = 1\n"
         );
         let job = Job::new(Recipe::from_toml(&text, "", "window").unwrap()).unwrap();
         // The reach of a level, in finest cells, is that of its own parts and what comes up from
@@ -443,11 +444,11 @@ fn wrong_levels_are_named() {
     wrong("levels = \"many\"", RAIN, &["levels = \"many\": allowed \"auto\""]);
     wrong("levels = { count = 2, faded = 3 }", RAIN, &["faded"]);
     wrong(
-        "levels = { count = 2, most = 3 }",
+        "levels = { count = 2, max = 3 }",
         RAIN,
-        &["most = 3 with count = 2", "leave one of the two out"],
+        &["max = 3 with count = 2", "leave one of the two out"],
     );
-    wrong("levels = { most = 13 }", RAIN, &["most = 13", "1 to 12"]);
+    wrong("levels = { max = 13 }", RAIN, &["max = 13", "1 to 12"]);
     wrong("levels = { count = 2, fade = -1 }", RAIN, &["fade = -1"]);
     wrong("levels = 2", &rain("[]"), &["rain", "empty list"]);
     wrong("levels = 2", &rain("[1, 600]"), &["rain = 600", "0 to 511"]);
@@ -455,8 +456,8 @@ fn wrong_levels_are_named() {
     wrong("levels = 2", &rain("{ from = 1, to = 2, by = 3 }"), &["by"]);
     wrong("levels = 2", &rain("1\nborder = { from = 1, to = 2 }"), &["border", "only a number"]);
     wrong("", &rain("[1, 1]"), &["rain differs by level, and the recipe has no levels"]);
-    wrong("", &rain("1\nlevels = false"), &["levels = false: the recipe has no levels"]);
-    wrong("levels = 2", &rain("1\nlevels = true"), &["levels = true: allowed false"]);
+    wrong("", &rain("1\nfinest_only = true"), &["finest_only = true: the recipe has no levels"]);
+    wrong("levels = 2", &rain("1\nfinest_only = 1"), &["finest_only = 1: allowed true, false"]);
     wrong("levels = 2", "", &["no stage of this recipe changes heights"]);
     wrong(
         "levels = 2",
@@ -470,7 +471,7 @@ fn wrong_levels_are_named() {
     );
     wrong(
         "levels = 2",
-        &format!("{RAIN}[[stage]]\nkind = \"blur\"\nlevels = false\npasses = [1, 2]\n"),
+        &format!("{RAIN}[[stage]]\nkind = \"blur\"\nfinest_only = true\npasses = [1, 2]\n"),
         &["runs on the finest level alone"],
     );
     wrong("levels = 2\nscale = 3", RAIN, &["scale = 3: allowed a power of two, 1 to 64"]);
@@ -483,13 +484,14 @@ fn wrong_levels_are_named() {
         &["scale = 2: biomes cannot be asked"],
     );
     // It can be made by parts, and not at once.
-    let large = Job::new(recipe("levels = 3\nscale = 64\nmargin = 8000", RAIN).unwrap()).unwrap();
+    let large =
+        Job::new(recipe("levels = 3\nscale = 64\nmargin_cells = 8000", RAIN).unwrap()).unwrap();
     let message = large.run(&mut |_| Ok(())).unwrap_err().to_string();
     assert!(message.contains("scale = 64") && message.contains("at most 32767"), "{message}");
     // A torus whose sides suit has as many levels as they allow.
-    let text = "schema = 1\nwidth = 192\nheight = 192\nspacing_m = 5\nlevels = \"auto\"\n\
-                [[stage]]\nkind = \"diamond_square\"\nworld = 64\n\
-                feature = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
+    let text = "schema = 2\nwidth = 192\nheight = 192\nspacing_m = 5\nlevels = \"auto\"\n\
+                [[stage]]\nkind = \"diamond_square\"\nworld_cells = 64\n\
+                feature_cells = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
                 border = \"torus\"\n";
     let job = Job::new(Recipe::from_toml(text, "", "torus").unwrap()).unwrap();
     assert_eq!(job.levels(), 3);
@@ -497,12 +499,12 @@ fn wrong_levels_are_named() {
     // leave 16, up to a limit.
     for (top, side, count) in [
         ("\"auto\"", 1024, 5),
-        ("{ most = 3 }", 1024, 3),
-        ("{ count = \"auto\", most = 3 }", 50, 2),
-        ("{ most = 9 }", 1024, 7),
+        ("{ max = 3 }", 1024, 3),
+        ("{ count = \"auto\", max = 3 }", 50, 2),
+        ("{ max = 9 }", 1024, 7),
     ] {
         let text = format!(
-            "schema = 1\nwidth = {side}\nheight = {side}\nspacing_m = 5\nlevels = {top}\n\
+            "schema = 2\nwidth = {side}\nheight = {side}\nspacing_m = 5\nlevels = {top}\n\
              [[stage]]\nkind = \"flat\"\n{RAIN}"
         );
         let recipe = Recipe::from_toml(&text, "", "auto").unwrap();
@@ -594,17 +596,17 @@ proptest! {
         maker in 0usize..2,
         seed: u32,
     ) {
-        let makers = ["diamond_square\"\nfeature = 64\nrelief_m = 900", "island\"\nradius_x = 90\n\
-            radius_y = 50\ncrater_rim_m = 500"];
+        let makers = ["diamond_square\"\nfeature_cells = 64\nrelief_m = 900", "island\"\nradius_x_cells = 90\n\
+            radius_y_cells = 50\ncrater_rim_m = 500"];
         let sand = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\n\
-                    feature = 16\nthickness_m = 30\n";
+                    feature_cells = 16\nthickness_m = 30\n";
         let stage = |(kind, rain, lifetime, radius, border): &(usize, f64, i64, f64, usize)| {
             let border = ["open", "wall"][*border];
             let rained = |kind: &str| format!("[[stage]]\nkind = \"{kind}\"\nrain = {rain}\n\
-                lifetime = {lifetime}\nradius = {radius}\nborder = \"{border}\"\n");
+                lifetime = {lifetime}\nradius_cells = {radius}\nborder = \"{border}\"\n");
             match kind {
                 0 if *radius < 2.5 => format!("{}sea_level_m = {}\nwash = {rain}\n", rained("droplets"), 90.0 * radius),
-                0 => format!("{}discharge = {}\n", rained("droplets"), 3.0 * (radius - 1.0)),
+                0 => format!("{}river_threshold = {}\n", rained("droplets"), 3.0 * (radius - 1.0)),
                 1 if *radius < 2.5 => format!("{}sea_level_m = {}\nloads = \"left\"\n", rained("snowballs"), 90.0 * radius),
                 1 => rained("snowballs"),
                 2 => format!("[[stage]]\nkind = \"thermal\"\n\
@@ -616,8 +618,8 @@ proptest! {
             }
         };
         let text = |erosion: &str, scale: u32| format!(
-            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = [{}, {}]\n\
-             spacing_m = 20\nmargin = {margin}\nscale = {scale}\n\
+            "schema = 2\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = [{}, {}]\n\
+             spacing_m = 20\nmargin_cells = {margin}\nscale = {scale}\n\
              levels = {{ count = {count}, fade = {fade} }}\n[[stage]]\nkind = \"{}\n{sand}{erosion}\
              [output]\nmaps = [\"height\", \"change\", \"sediment\"]\n",
             origin.0, origin.1, makers[maker]
@@ -654,23 +656,27 @@ proptest! {
 fn biomes_are_made_by_level() {
     let table =
         "table = [[\"mountains\", \"forest\"], [\"plains\", \"forest\"], [\"desert\", \"plains\"]]";
-    let climate =
-        format!("from = \"climate\"\npole = 150\ninland = 40\nsea_level_m = 100\n{table}");
+    let climate = format!(
+        "from = \"climate\"\npole_cells = 150\ninland_cells = 40\nsea_level_m = 100\n{table}"
+    );
     let adapter = gpu("biomes_are_made_by_level", 64, None);
     let mut compared = 0;
     for (settings, least) in [
-        ("frequency = 0.05\npadding = 20\nfeature = 120", 0.97),
-        ("frequency = 0.3\npadding = 3\nfeature = 60", 0.95),
-        (&format!("frequency = 0.05\npadding = 20\nfeature = 120\n{climate}"), 0.95),
+        ("frequency = 0.05\npadding_cells = 20\nfeature_cells = 120", 0.97),
+        ("frequency = 0.3\npadding_cells = 3\nfeature_cells = 60", 0.95),
+        (&format!("frequency = 0.05\npadding_cells = 20\nfeature_cells = 120\n{climate}"), 0.95),
         // A grid that is coarser than the lattice keeps its points; on the coarsest level there are
         // fewer.
-        ("method = \"convolved\"\ninterval = 8\nradius = 20\nfeature = 120", 0.95),
-        ("method = \"lerped\"\ninterval = 8\nradius = 20\nfeature = 120", 0.95),
+        (
+            "method = \"convolved\"\ninterval_cells = 8\nradius_cells = 20\nfeature_cells = 120",
+            0.95,
+        ),
+        ("method = \"lerped\"\ninterval_cells = 8\nradius_cells = 20\nfeature_cells = 120", 0.95),
     ] {
         let text = format!(
-            "schema = 1\nseed = 7\nwidth = 220\nheight = 180\norigin = [-1000035, 60]\n\
+            "schema = 2\nseed = 7\nwidth = 220\nheight = 180\norigin = [-1000035, 60]\n\
              spacing_m = 20\nlevels = 4\n\
-             [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\nfeature = 128\n[[stage]]\n\
+             [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\nfeature_cells = 128\n[[stage]]\n\
              kind = \"biomes\"\nheights = \"add\"\n\
              {settings}\n[[stage]]\nkind = \"droplets\"\nrain = 0\n[output]\n\
              maps = [\"height\", \"biome\"]\n"

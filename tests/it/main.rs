@@ -61,6 +61,8 @@ mod noise;
 mod plan;
 #[cfg(feature = "gpu")]
 mod poison;
+#[cfg(feature = "io")]
+mod pool;
 #[cfg(all(feature = "classic", feature = "io"))]
 mod quality;
 mod random_raise;

@@ -42,7 +42,7 @@ fn job(recipe: &str, value: f32, missing: &[usize]) -> Job {
     let mut map = hills();
     missing.iter().for_each(|at| map.data[*at] = value);
     let recipe = Recipe::from_toml(
-        &format!("schema = 1\nseed = 3\ninput = \"none.tif\"\n{recipe}"),
+        &format!("schema = 2\nseed = 3\ninput = \"none.tif\"\n{recipe}"),
         Path::new(""),
         "holes",
     )
@@ -52,9 +52,9 @@ fn job(recipe: &str, value: f32, missing: &[usize]) -> Job {
 
 const STAGES: [&str; 7] = [
     "[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n",
-    "levels = 2\n[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.with]]\n\
+    "levels = 2\n[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.interleave]]\n\
      kind = \"thermal\"\nevery = 4\nsteps = 1\n",
-    "margin = 5\n[[stage]]\nkind = \"snowballs\"\nlifetime = 12\nrain = 1\n",
+    "margin_cells = 5\n[[stage]]\nkind = \"snowballs\"\nlifetime = 12\nrain = 1\n",
     "[[stage]]\nkind = \"thermal\"\nsteps = 20\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"blur\"\n",
     "[[stage]]\nkind = \"incision\"\nsteps = 30\ncreep = 0.05\n",
@@ -108,7 +108,7 @@ fn a_hole_in_a_plane_is_a_plane() {
     let missing = holes();
     let data = (0..H).flat_map(|y| (0..W).map(move |x| (x + 2 * y) as f32)).collect();
     let map = Map { data, ..hills() };
-    let recipe = "schema = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"thermal\"\nsteps = 40\n\
+    let recipe = "schema = 2\ninput = \"none.tif\"\n[[stage]]\nkind = \"thermal\"\nsteps = 40\n\
                   repose_deg = 30\n";
     let made = |missing: &[usize]| {
         let recipe = Recipe::from_toml(recipe, "", "plane").unwrap();
@@ -137,11 +137,11 @@ fn what_leaves_through_holes_is_booked() {
         (0..map.data.len()).filter(|at| missing.binary_search(at).is_err()).collect();
     for recipe in [
         STAGES[0],
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.with]]\n\
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 12\nrain = 2\n[[stage.interleave]]\n\
          kind = \"thermal\"\nevery = 4\nsteps = 1\nrepose_deg = 10\n",
         "[[stage]]\nkind = \"snowballs\"\nlifetime = 12\nrain = 1\n",
         "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\n\
-         kind = \"wind\"\nlifetime = 4\nrain = 1\nhop = 2\n",
+         kind = \"wind\"\nlifetime = 4\nrain = 1\nhop_cells = 2\n",
         STAGES[3],
         STAGES[5],
     ] {
@@ -226,7 +226,7 @@ fn a_land_without_a_height_is_refused() {
     let map = hills();
     let all: Vec<usize> = (0..map.data.len()).collect();
     let recipe = Recipe::from_toml(
-        &format!("schema = 1\ninput = \"none.tif\"\n{}", STAGES[4]),
+        &format!("schema = 2\ninput = \"none.tif\"\n{}", STAGES[4]),
         Path::new(""),
         "none",
     )

@@ -23,7 +23,7 @@ const ALL: [(&str, Of); 4] = [
     ("slope", |g| g.slope()),
     ("aspect", |g| g.aspect()),
     ("curvature", |g| g.curvature()),
-    ("sky", |g| g.sky()),
+    ("sky_view", |g| g.sky()),
 ];
 
 fn grid(words: &[i32]) -> HeightGrid<'_> {
@@ -169,7 +169,7 @@ fn every_size_has_finite_maps_and_every_platform_the_same() {
         ("slope", "2a81c46a119bbb07"),
         ("aspect", "3714723c4f344765"),
         ("curvature", "d62eb7401762e335"),
-        ("sky", "21802fd4392eae83"),
+        ("sky_view", "21802fd4392eae83"),
     ];
     assert_eq!(found.each_ref().map(|(name, digest)| (*name, &digest[..16])), stored);
 }
@@ -177,15 +177,15 @@ fn every_size_has_finite_maps_and_every_platform_the_same() {
 /// A run writes them with the other maps, for the window without its margin, on either executor.
 #[test]
 fn runs_leave_them() {
-    let text = "schema = 1\nseed = 3\nwidth = 50\nheight = 30\nspacing_m = 20\nmargin = 8\n\
+    let text = "schema = 2\nseed = 3\nwidth = 50\nheight = 30\nspacing_m = 20\nmargin_cells = 8\n\
                 [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n[[stage]]\n\
                 kind = \"droplets\"\nlifetime = 8\n\
-                [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"wear\", \"sky\"]\n";
+                [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"erosion\", \"sky_view\"]\n";
     let recipe = Recipe::from_toml(text, "", "test").unwrap();
     let a = made(&recipe, &mut cpu());
     assert_eq!(
         a.maps.keys().copied().collect::<Vec<_>>(),
-        ["aspect", "curvature", "height", "sky", "slope", "wear"]
+        ["aspect", "curvature", "erosion", "height", "sky_view", "slope"]
     );
     let grid = HeightGrid::new(a.outcome.words("height").unwrap(), 50, 20.0);
     for (name, of) in ALL {

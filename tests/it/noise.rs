@@ -65,12 +65,12 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
         let moved = |axis: u32| f64::from(hash(key, axis, u32::MAX)) / 4294967296.0;
         noise(pattern, key, x / spacing + moved(0), y / spacing + moved(1))
     };
-    let warp = s.number("warp");
+    let warp = s.number("warp_cells");
     let shift = |purpose: u32| -> f64 {
-        let feature = if s.number("warp_feature") > 0.0 {
-            s.number("warp_feature")
+        let feature = if s.number("warp_feature_cells") > 0.0 {
+            s.number("warp_feature_cells")
         } else {
-            s.number("feature") / 2.0
+            s.number("feature_cells") / 2.0
         };
         (0..3)
             .map(|i| {
@@ -90,7 +90,7 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
         let v = octave(
             0,
             i as u32,
-            s.number("feature") / s.number("lacunarity").powi(i as i32),
+            s.number("feature_cells") / s.number("lacunarity").powi(i as i32),
             px,
             py,
             s.word("pattern"),
@@ -116,21 +116,29 @@ fn formula(given: &[(&str, Value)], x: f64, y: f64) -> f64 {
 fn heights_are_those_of_the_formulas() {
     let site = Site::bare(WINDOW, 10.0, SEED);
     let sets: [(&[(&str, Value)], f64); 6] = [
-        (&[n("feature", 40.0)], 1e-4),
+        (&[n("feature_cells", 40.0)], 1e-4),
         (
-            &[w("pattern", "value"), w("form", "billow"), n("feature", 33.3), n("lacunarity", 1.7)],
+            &[
+                w("pattern", "value"),
+                w("form", "billow"),
+                n("feature_cells", 33.3),
+                n("lacunarity", 1.7),
+            ],
             3e-2,
         ),
-        (&[w("form", "ridged"), n("feature", 50.0), n("base_m", -300.0)], 1e-3),
-        (&[n("feature", 64.0), n("warp", 25.0)], 2e-3),
+        (&[w("form", "ridged"), n("feature_cells", 50.0), n("base_m", -300.0)], 1e-3),
+        (&[n("feature_cells", 64.0), n("warp_cells", 25.0)], 2e-3),
         // Points within a square have 14 bits.
-        (&[w("pattern", "cellular"), n("feature", 17.0), ("octaves", Value::Integer(2))], 2e-2),
+        (
+            &[w("pattern", "cellular"), n("feature_cells", 17.0), ("octaves", Value::Integer(2))],
+            2e-2,
+        ),
         (
             &[
                 w("pattern", "borders"),
-                n("feature", 19.0),
+                n("feature_cells", 19.0),
                 ("octaves", Value::Integer(1)),
-                n("warp", 6.0),
+                n("warp_cells", 6.0),
             ],
             2e-2,
         ),
@@ -152,8 +160,8 @@ fn heights_are_those_of_the_formulas() {
 #[test]
 fn the_land_is_the_same_everywhere() {
     for given in [
-        vec![n("feature", 100.0), n("warp", 30.0)],
-        vec![w("pattern", "borders"), n("feature", 60.5), ("octaves", Value::Integer(3))],
+        vec![n("feature_cells", 100.0), n("warp_cells", 30.0)],
+        vec![w("pattern", "borders"), n("feature_cells", 60.5), ("octaves", Value::Integer(3))],
         vec![w("form", "ridged"), w("pattern", "value")],
     ] {
         same_everywhere(&STAGE, &given, WINDOW, true, 2);
@@ -178,7 +186,7 @@ fn noise_is_spread_round_its_middle() {
     for pattern in ["gradient", "value"] {
         let (mean, low, high) = mean_and_ends(&[
             w("pattern", pattern),
-            n("feature", 24.0),
+            n("feature_cells", 24.0),
             ("octaves", Value::Integer(4)),
         ]);
         assert!((mean - 0.5).abs() < 0.02, "{pattern}: {mean}");
@@ -188,7 +196,7 @@ fn noise_is_spread_round_its_middle() {
         );
     }
     let rough = |gain: f64| {
-        let words = generated(&STAGE, &[n("feature", 64.0), n("gain", gain)], &site);
+        let words = generated(&STAGE, &[n("feature_cells", 64.0), n("gain", gain)], &site);
         words.windows(2).map(|w| f64::from(w[1].abs_diff(w[0]))).sum::<f64>()
     };
     assert!(rough(0.7) > 2.0 * rough(0.3));
@@ -202,7 +210,7 @@ fn cells_have_no_grid() {
     for pattern in ["cellular", "borders"] {
         let words = generated(
             &STAGE,
-            &[w("pattern", pattern), n("feature", 16.0), ("octaves", Value::Integer(1))],
+            &[w("pattern", pattern), n("feature_cells", 16.0), ("octaves", Value::Integer(1))],
             &site,
         );
         let value = |word: i32| f64::from(word) / f64::from(CELL);
@@ -235,12 +243,12 @@ fn what_cannot_be_is_refused_in_words() {
         (STAGE.check)(&s, &Site::bare(WINDOW, 10.0, 0)).unwrap_err().to_string()
     };
     assert!(
-        refused(&[n("feature", 20.0)])
-            .starts_with("octaves = 6 of lacunarity = 2 under feature = 20 cells")
+        refused(&[n("feature_cells", 20.0)])
+            .starts_with("octaves = 6 of lacunarity = 2 under feature_cells = 20 cells")
     );
     assert!(
-        refused(&[n("warp_feature", 2.0)])
-            .starts_with("warp_feature = 2 cells: allowed 0, for half of feature")
+        refused(&[n("warp_feature_cells", 2.0)])
+            .starts_with("warp_feature_cells = 2 cells: allowed 0, for half of feature")
     );
     assert!(refused(&[n("relief_m", 1e6)]).contains("allowed up to 8000 cells, 80000 m"));
 }

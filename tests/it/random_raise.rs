@@ -11,7 +11,7 @@ fn settings(points: i64, hits: i64, spread: f64) -> Vec<(&'static str, Value)> {
     vec![
         ("points", Value::Integer(points)),
         ("hits", Value::Integer(hits)),
-        ("spread", Value::Number(spread)),
+        ("spread_cells", Value::Number(spread)),
     ]
 }
 

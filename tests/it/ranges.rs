@@ -42,7 +42,12 @@ const SIDE: usize = 129;
 
 /// An area of 129 × 129 nodes without what hides the law: cut mountainsides and rock that varies.
 fn bare(more: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
-    let all = [i("extent_x", 512), i("extent_y", 512), n("slope_max", 8.0), n("relief_m", 1000.0)];
+    let all = [
+        i("extent_x_cells", 512),
+        i("extent_y_cells", 512),
+        n("slope_max", 8.0),
+        n("relief_m", 1000.0),
+    ];
     [&all, more].concat()
 }
 
@@ -75,7 +80,7 @@ fn areas(z: &[f64]) -> Vec<f64> {
     area
 }
 
-/// Water finds its way from every node to a side: rivers have no hollows.
+/// Water finds its way from every node to a side: rivers have no depressions.
 #[test]
 fn every_node_drains() {
     for (seed, more) in [
@@ -84,8 +89,8 @@ fn every_node_drains() {
         (3, vec![n("plain", 0.01), n("concavity", 0.6)]),
     ] {
         let z = nodes(&bare(&more), seed);
-        let hollows = (0..z.len()).filter(|k| inner(*k) && receiver(&z, *k).is_none()).count();
-        assert_eq!(hollows, 0, "seed {seed}");
+        let depressions = (0..z.len()).filter(|k| inner(*k) && receiver(&z, *k).is_none()).count();
+        assert_eq!(depressions, 0, "seed {seed}");
         assert!((0..z.len()).all(|k| inner(k) || z[k] == 0.0), "the sides are at the base");
         assert!((z.iter().copied().fold(0.0, f64::max) - 1.0).abs() < 1e-6);
     }
@@ -132,8 +137,12 @@ fn valleys_are_trees() {
 /// make.
 #[test]
 fn mountainsides_are_cut() {
-    let given =
-        [i("extent_x", 512), i("extent_y", 512), n("slope_max", 0.5), n("relief_m", 3000.0)];
+    let given = [
+        i("extent_x_cells", 512),
+        i("extent_y_cells", 512),
+        n("slope_max", 0.5),
+        n("relief_m", 3000.0),
+    ];
     let z = nodes(&given, 5);
     // 4 cells of 10 m from node to node.
     let slope = |k: usize| receiver(&z, k).map_or(0.0, |(_, slope)| slope * 3000.0 / 40.0);
@@ -178,10 +187,10 @@ fn the_land_is_the_same_everywhere() {
         [
             i("centre_x", x),
             i("centre_y", y),
-            i("extent_x", 90),
-            i("extent_y", 80),
-            i("spacing", 3),
-            n("feature", 50.0),
+            i("extent_x_cells", 90),
+            i("extent_y_cells", 80),
+            i("spacing_cells", 3),
+            n("feature_cells", 50.0),
         ]
     };
     let window = Window { origin: [-5, -4], width: 100, height: 90 };
@@ -203,13 +212,13 @@ fn what_cannot_be_is_refused_in_words() {
             .to_string()
     };
     assert_eq!(
-        refused(&[i("spacing", 400)]),
-        "extent_x = 1024 at spacing = 400: 3 nodes: allowed are 4 to 1025: change spacing or \
-         extent_x"
+        refused(&[i("spacing_cells", 400)]),
+        "extent_x_cells = 1024 at spacing_cells = 400: 3 nodes: allowed are 4 to 1025: change spacing_cells or \
+         extent_x_cells"
     );
     assert!(
-        refused(&[i("extent_y", 1 << 24)])
-            .starts_with("extent_y = 16777216 at spacing = 4: 4194305 nodes")
+        refused(&[i("extent_y_cells", 1 << 24)])
+            .starts_with("extent_y_cells = 16777216 at spacing_cells = 4: 4194305 nodes")
     );
     assert_eq!(
         refused(&[w("uplift", "picture")]),

@@ -96,10 +96,10 @@ fn sums_are_exact() {
 #[test]
 fn a_run_reads_no_more_than_its_maps() {
     let Some(mut gpu) = gpu("read::a_run_reads_no_more_than_its_maps", 64, None) else { return };
-    let text = "schema = 1\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin = 40\n[[stage]]\n\
+    let text = "schema = 2\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin_cells = 40\n[[stage]]\n\
                 kind = \"diamond_square\"\nrelief_m = 400\n\
                 [[stage]]\nkind = \"droplets\"\nrain = 1\nlifetime = 8\n[output]\n\
-                maps = [\"height\", \"flow\", \"wear\", \"change\", \"slope\"]";
+                maps = [\"height\", \"flow\", \"erosion\", \"change\", \"slope\"]";
     let recipe = Recipe::from_toml(text, "", "read").unwrap();
     Job::new(recipe).unwrap().run_on(&mut gpu, &mut |_| Ok(())).unwrap();
     // Of `change` two words a cell. Sums of particles over the border are read, too.

@@ -7,14 +7,14 @@ use thalweg::site::Scale;
 use thalweg::stage::{biomes, strokes};
 
 const GOOD: &str = r#"
-schema = 1
+schema = 2
 seed = 9
 width = 40
 height = 30
 spacing_m = 25.0
 [[stage]]
 kind = "diamond_square"
-world = 64
+world_cells = 64
 [[stage]]
 kind = "droplets"
 rain = 1
@@ -26,8 +26,8 @@ fn toml(text: &str) -> Result<Recipe, String> {
 
 #[test]
 fn toml_and_json_are_the_same() {
-    let json = r#"{"schema":1,"seed":9,"width":40,"height":30,"spacing_m":25.0,
-        "stage":[{"kind":"diamond_square","world":64},{"kind":"droplets","rain":1}]}"#;
+    let json = r#"{"schema": 2,"seed":9,"width":40,"height":30,"spacing_m":25.0,
+        "stage":[{"kind":"diamond_square","world_cells":64},{"kind":"droplets","rain":1}]}"#;
     let (a, b) = (toml(GOOD).unwrap(), Recipe::from_json(json, "", "test").unwrap());
     assert_eq!(a.describe(), b.describe());
     assert_eq!(a.window, b.window);
@@ -38,7 +38,7 @@ fn toml_and_json_are_the_same() {
         assert_eq!(parsed.describe()["stage"], a.describe()["stage"]);
     }
     assert!(
-        "[schema = 1".parse::<Recipe>().is_err() && "{\"schema\": 1".parse::<Recipe>().is_err()
+        "[schema = 2".parse::<Recipe>().is_err() && "{\"schema\": 1".parse::<Recipe>().is_err()
     );
 }
 
@@ -58,7 +58,7 @@ fn examples_are_recipes() {
     for preset in PRESETS {
         // What the editor writes is what the command runs.
         for levels in [false, true] {
-            let mut written = serde_json::json!({ "schema": 1, "input": "land.tif", "stage": [preset.written(levels)] });
+            let mut written = serde_json::json!({ "schema": 2, "input": "land.tif", "stage": [preset.written(levels)] });
             if levels && preset.has_levels() {
                 written["levels"] = "auto".into();
             }
@@ -185,8 +185,8 @@ fn errors_say_what_where_and_what_is_allowed() {
         toml(&GOOD.replacen(from, to, 1)).err().unwrap_or_else(|| panic!("{to} is accepted"))
     };
     for (from, to, words) in [
-        ("schema = 1", "", vec!["schema is missing"]),
-        ("schema = 1", "schema = 2", vec!["schema = 2", "allowed 1"]),
+        ("schema = 2", "", vec!["schema is missing"]),
+        ("schema = 2", "schema = 3", vec!["schema = 3", "allowed 2"]),
         ("seed = 9", "sead = 9", vec!["\"sead\"", "did you mean \"seed\""]),
         ("seed = 9", "seed = -1", vec!["seed = -1", "18446744073709551615"]),
         ("width = 40", "width = 0", vec!["width = 0", "1 to 16777216"]),
@@ -200,16 +200,16 @@ fn errors_say_what_where_and_what_is_allowed() {
         ("seed = 9", "origin = [inf, 0]", vec!["origin = [inf,0]: expected"]),
         (
             "rain = 1",
-            "rain = 0\n[[stage.with]]\nkind = \"thermal\"\nevery = 1",
-            vec!["stage 2, with 1, thermal", "rain = 0"],
+            "rain = 0\n[[stage.interleave]]\nkind = \"thermal\"\nevery = 1",
+            vec!["stage 2, interleave 1, thermal", "rain = 0"],
         ),
         (
             "rain = 1",
-            "[[stage.with]]\nkind = \"thermal\"\nevery = 1\ncliff_deg = 20",
-            vec!["with 1, thermal: cliff_deg = 20"],
+            "[[stage.interleave]]\nkind = \"thermal\"\nevery = 1\ncliff_deg = 20",
+            vec!["interleave 1, thermal: cliff_deg = 20"],
         ),
         (
-            "world = 64",
+            "world_cells = 64",
             "relief_m = 1e6",
             vec!["1000000 m at spacing_m = 25: allowed up to 8000 cells, 200000 m"],
         ),
@@ -231,9 +231,13 @@ fn errors_say_what_where_and_what_is_allowed() {
         ),
         ("rain = 1", "lifetime = 2.5", vec!["lifetime = 2.5", "whole number", "steps"]),
         ("rain = 1", "border = \"opne\"", vec!["border = \"opne\"", "open, torus, wall"]),
-        ("world = 64", "world = 65", vec!["world = 65", "powers of two", "128"]),
-        ("world = 64", "world = 64\nfeature = 128", vec!["feature = 128", "64"]),
-        ("world = 64", "relief_m = 500000", vec!["relief_m", "8000 cells"]),
+        ("world_cells = 64", "world_cells = 65", vec!["world_cells = 65", "powers of two", "128"]),
+        (
+            "world_cells = 64",
+            "world_cells = 64\nfeature_cells = 128",
+            vec!["feature_cells = 128", "64"],
+        ),
+        ("world_cells = 64", "relief_m = 500000", vec!["relief_m", "8000 cells"]),
         ("kind = \"droplets\"", "kind = \"droplet\"", vec!["did you mean \"droplets\""]),
         (
             "rain = 1",
@@ -242,7 +246,7 @@ fn errors_say_what_where_and_what_is_allowed() {
         ),
         ("seed = 9", "[output]\nmaps = [\"flwo\"]", vec!["did you mean \"flow\""]),
         ("seed = 9", "seed = 9\nseed = 10", vec!["seed"]),
-        ("[[stage]]\nkind = \"diamond_square\"\nworld = 64", "", vec!["droplets", "no"]),
+        ("[[stage]]\nkind = \"diamond_square\"\nworld_cells = 64", "", vec!["droplets", "no"]),
     ] {
         let text = if to.starts_with("[output]") {
             toml(&format!("{GOOD}\n{to}")).expect_err("an error")
@@ -253,7 +257,7 @@ fn errors_say_what_where_and_what_is_allowed() {
             assert!(text.contains(word), "{to:?} says {text:?}, not {word:?}");
         }
     }
-    assert!(toml("").is_err() && toml("schema = 1").is_err() && toml("][").is_err());
+    assert!(toml("").is_err() && toml("schema = 2").is_err() && toml("][").is_err());
 }
 
 #[test]
@@ -298,4 +302,67 @@ fn metres_and_units_are_exact_to_half_a_unit() {
     let high = Scale::fitting(0.5, 3000.0, 8848.0).unwrap();
     assert_eq!(high.datum_m, 5924.0);
     assert!(Scale::fitting(0.5, 0.0, 8848.0).unwrap_err().to_string().contains("16000 cells"));
+}
+
+/// A recipe of schema 1 is rewritten in the names of schema 2: keys, words and maps, on every level
+/// of tables and in both formats, with comments and order. What it then says is what it said, and
+/// what was never a name stays as it was.
+#[test]
+#[cfg(feature = "cli")]
+fn recipes_of_schema_1_are_rewritten() {
+    let old = "# A land.\nschema = 1 # the old one\nwidth = 64\nheight = 64\nspacing_m = 20\n\
+               margin = 4 # cells\nlevels = { most = 2 }\n\n[[stage]]\nkind = \"noise\"\n\
+               feature = 32 # wide\nwarp = 2\noctaves = 3\n\n[[stage]]\nkind = \"hills\"\n\
+               spacing = 20\nmerge = \"most\"\ncombine = \"least\"\nshare = 0.5\none_m = 90\n\n\
+               [[stage]]\nkind = \"droplets\"\nlimit = 0.2\nradius = 2\ndischarge = 3\n\n\
+               # Slides.\n[[stage.with]]\nkind = \"thermal\"\nevery = 4\n\n[[stage]]\n\
+               kind = \"thermal\"\nlevels = false # as it is\n\n[water]\nhollows = \"breach\"\n\
+               descent = \"lowest\"\ndrainage = \"multiple\"\nriver_km2 = 0.1 # small\n\n[output]\n\
+               maps = [\"height\", \"wear\", \"deposit\", \"sky\", \"water\", \"water_level\"]\n\n\
+               [output.formats]\nwear = \"png\"\n";
+    let new = "# A land.\nschema = 2 # the old one\nwidth = 64\nheight = 64\nspacing_m = 20\n\
+               margin_cells = 4 # cells\nlevels = { max = 2 }\n\n[[stage]]\nkind = \"noise\"\n\
+               feature_cells = 32 # wide\nwarp_cells = 2\noctaves = 3\n\n[[stage]]\n\
+               kind = \"hills\"\nspacing_cells = 20\nmerge = \"max\"\ncombine = \"min\"\n\
+               opacity = 0.5\nunit_m = 90\n\n[[stage]]\nkind = \"droplets\"\n\
+               max_step_fraction = 0.2\nradius_cells = 2\nriver_threshold = 3\n\n\
+               # Slides.\n[[stage.interleave]]\nkind = \"thermal\"\nevery = 4\n\n[[stage]]\n\
+               kind = \"thermal\"\nfinest_only = true # as it is\n\n[water]\n\
+               depressions = \"breach\"\nrouting = \"lowest\"\narea_routing = \"mfd\"\n\
+               channel_area_km2 = 0.1 # small\n\n[output]\nmaps = [\"height\", \"erosion\", \
+               \"deposition\", \"sky_view\", \"water_depth\", \"water_level\"]\n\n\
+               [output.formats]\nerosion = \"png\"\n";
+    let (text, changes) = thalweg::recipe::upgrade(old).unwrap();
+    assert_eq!(text, new);
+    assert_eq!(changes.len(), 26, "{changes:?}");
+    assert!(changes.contains(&"stage.2.with is interleave".into()), "{changes:?}");
+    let upgraded = toml(new).unwrap();
+
+    let inline = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nstage = [{ kind = \"noise\", \
+                  feature = 32 }, { kind = \"thermal\" }]\n";
+    let (text, _) = thalweg::recipe::upgrade(inline).unwrap();
+    assert_eq!(
+        text,
+        inline.replace("schema = 1", "schema = 2").replace("feature", "feature_cells")
+    );
+
+    // The same recipe as JSON becomes the same recipe.
+    let mut json: serde_json::Value = upgraded.describe();
+    json["schema"] = 1.into();
+    let old_json = json
+        .to_string()
+        .replace("\"margin_cells\"", "\"margin\"")
+        .replace("\"erosion\",\"deposition\"", "\"wear\",\"deposit\"")
+        .replace("\"routing\"", "\"descent\"")
+        .replace("\"interleave\"", "\"with\"");
+    let (text, _) = thalweg::recipe::upgrade(&old_json).unwrap();
+    assert_eq!(Recipe::from_json(&text, "", "x").unwrap().describe(), upgraded.describe());
+
+    for (text, word) in [(new, "schema = 2"), ("width = 3\n", "missing"), ("][", "TOML")] {
+        let error = thalweg::recipe::upgrade(text).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    // Names of old are refused by their new ones.
+    let error = toml(&old.replace("schema = 1", "schema = 2")).unwrap_err().to_string();
+    assert!(error.contains("\"margin\" is called \"margin_cells\" since schema 2"), "{error}");
 }

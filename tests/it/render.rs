@@ -211,7 +211,7 @@ fn skyline_is_dark_up_to_the_profile() {
     assert_eq!((filled(10), filled(80)), (8, 40));
 }
 
-/// Sand, rock and water are drawn where deposit, wear and flow pass their thresholds, and nowhere
+/// Sand, rock and water are drawn where deposition, erosion and flow pass their thresholds, and nowhere
 /// else.
 /// Holds A19.
 /// Holds A18, C1, C29 in part.
@@ -225,13 +225,13 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     });
     let style = Style { sea_level_m: Some(0.0), range_m: Some((-50.0, 50.0)), ..Style::default() };
     let much = (100.0 * MOVED.1) as f32 + 1.0;
-    let deposit = map(40, 12, |_, c| if (4..8).contains(&c) { much + 3.0 } else { 3.0 });
-    let wear = map(40, 12, |_, c| if (14..18).contains(&c) { much + 3.0 } else { 3.0 });
+    let deposition = map(40, 12, |_, c| if (4..8).contains(&c) { much + 3.0 } else { 3.0 });
+    let erosion = map(40, 12, |_, c| if (14..18).contains(&c) { much + 3.0 } else { 3.0 });
     let flow = map(40, 12, |_, c| if (24..27).contains(&c) { 2000.0 } else { 10.0 });
     let whole = Ground {
         flow: Some(&flow),
-        wear: Some(&wear),
-        deposit: Some(&deposit),
+        erosion: Some(&erosion),
+        deposition: Some(&deposition),
         ..Ground::default()
     };
     let draw = |what: &Ground| {
@@ -262,7 +262,7 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     let little = map(40, 12, |_, _| (100.0 * MOVED.0) as f32 * 0.9);
     let even = map(40, 12, |_, _| 1e6);
     assert_eq!(
-        draw(&Ground { flow: Some(&even), wear: Some(&little), ..Ground::default() })(6),
+        draw(&Ground { flow: Some(&even), erosion: Some(&little), ..Ground::default() })(6),
         grass
     );
     assert!(WATER.0 > 1.0);
@@ -273,7 +273,7 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
         ground(&steep, what, &Style { range_m: Some((0.0, 1e4)), ..Style::default() }).unwrap()
     };
     assert_eq!(
-        cliff(&Ground { deposit: Some(&heaps), ..Ground::default() }),
+        cliff(&Ground { deposition: Some(&heaps), ..Ground::default() }),
         cliff(&Ground::default())
     );
     // But for loose sand.
@@ -284,7 +284,7 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
     assert!(r - b > 2 * (plain_r - plain_b).abs(), "{r} {b}, bare {plain_r} {plain_b}");
     let small = map(3, 3, |_, _| 0.0);
     assert!(
-        ground(&land, &Ground { wear: Some(&small), ..whole }, &style)
+        ground(&land, &Ground { erosion: Some(&small), ..whole }, &style)
             .unwrap_err()
             .to_string()
             .contains("one size")
@@ -293,8 +293,8 @@ fn the_ground_shows_what_was_moved_and_what_passed() {
         let m = map(w, h, |r, c| (r + c) as f32);
         let all = Ground {
             flow: Some(&m),
-            wear: Some(&m),
-            deposit: Some(&m),
+            erosion: Some(&m),
+            deposition: Some(&m),
             sediment: Some(&m),
             beach: Some(&m),
         };

@@ -164,7 +164,7 @@ fn recipe(draw: &mut Draw, schema: &Value, input: &str) -> Value {
         stages.push(drawn(draw, kind, schema));
     }
     top.insert("stage".into(), stages.into());
-    for (key, percent) in [("endless", 90), ("scale", 80), ("dungeons", 60), ("margin", 50)] {
+    for (key, percent) in [("endless", 90), ("scale", 80), ("dungeons", 60), ("margin_cells", 50)] {
         if draw.happens(percent) {
             top.remove(key);
         }

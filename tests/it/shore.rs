@@ -10,7 +10,7 @@ use thalweg::stage::{Case, Surface, shore::STAGE};
 
 /// The offsets to the coast and the beaches of heights, with the sea at 0.
 fn shores(heights: &[i32], width: usize, within: i64, mask: Option<&[i32]>) -> [Vec<i32>; 2] {
-    let mut settings = vec![("within", Value::Integer(within))];
+    let mut settings = vec![("within_cells", Value::Integer(within))];
     if mask.is_some() {
         settings.extend([
             ("from", Value::Word("file".into())),
@@ -263,7 +263,7 @@ fn beaches_are_low_gentle_land_near_the_coast() {
 /// A file that would not be read is refused before it is looked for.
 #[test]
 fn a_file_needs_its_word() {
-    let head = "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n\
+    let head = "schema = 2\nwidth = 9\nheight = 9\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n\
                 [[stage]]\nkind = \"shore\"\n";
     let wrong = |rest: &str| {
         let recipe = thalweg::Recipe::from_toml(&format!("{head}{rest}"), "", "x")

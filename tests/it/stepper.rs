@@ -419,7 +419,7 @@ fn settling_is_its_formula() {
             settings: vec![
                 ("density", number(density)),
                 ("rain", number(density * 4.0)),
-                ("radius", number(radius)),
+                ("radius_cells", number(radius)),
                 ("border", Value::Word(border.into())),
                 ("lifetime", Value::Integer(9)),
             ],
@@ -657,12 +657,12 @@ fn reaches_no_farther(more: &dyn Fn(&str) -> Vec<(&'static str, Value)>) {
         settings.push(("lifetime", Value::Integer(4)));
         settings.extend(more(stage.name));
         if stage.name == "droplets" {
-            settings.push(("discharge", Value::Number(1.0)));
+            settings.push(("river_threshold", Value::Number(1.0)));
         }
         let sediment = stage.name == "wind";
         if sediment {
             // Shorter hops reach less far, and the map has to be as large as the reach.
-            settings.push(("hop", Value::Number(2.0)));
+            settings.push(("hop_cells", Value::Number(2.0)));
         }
         let layers = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
         let given: Vec<(String, Value)> =

@@ -14,7 +14,7 @@ fn recipe(
     strokes: &Value,
 ) -> thalweg::Result<Recipe> {
     let recipe = json!({
-        "schema": 1, "origin": origin, "width": width, "height": height, "spacing_m": spacing, "output": { "maps": ["height"] },
+        "schema": 2, "origin": origin, "width": width, "height": height, "spacing_m": spacing, "output": { "maps": ["height"] },
         "stage": [{ "kind": "flat" }, { "kind": "strokes", "stroke": strokes }],
     });
     Recipe::from_json(&recipe.to_string(), "", "drawn")
@@ -309,7 +309,7 @@ fn a_stamp_with_more_samples_than_cells_has_their_means() {
 fn a_stamp_of_a_slope_is_that_slope() {
     let text = |levels: &str| {
         format!(
-            "schema = 1\nseed = 3\nwidth = 128\nheight = 128\nspacing_m = 10\n{levels}\n[[stage]]\n\
+            "schema = 2\nseed = 3\nwidth = 128\nheight = 128\nspacing_m = 10\n{levels}\n[[stage]]\n\
              kind = \"flat\"\n[[stage]]\nkind = \"strokes\"\n\
              [[stage.stroke]]\ntool = \"stamp\"\nfile = \"slope.npy\"\nat_m = [[640, 640]]\n\
              radius_m = 304\nfalloff = 0\namount_m = 608\n\
@@ -432,7 +432,7 @@ fn smoothing_levels_what_is_rough() {
 fn a_coarser_lattice_has_the_same_strokes() {
     let recipe = |levels: &str| {
         let text = format!(
-            "schema = 1\nseed = 3\nwidth = 256\nheight = 256\nspacing_m = 10\n{levels}\n[[stage]]\n\
+            "schema = 2\nseed = 3\nwidth = 256\nheight = 256\nspacing_m = 10\n{levels}\n[[stage]]\n\
              kind = \"flat\"\n[[stage]]\nkind = \"strokes\"\n\
              [[stage.stroke]]\ntool = \"raise\"\nat_m = [[400, 700], [1900, 1500, 0.4]]\n\
              radius_m = 600\namount_m = 700\n\
@@ -473,7 +473,7 @@ fn a_coarser_lattice_has_the_same_strokes() {
 fn layers_are_painted() {
     let stroke = |layer: &str, tool: &str, amount: f64| json!({ "tool": tool, "layer": layer, "at_m": [[100, 100]], "radius_m": 50, "falloff": 0, "amount": amount });
     let recipe = json!({
-        "schema": 1, "width": 30, "height": 30, "spacing_m": 10,
+        "schema": 2, "width": 30, "height": 30, "spacing_m": 10,
         "output": { "maps": ["height", "rain", "hardness", "vegetation"] },
         "stage": [
             { "kind": "flat" },
@@ -494,7 +494,7 @@ fn layers_are_painted() {
 #[test]
 fn layers_that_are_not_painted_stay() {
     let recipe = json!({
-        "schema": 1, "width": 30, "height": 30, "spacing_m": 10, "output": { "maps": ["height", "hardness", "rain"] },
+        "schema": 2, "width": 30, "height": 30, "spacing_m": 10, "output": { "maps": ["height", "hardness", "rain"] },
         "stage": [
             { "kind": "flat" },
             { "kind": "layer", "map": "hardness", "low": 0.25, "high": 0.25 },

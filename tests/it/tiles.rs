@@ -17,31 +17,30 @@ fn run(job: &Job) -> Outcome {
 }
 
 /// The land of all recipes here: larger than what its stages reach, and at an odd place.
-const LAND: &str =
-    "[[stage]]\nkind = \"diamond_square\"\nworld = 4096\nfeature = 256\nrelief_m = 900\n";
+const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = 256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
 const STAGES: [(&str, &str); 19] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wide brush",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius = 9.5\nsmooth = 2\n\
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius_cells = 9.5\nsmooth = 2\n\
          border = \"wall\"\n",
     ),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wind",
         "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\n\
-         kind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nborder = \"open\"\n",
+         kind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop_cells = 2\nborder = \"open\"\n",
     ),
     ("thermal", "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 20\n"),
     ("coastal", "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n"),
     ("blur", "[[stage]]\nkind = \"blur\"\npasses = 4\n"),
     (
         "layers",
-        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature = 16\n\
+        "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature_cells = 16\n\
          thickness_m = 30\n\
-         [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\nlow = 0.3\n\
+         [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = 0.3\n\
          [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
          [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"slope\"\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\n",
@@ -54,7 +53,7 @@ const STAGES: [(&str, &str); 19] = [
     ),
     (
         "nested",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.25\n[[stage.with]]\n\
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.25\n[[stage.interleave]]\n\
          kind = \"thermal\"\nevery = 3\nsteps = 2\nrepose_deg = 30\n",
     ),
     (
@@ -71,16 +70,16 @@ const STAGES: [(&str, &str); 19] = [
     ),
     (
         "biomes",
-        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature = 90\npadding = 6\n\
+        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature_cells = 90\npadding_cells = 6\n\
          [[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
          [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\n\
          kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "generators",
-        "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature = 30\n\
+        "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 30\n\
          [[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
-         feature = 60\nwarp = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"most\"\n[[stage]]\n\
+         feature_cells = 60\nwarp_cells = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"max\"\n[[stage]]\n\
          kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
@@ -90,10 +89,10 @@ const STAGES: [(&str, &str); 19] = [
     ),
     (
         "rivers with slides and rain",
-        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
+        "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\n\
          [[stage]]\nkind = \"incision\"\nsteps = 5\nfall = 7\ncreep = 0.1\nsea_level_m = 100\n\
          border = \"wall\"\n\
-         [[stage.with]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\nrepose_deg = 30\n\
+         [[stage.interleave]]\nkind = \"thermal\"\nevery = 2\nsteps = 1\nrepose_deg = 30\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
@@ -109,7 +108,7 @@ const STAGES: [(&str, &str); 19] = [
     (
         "blurred on the finest",
         "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n[[stage]]\nkind = \"blur\"\n\
-         levels = false\n",
+         finest_only = true\n",
     ),
 ];
 
@@ -118,12 +117,12 @@ fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
     let stages = if top.contains("levels") {
         stages.to_string()
     } else {
-        stages.replace("levels = false\n", "")
+        stages.replace("finest_only = true\n", "")
     };
     let text = format!(
-        "schema = 1\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n\
+        "schema = 2\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n\
          {top}\n{LAND}{stages}\
-         [output]\nmaps = [\"height\", \"wear\", \"deposit\", \"change\", \"slope\", \"sky\"]\n\
+         [output]\nmaps = [\"height\", \"erosion\", \"deposition\", \"change\", \"slope\", \"sky_view\"]\n\
          preview = false\n"
     );
     Recipe::from_toml(&text, "", "tiles")
@@ -159,7 +158,7 @@ fn parts_are_crops_of_the_whole() {
     .into_iter()
     .cycle();
     for (name, stages) in STAGES {
-        for top in ["", "levels = 3", "levels = 2\nmargin = 11", "levels = 2\nscale = 2"] {
+        for top in ["", "levels = 3", "levels = 2\nmargin_cells = 11", "levels = 2\nscale = 2"] {
             if (name == "biomes" && top.contains("scale"))
                 || (name.contains("finest") && top.is_empty())
             {
@@ -247,14 +246,15 @@ fn a_part_is_cut_as_suits_it() {
 /// ground.
 #[test]
 fn dungeons_are_those_of_the_whole_land() {
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature = 90\npadding = 6\n[[stage.biome]]\n\
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature_cells = 90\npadding_cells = 6\n[[stage.biome]]\n\
                   name = \"hills\"\ncolour = \"#087020\"\n\
                   [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\n";
     let water = "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
-    let dungeons = "[dungeons]\nkind = \"isaac\"\nspacing = 25\nradius = 2\nslope_max = 2\n";
+    let dungeons =
+        "[dungeons]\nkind = \"isaac\"\nspacing_cells = 25\nradius_cells = 2\nslope_max = 2\n";
     for (top, stages) in [
         ("levels = 2", format!("{water}{dungeons}")),
-        ("margin = 30", format!("{biomes}{water}{dungeons}biomes = [\"plain\"]\n")),
+        ("margin_cells = 30", format!("{biomes}{water}{dungeons}biomes = [\"plain\"]\n")),
     ] {
         let job = Job::new(recipe(top, &stages).unwrap()).unwrap();
         let whole = run(&job);
@@ -272,7 +272,7 @@ fn dungeons_are_those_of_the_whole_land() {
             seen += there.len();
             let mut alone = Tiles::new(job.clone(), Cut::in_one_piece(0, window)).unwrap();
             let mut squares = Tiles::new(job.clone(), 37).unwrap();
-            for map in ["height", "slope", "wear"] {
+            for map in ["height", "slope", "erosion"] {
                 let expected = crop(whole.words(map).unwrap(), &whole.window, &window);
                 assert!(
                     from_tiles(&mut alone, 0, window, map) == expected,
@@ -292,16 +292,16 @@ fn dungeons_are_those_of_the_whole_land() {
 /// and else of the finest that is.
 #[test]
 fn tiles_have_the_water_of_the_whole_land() {
-    let maps = ["water", "drainage_area", "basin", "distance_to_water"];
+    let maps = ["water_depth", "drainage_area", "basin", "distance_to_water"];
     let land = |top: &str, rain: &str| {
         let text = format!(
-            "schema = 1\nseed = 4\n{top}\nspacing_m = 20\nlevels = 2\n{LAND}{rain}[water]\n\
-             river_km2 = 0.2\n[output]\nmaps = [{}]\n",
+            "schema = 2\nseed = 4\n{top}\nspacing_m = 20\nlevels = 2\n{LAND}{rain}[water]\n\
+             channel_area_km2 = 0.2\n[output]\nmaps = [{}]\n",
             maps.map(|map| format!("\"{map}\"")).join(", ")
         );
         Job::new(Recipe::from_toml(&text, "", "water").unwrap()).unwrap()
     };
-    let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature = 30\n\
+    let rain = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\n\
                 low = 0.1\n\
                 [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
     let small = land("width = 150\nheight = 130\norigin = [9, -4]", rain);
@@ -350,18 +350,18 @@ fn tiles_have_the_water_of_the_whole_land() {
     // A land without an end has none.
     let mut world = endless([0, 0], [64, 64]);
     world.water = Some(thalweg::WaterSettings::default());
-    world.output.maps = vec!["water".into()];
+    world.output.maps = vec!["water_depth".into()];
     let tiles = Tiles::new(Job::new(world).unwrap(), 64).unwrap();
     assert!(tiles.water_level(0).unwrap_err().to_string().contains("no end"));
-    assert!(tiles.fields().iter().all(|field| field.name != "water"));
+    assert!(tiles.fields().iter().all(|field| field.name != "water_depth"));
 }
 
 /// The same of ranges that rise where a picture is bright.
 #[test]
 fn tiles_of_ranges_are_of_their_picture() {
-    let text = "schema = 1\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\n\
-                kind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x = 120\n\
-                extent_y = 90\nspacing = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\n\
+    let text = "schema = 2\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\n\
+                kind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x_cells = 120\n\
+                extent_y_cells = 90\nspacing_cells = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\n\
                 kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
     let job = |seed: i32| {
         let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
@@ -396,9 +396,11 @@ fn from_tiles(tiles: &mut Tiles, level: i32, window: Window, name: &str) -> Vec<
 fn tiles_have_the_words_of_one_run() {
     let mut slabs = [1, 3].into_iter().cycle();
     for (name, stages) in STAGES {
-        for (top, sides) in
-            [("", vec![100]), ("levels = 3", vec![64, 257]), ("levels = 2\nmargin = 11", vec![90])]
-        {
+        for (top, sides) in [
+            ("", vec![100]),
+            ("levels = 3", vec![64, 257]),
+            ("levels = 2\nmargin_cells = 11", vec![90]),
+        ] {
             if name.contains("finest") && top.is_empty() {
                 continue;
             }
@@ -447,9 +449,9 @@ fn tiles_of_an_input_have_the_words_of_one_run() {
         Some(Georef { epsg: None, west: 1000.0, north: 5000.0, cell: (20.0, 25.0), keys: None });
     let map =
         Map { width: 180, height: 150, spacing_m: 20.0, data: heights, range_m: None, georef };
-    for top in ["", "levels = 3", "levels = 2\nmargin = 9"] {
+    for top in ["", "levels = 3", "levels = 2\nmargin_cells = 9"] {
         let text = format!(
-            "schema = 1\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\n\
+            "schema = 2\nseed = 7\ninput = \"none.tif\"\n{top}\n[[stage]]\nkind = \"layer\"\n\
              map = \"hardness\"\nfrom = \"file\"\nfile = \"h.tif\"\n\
              [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n[output]\n\
              maps = [\"height\", \"hardness\", \"flow\"]\n"
@@ -509,7 +511,7 @@ fn tiles_of_a_valley_have_the_words_of_one_run() {
         ),
     ] {
         let text = format!(
-            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n\
+            "schema = 2\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"droplets\"\n\
              {settings}[output]\nmaps = [\"height\", \"flow\"]\n"
         );
         let job = Job::with_heights(Recipe::from_toml(&text, "", "valley").unwrap(), &map).unwrap();
@@ -551,31 +553,31 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
     };
     let deep = "thickness_m = 4";
     let patches = "from = \"height\"\nstart = -12\nend = -40\nthickness_m = 20";
-    let far = "hop = 12\ngust = 0\nrock = 0";
+    let far = "hop_cells = 12\ngust = 0\nrock = 0";
     for (steep, dip, sediment, settings) in [
         (
             1.0,
             0.0,
             deep,
-            format!("lifetime = 16\nrain = 2\ngrain = 0.5\nsand = 1\nborder = \"wall\"\n{far}"),
+            format!("lifetime = 16\nrain = 2\ngrain_cells = 0.5\nsand = 1\nborder = \"wall\"\n{far}"),
         ),
         (
             0.0,
             40.0,
             patches,
-            format!("lifetime = 64\nrain = 1\ngrain = 0.5\nsand = 0.05\nborder = \"open\"\n{far}"),
+            format!("lifetime = 64\nrain = 1\ngrain_cells = 0.5\nsand = 0.05\nborder = \"open\"\n{far}"),
         ),
         (
             0.0,
             0.0,
             deep,
-            "lifetime = 2\nrain = 15\ngrain = 0.5\nhop = 12\ngust = 1\nsand = 0\nborder = \"wall\""
+            "lifetime = 2\nrain = 15\ngrain_cells = 0.5\nhop_cells = 12\ngust = 1\nsand = 0\nborder = \"wall\""
                 .into(),
         ),
         (0.3, 0.0, deep, "rain = 4\nfrom_deg = 250\nborder = \"open\"".into()),
     ] {
         let text = format!(
-            "schema = 1\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\n\
+            "schema = 2\nseed = 1\ninput = \"none.tif\"\n[[stage]]\nkind = \"layer\"\n\
              map = \"sediment\"\n{sediment}\n\
              [[stage]]\nkind = \"wind\"\n{settings}\n[output]\n\
              maps = [\"height\", \"sediment\", \"flow\"]\n"
@@ -599,9 +601,9 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
 /// A recipe of a world without an end.
 fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
     let text = format!(
-        "schema = 1\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\n\
+        "schema = 2\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\n\
          endless = true\nlevels = 3\n[[stage]]\n\
-         kind = \"diamond_square\"\nworld = 4294967296\nedge = \"torus\"\nfeature = 256\n\
+         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = 256\n\
          relief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.5\n\
          [output]\nmaps = [\"height\", \"flow\", \"slope\"]\n",
         size[0], size[1]
@@ -650,7 +652,7 @@ fn keys_are_of_what_decides_a_tile() {
         |recipe: &mut Recipe| recipe.set("droplets.rain=1").unwrap(),
         |recipe: &mut Recipe| recipe.set("diamond_square.gain=0.4").unwrap(),
         |recipe: &mut Recipe| recipe.levels.as_mut().unwrap().fade = 2.0,
-        |recipe: &mut Recipe| recipe.output.maps.push("wear".into()),
+        |recipe: &mut Recipe| recipe.output.maps.push("erosion".into()),
     ] {
         let mut recipe = endless([0, 0], [64, 64]);
         change(&mut recipe);
@@ -920,7 +922,7 @@ fn wrong_parts_and_tiles_are_named() {
     );
     let endless =
         |top: &str, stages: &str| recipe(&format!("endless = true\n{top}"), stages).map(|_| ());
-    refused(endless("margin = 9", STAGES[0].1), &["endless = true", "margin"]);
+    refused(endless("margin_cells = 9", STAGES[0].1), &["endless = true", "margin_cells"]);
     refused(
         endless(
             "",
@@ -929,9 +931,9 @@ fn wrong_parts_and_tiles_are_named() {
         &["endless = true", "file"],
     );
     let mut world = recipe("", STAGES[0].1).unwrap();
-    world.set("diamond_square.world=0").unwrap();
+    world.set("diamond_square.world_cells=0").unwrap();
     world.endless = true;
-    refused(world.check(), &["endless = true", "world"]);
+    refused(world.check(), &["endless = true", "world_cells"]);
 }
 
 /// A window that is too large for a run on the finest level is made on a coarser one, with the
@@ -963,7 +965,7 @@ proptest! {
     ) {
         let size = [0, 1].map(|a| ((1u32 << bits[a]) as f64 * (1.0 - less[a] / 2.0)).ceil() as u32);
         let text = format!(
-            "schema = 1\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 1\n[[stage]]\n\
+            "schema = 2\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 1\n[[stage]]\n\
              kind = \"flat\"\n",
             size[0], size[1]
         );
@@ -1062,17 +1064,17 @@ impl Drawn {
             origin,
             ..
         } = *self;
-        let stages = STAGES[kind].1.replace("levels = false\n", "");
+        let stages = STAGES[kind].1.replace("finest_only = true\n", "");
         // The coarsest level has at least 16 cells a side.
         let levels = levels.min((width.min(height) / 16).max(1).ilog2() + 1);
         let text = format!(
-            "schema = 1\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = {origin:?}\n\
+            "schema = 2\nseed = {seed}\nwidth = {width}\nheight = {height}\norigin = {origin:?}\n\
              spacing_m = 20\nlevels = {levels}\n{}\n\
-             [[stage]]\nkind = \"diamond_square\"\nworld = 4294967296\nfeature = 256\n\
+             [[stage]]\nkind = \"diamond_square\"\nworld_cells = 4294967296\nfeature_cells = 256\n\
              relief_m = 900\nedge = \"torus\"\n{stages}\
              [[stage]]\nkind = \"droplets\"\nlifetime = {lifetime}\nrain = {}\n\
-             [output]\nmaps = [\"height\", \"wear\", \"slope\"]\npreview = false\n",
-            if endless { "endless = true".into() } else { format!("margin = {margin}") },
+             [output]\nmaps = [\"height\", \"erosion\", \"slope\"]\npreview = false\n",
+            if endless { "endless = true".into() } else { format!("margin_cells = {margin}") },
             f64::from(lives) / 16.0,
         );
         Job::new(Recipe::from_toml(&text, "", "any").unwrap_or_else(|e| panic!("{e}: {text}")))
@@ -1178,8 +1180,8 @@ const GIVEN_LAYERS: [&str; 5] = ["hardness", "rain", "vegetation", "sediment", "
 /// What else may stand before the stages that run on all levels.
 const BEFORE: [&str; 4] = [
     "",
-    "[[stage]]\nkind = \"shore\"\nsea_level_m = 100\nwithin = 20\n",
-    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\nsplat = true\n\
+    "[[stage]]\nkind = \"shore\"\nsea_level_m = 100\nwithin_cells = 20\n",
+    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells = 40\nsplat = true\n\
      weights = \"npy\"\n[[stage.biome]]\nname = \"a\"\n\
      colour = \"#087020\"\n[[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n[[stage.biome]]\n\
      name = \"c\"\ncolour = \"#10f020\"\n",
@@ -1193,19 +1195,19 @@ const ERODES: [&str; 11] = [
     "[[stage]]\nkind = \"thermal\"\nsteps = 4\nrepose_deg = 20\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nBORDER\n",
     "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\nkind = \"wind\"\n\
-     lifetime = 2\nrain = 0.1\ndensity = 0.1\nhop = 2\nBORDER\n",
+     lifetime = 2\nrain = 0.1\ndensity = 0.1\nhop_cells = 2\nBORDER\n",
     "[[stage]]\nkind = \"blur\"\npasses = 2\n",
     "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n",
     "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\ndensity = 0.5\nwash = 0.3\n\
      sea_level_m = 200\nBORDER\n",
     "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.25\ndensity = 0.5\nloads = \"left\"\n\
      sea_level_m = 200\nBORDER\n",
-    "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.with]]\n\
+    "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nBORDER\n[[stage.interleave]]\n\
      kind = \"thermal\"\nevery = 2\nsteps = 1\n",
     "[[stage]]\nkind = \"incision\"\nsteps = [5, 3]\nfall = 6\nuplift_m = 2\nlake_depth_m = 60\n\
      BORDER\n",
     "[[stage]]\nkind = \"incision\"\nsteps = 4\nfall = 5\ncreep = 0.1\nsea_level_m = 150\n\
-     roughness = 2\nBORDER\n\
+     roughness_cells = 2\nBORDER\n\
      [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nsea_level_m = 150\nBORDER\n",
 ];
 
@@ -1213,8 +1215,8 @@ const ERODES: [&str; 11] = [
 const BEHIND: [&str; 4] = [
     "",
     "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"slope\"\n",
-    "[[stage]]\nkind = \"shore\"\nsea_level_m = 150\nwithin = 9\n",
-    "[[stage]]\nkind = \"blur\"\nlevels = false\n",
+    "[[stage]]\nkind = \"shore\"\nsea_level_m = 150\nwithin_cells = 9\n",
+    "[[stage]]\nkind = \"blur\"\nfinest_only = true\n",
 ];
 
 fn given() -> impl Strategy<Value = Given> {
@@ -1290,7 +1292,7 @@ impl Given {
         // The coarsest level has at least 16 cells a side.
         let levels = self.levels.min((shorter / 16).max(1).ilog2() + 1);
         let mut top = format!(
-            "schema = 1\nseed = {}\norigin = {:?}\nlevels = {levels}\nmargin = {}\n",
+            "schema = 2\nseed = {}\norigin = {:?}\nlevels = {levels}\nmargin_cells = {}\n",
             self.seed, self.origin, self.margin
         );
         let land = match self.input {
@@ -1318,7 +1320,7 @@ impl Given {
         let border = if self.border == "high" && !knows_high { "wall" } else { self.border };
         top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
-        top += "[output]\nmaps = [\"height\", \"wear\", \"slope\", \"sky\"]\npreview = false\n";
+        top += "[output]\nmaps = [\"height\", \"erosion\", \"slope\", \"sky_view\"]\npreview = false\n";
         let mut recipe =
             Recipe::from_toml(&top, "", "given").unwrap_or_else(|e| panic!("{e}: {top}"));
         recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
@@ -1521,7 +1523,7 @@ proptest! {
                 for (name, map) in &frame.maps {
                     assert_eq!([map.width, map.height], [whole.window.width, whole.window.height], "{name}: {drawn:?}");
                 }
-                for name in ["wear", "deposit"] {
+                for name in ["erosion", "deposition"] {
                     assert_eq!(frame.maps.contains_key(name), frame.step > 0, "{name} at step {}: \
                                                                                {drawn:?}", frame.step);
                 }
@@ -1578,7 +1580,7 @@ fn parts_of_an_input_have_the_words_of_the_whole() {
         recipe.output.maps.truncate(1);
         let torus = ERODES[0].replace("BORDER", "border = \"torus\"");
         let text = format!(
-            "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}"
+            "schema = 2\nwidth = 64\nheight = 64\nspacing_m = 20\nlevels = 2\n{LAND}{torus}"
         );
         let job = Job::new(Recipe::from_toml(&text, "", "torus").unwrap()).unwrap();
         let said =

@@ -7,15 +7,15 @@ use thalweg::map::Map;
 use thalweg::recipe::Recipe;
 use thalweg::{Error, Event, Job};
 
-const HEAD: &str = "schema = 1\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
-const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld = 256\nrelief_m = 300\n";
+const HEAD: &str = "schema = 2\nseed = 4\nwidth = 40\nheight = 24\nspacing_m = 20\n";
+const MAKE: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 256\nrelief_m = 300\n";
 /// Sixteen steps.
 const WEAR: &str = "[[stage]]\nkind = \"droplets\"\nlifetime = 16\ndensity = 1\n";
 /// Seven steps that exchange the height with another buffer.
 const SLIDE: &str = "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 2\n";
 /// Seven steps, whose flow is counted at the end.
 const CUT: &str = "[[stage]]\nkind = \"incision\"\nsteps = 7\nfall = 9\nuplift_m = 1\n";
-const NESTED: &str = "[[stage.with]]\nkind = \"thermal\"\nsteps = 2\nevery = 4\n";
+const NESTED: &str = "[[stage.interleave]]\nkind = \"thermal\"\nsteps = 2\nevery = 4\n";
 const LAYER: &str = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\n";
 const GROUND: &str = "[output]\ncolour = \"ground\"\n";
 
@@ -49,7 +49,7 @@ fn watched(recipe: &Recipe, frames: usize, executor: &mut dyn Executor) -> Watch
 fn frames_are_even_and_change_nothing() {
     let recipes = [
         recipe(&[HEAD, MAKE, WEAR]),
-        recipe(&[HEAD, "margin = 6\n", MAKE, LAYER, WEAR, WEAR, GROUND]),
+        recipe(&[HEAD, "margin_cells = 6\n", MAKE, LAYER, WEAR, WEAR, GROUND]),
         recipe(&[HEAD, MAKE, WEAR, LAYER, WEAR, "[output]\nmaps = [\"height\", \"change\"]\n"]),
         recipe(&[HEAD, MAKE, WEAR, NESTED, SLIDE, GROUND]),
         recipe(&[HEAD, MAKE, CUT, GROUND]),
@@ -79,8 +79,10 @@ fn frames_are_even_and_change_nothing() {
             // What colours the ground is there as soon as something has moved, and whole.
             let named = |n: usize| seen[n].1.iter().map(|(name, _)| *name).collect::<Vec<_>>();
             assert_eq!(named(0), ["height"]);
-            if made.maps.contains_key("deposit") {
-                assert!((1..frames).all(|n| named(n) == ["deposit", "flow", "height", "wear"]));
+            if made.maps.contains_key("deposition") {
+                assert!(
+                    (1..frames).all(|n| named(n) == ["deposition", "erosion", "flow", "height"])
+                );
                 for (name, map) in &seen[frames - 1].1 {
                     assert_eq!(map, &made.maps[name], "{name}");
                 }

@@ -114,7 +114,7 @@ fn files() -> String {
 /// bytes on other machines.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const ALL: &str = r##"
-schema = 1
+schema = 2
 seed = 7
 width = 128
 height = 112
@@ -139,7 +139,7 @@ thickness_m = 3
 [[stage]]
 kind = "droplets"
 lifetime = 24
-[[stage.with]]
+[[stage.interleave]]
 kind = "thermal"
 every = 8
 steps = 2
@@ -150,7 +150,7 @@ lifetime = 8
 kind = "shore"
 [water]
 sea_level_m = 0
-river_km2 = 0.05
+channel_area_km2 = 0.05
 vectors = ["geojson", "gpkg"]
 [output]
 preview = false

@@ -72,8 +72,8 @@ fn the_farther_from_the_sea_the_higher() {
     let given = [
         i("centre_x", 128),
         i("centre_y", 128),
-        i("extent", 256),
-        n("warp", 0.0),
+        i("extent_cells", 256),
+        n("warp_cells", 0.0),
         n("rough", 0.0),
         n("relief_m", 1000.0),
     ];
@@ -146,7 +146,7 @@ fn noise_is_on_borders_and_heights() {
     let window = Window { origin: [0, 0], width: 512, height: 512 };
     let site = Site::bare(window, 10.0, 8);
     let [plain, moved, rough] = [(0.0, 0.0), (20.0, 0.0), (0.0, 0.6)]
-        .map(|(warp, rough)| generated(&STAGE, &[n("warp", warp), n("rough", rough)], &site));
+        .map(|(warp, rough)| generated(&STAGE, &[n("warp_cells", warp), n("rough", rough)], &site));
     let other =
         |a: &[i32], b: &[i32]| a.iter().zip(b).filter(|(a, b)| (**a < 0) != (**b < 0)).count();
     assert!(other(&plain, &moved) > 2000);
@@ -187,5 +187,5 @@ fn the_land_is_the_same_everywhere() {
     // All sea, and nothing but sea far away.
     let site = Site::bare(Window { origin: [-(1 << 61), 5], width: 9, height: 9 }, 10.0, 1);
     let deep = (-10.0 * f64::from(CELL)) as i32;
-    assert!(generated(&STAGE, &[n("warp", 9.0)], &site).iter().all(|word| *word == deep));
+    assert!(generated(&STAGE, &[n("warp_cells", 9.0)], &site).iter().all(|word| *word == deep));
 }

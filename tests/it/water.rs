@@ -7,21 +7,21 @@ use std::collections::{BTreeSet, BinaryHeap};
 use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::spec::CELL;
-use thalweg::water::directions::{AROUND, Descent, OUT, SEA, SINK, Size};
-use thalweg::water::{Settings, Spread, Through, Water};
+use thalweg::water::directions::{AROUND, OUT, Routing, SEA, SINK, Size};
+use thalweg::water::{AreaRouting, Settings, Through, Water};
 use thalweg::{Device, Job};
 
 fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
     Water::of(ground.to_vec(), width, Scale::of(10.0), None, settings).unwrap()
 }
 
-/// Settings in which every hollow that is full is a lake, however small.
+/// Settings in which every depression that is full is a lake, however small.
 pub fn all_lakes() -> Settings {
     Settings { lake_min_m2: Some(0.0), ..Settings::default() }
 }
 
 fn breach() -> Settings {
-    Settings { hollows: Through::Breach, ..all_lakes() }
+    Settings { depressions: Through::Breach, ..all_lakes() }
 }
 
 /// The neighbour in each direction.
@@ -133,7 +133,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
             }
         }
         // To the lowest neighbour: the largest fall, and of equal ones the first.
-        let low = water(&ground, width, &Settings { descent: Descent::Lowest, ..all_lakes() });
+        let low = water(&ground, width, &Settings { routing: Routing::Lowest, ..all_lakes() });
         holds(size, &low);
         prop_assert_eq!(&low.surface, &level);
         for cell in 0..ground.len() {
@@ -147,7 +147,7 @@ fn water_of_any_land_runs_down_and_comes_out_and_lakes_are_those_of_a_slow_flood
         }
         let cut = water(&ground, width, &breach());
         holds(size, &cut);
-        holds(size, &water(&ground, width, &Settings { descent: Descent::Lowest, ..breach() }));
+        holds(size, &water(&ground, width, &Settings { routing: Routing::Lowest, ..breach() }));
         prop_assert!(cut.depth().iter().all(|depth| *depth == 0));
         // A sea: what lies below it and touches the border or the sea is sea, and nothing else.
         let shore = f64::from(sea) * 10.0 / f64::from(CELL);
@@ -172,7 +172,7 @@ fn a_valley_has_one_river() {
     let ground: Vec<i32> = (0..width * height)
         .map(|i| 100 * (i as i32 % 41 - 20).abs() - 3 * (i as i32 / 41))
         .collect();
-    let settings = Settings { river_km2: Some(41.0 * 30.0 * 1e-4), ..all_lakes() };
+    let settings = Settings { channel_area_km2: Some(41.0 * 30.0 * 1e-4), ..all_lakes() };
     let river = water(&ground, width, &settings);
     // To the middle it is steeper than along the valley, and the diagonal that also goes down it is
     // less steep: (100 + 3)² / 2 < 100².
@@ -211,11 +211,11 @@ fn spread_water_is_shared_by_slope_and_none_is_lost() {
         |((width, ground), rain, sea, cuts)| {
             let size = Size { width, height: ground.len() / width };
             let rain = rain[..ground.len()].to_vec();
-            let hollows = if cuts { Through::Breach } else { Through::Fill };
+            let depressions = if cuts { Through::Breach } else { Through::Fill };
             let shore = f64::from(sea) * 10.0 / f64::from(CELL);
             let settings = Settings {
-                drainage: Spread::Multiple,
-                hollows,
+                area_routing: AreaRouting::Mfd,
+                depressions,
                 sea_level_m: Some(shore),
                 ..all_lakes()
             };
@@ -280,8 +280,8 @@ fn spread_water_knows_no_eight_directions() {
     let away = |cell: i32| f64::from((cell % side - 60).pow(2) + (cell / side - 60).pow(2)).sqrt();
     let ground: Vec<i32> =
         (0..side * side).map(|cell| (-away(cell) * 1000.0).round() as i32).collect();
-    let uneven = |drainage| {
-        let settings = Settings { drainage, ..all_lakes() };
+    let uneven = |area_routing| {
+        let settings = Settings { area_routing, ..all_lakes() };
         let area = water(&ground, side as usize, &settings).drainage_area();
         let ring: Vec<f64> = (0..side * side)
             .filter(|&cell| (49.5..50.5).contains(&away(cell)))
@@ -291,7 +291,7 @@ fn spread_water_knows_no_eight_directions() {
         (ring.iter().map(|area| (area - mean).powi(2)).sum::<f64>() / ring.len() as f64).sqrt()
             / mean
     };
-    let [single, multiple] = [Spread::Single, Spread::Multiple].map(uneven);
+    let [single, multiple] = [AreaRouting::D8, AreaRouting::Mfd].map(uneven);
     assert!(multiple < 0.35 && single > 3.0 * multiple, "{single} {multiple}");
 }
 
@@ -307,8 +307,11 @@ fn orders_are_strahlers() {
         9, 9, 9, 2, 9, 9, 9,
         9, 9, 9, 1, 9, 9, 9,
     ];
-    let river =
-        water(&ground.map(|h| h * CELL), 7, &Settings { river_km2: Some(2.0e-4), ..all_lakes() });
+    let river = water(
+        &ground.map(|h| h * CELL),
+        7,
+        &Settings { channel_area_km2: Some(2.0e-4), ..all_lakes() },
+    );
     let order = river.stream_order();
     let at = |x: usize, y: usize| order[y * 7 + x];
     assert_eq!(
@@ -326,7 +329,8 @@ fn distances_are_those_of_brute_force() {
             let (size, cells) = (Size { width, height }, width * height);
             // Lone pits are lakes of one cell.
             let ground: Vec<i32> = (0..cells).map(|i| if dice[i] == 0 { 0 } else { 10 }).collect();
-            let found = water(&ground, width, &Settings { river_km2: Some(1e12), ..all_lakes() });
+            let found =
+                water(&ground, width, &Settings { channel_area_km2: Some(1e12), ..all_lakes() });
             let wet: Vec<usize> = (0..cells).filter(|&cell| found.is_wet(cell)).collect();
             prop_assert_eq!(
                 flooded(size, &ground).iter().zip(&ground).filter(|(a, b)| a > b).count(),
@@ -362,7 +366,8 @@ fn puddles_are_dry_and_change_no_way() {
         |((width, ground), rain, times, cells)| {
             let rain = rain[..ground.len()].to_vec();
             for evaporation_mm in [0.0, 500.0 * times] {
-                let every = Settings { evaporation_mm, river_km2: Some(4e-4), ..all_lakes() };
+                let every =
+                    Settings { evaporation_mm, channel_area_km2: Some(4e-4), ..all_lakes() };
                 let of = |settings: &Settings| {
                     Water::of(ground.clone(), width, Scale::of(10.0), Some(rain.clone()), settings)
                         .unwrap()
@@ -417,7 +422,8 @@ fn rivers_run_through_puddles() {
     (60..72).for_each(|y| ground[y * width + 10] -= 300);
     let lengths = |settings: Settings| -> Vec<(Option<u32>, usize)> {
         let vectors =
-            water(&ground, width, &Settings { river_km2: Some(0.021), ..settings }).vectors();
+            water(&ground, width, &Settings { channel_area_km2: Some(0.021), ..settings })
+                .vectors();
         let [lake] = &vectors.lakes[..] else {
             return vectors.reaches.iter().map(|r| (r.lake, r.vertices.len())).collect();
         };
@@ -446,7 +452,12 @@ fn without_run_off_there_are_no_rivers() {
         let none = water(
             &ground,
             30,
-            &Settings { runoff_mm: 0.0, evaporation_mm, river_km2: Some(1e-4), ..all_lakes() },
+            &Settings {
+                runoff_mm: 0.0,
+                evaporation_mm,
+                channel_area_km2: Some(1e-4),
+                ..all_lakes()
+            },
         );
         assert!(none.stream_order().iter().chain(&none.river_discharge()).all(|word| *word == 0));
         assert!(none.vectors().reaches.is_empty() && none.vectors().points.is_empty());
@@ -459,7 +470,7 @@ fn the_ends_of_settings_have_results() {
     let rivers = |settings: &Settings| {
         water(&ground, 6, settings).stream_order().into_iter().filter(|order| *order > 0).count()
     };
-    let area = |km2| Settings { river_km2: Some(km2), ..all_lakes() };
+    let area = |km2| Settings { channel_area_km2: Some(km2), ..all_lakes() };
     assert_eq!(rivers(&area(0.0)), 30, "a threshold of 0: every cell that drains");
     assert_eq!(rivers(&area(1e12)), 0, "above the map");
     let sea = |level| Settings { sea_level_m: Some(level), ..all_lakes() };
@@ -473,10 +484,10 @@ fn the_ends_of_settings_have_results() {
     assert!(flat.lakes.is_empty());
 }
 
-const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
+const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
                       kind = \"diamond_square\"\nrelief_m = 300\n";
 const MAPS: [&str; 7] = [
-    "water",
+    "water_depth",
     "water_level",
     "drainage_area",
     "stream_order",
@@ -490,7 +501,7 @@ const MAPS: [&str; 7] = [
 #[test]
 fn recipes_have_maps_of_water() {
     let text = format!(
-        "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.004\nlake_min_m2 = 0\n[output]\n\
+        "{RECIPE}[water]\nsea_level_m = 20\nchannel_area_km2 = 0.004\nlake_min_m2 = 0\n[output]\n\
          maps = {MAPS:?}\n"
     );
     let recipe = Recipe::from_toml(&text, "", "x").unwrap();
@@ -506,7 +517,7 @@ fn recipes_have_maps_of_water() {
         .install(|| job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap());
     let own =
         Water::of(made.words("height").unwrap().to_vec(), 90, made.scale, None, &settings).unwrap();
-    assert_eq!(made.words("water").unwrap(), own.depth());
+    assert_eq!(made.words("water_depth").unwrap(), own.depth());
     assert_eq!(made.words("basin").unwrap(), own.basins());
     let highest = made.words("stream_order").unwrap().iter().max();
     let sea = own.directions.iter().filter(|d| **d == SEA).count();
@@ -520,7 +531,7 @@ fn recipes_have_maps_of_water() {
     }
 }
 
-/// Rivers by traffic are the cells that at least `river_flow` particles have passed, and all cells
+/// Rivers by traffic are the cells that at least `channel_flow` particles have passed, and all cells
 /// below them, whatever drains there.
 /// Holds A18.
 #[test]
@@ -528,7 +539,7 @@ fn rivers_are_where_snowballs_have_passed() {
     let text = include_str!("../../examples/snowballs.toml");
     let recipe = Recipe::from_toml(text, "", "snowballs").unwrap();
     let settings = recipe.water.clone().unwrap();
-    let least = settings.river_flow.unwrap();
+    let least = settings.channel_flow.unwrap();
     let job = Job::new(recipe).unwrap().device(Device::Cpu);
     let made = job.run(&mut |_| Ok(())).unwrap();
     let (flow, width) = (made.words("flow").unwrap(), 251);
@@ -537,7 +548,7 @@ fn rivers_are_where_snowballs_have_passed() {
         width,
         made.scale,
         None,
-        &Settings { river_flow: None, ..settings.clone() },
+        &Settings { channel_flow: None, ..settings.clone() },
     )
     .unwrap();
     let size = Size { width, height: flow.len() / width };
@@ -559,7 +570,7 @@ fn rivers_are_where_snowballs_have_passed() {
     // As data: lines that end in the sea. The usual rivers are others.
     let reaches = &made.vectors.as_ref().unwrap().reaches;
     assert!(reaches.len() > 5, "{} reaches", reaches.len());
-    let usual = Settings { river_flow: None, river_km2: None, ..settings };
+    let usual = Settings { channel_flow: None, channel_area_km2: None, ..settings };
     let usual =
         Water::of(made.words("height").unwrap().to_vec(), width, made.scale, None, &usual).unwrap();
     assert!((0..flow.len()).any(|cell| usual.is_river(cell) != expected[cell]));
@@ -570,18 +581,21 @@ fn wrong_tables_are_named() {
     let wrong = |rest: &str| {
         Recipe::from_toml(&format!("{RECIPE}{rest}"), "", "x").unwrap_err().to_string()
     };
-    assert!(wrong("[output]\nmaps = [\"water\"]\n").contains("[water]"));
+    assert!(wrong("[output]\nmaps = [\"water_depth\"]\n").contains("[water]"));
     assert!(wrong("[water]\nsea = 3\n").contains("sea_level_m"));
-    assert!(wrong("[water]\ndrainage = \"all\"\n").contains("multiple"));
-    assert!(wrong("[water]\ndescent = \"low\"\n").contains("lowest"));
-    assert!(wrong("[water]\nhollows = \"dig\"\n").contains("breach"));
-    assert!(wrong("[water]\nriver_km2 = -1\n").contains("0 to 1000000000000"));
-    assert!(wrong("[water]\nriver_flow = 0\n").contains("allowed above 0 to 4294967295"));
-    assert!(wrong("[water]\nriver_flow = 9\nriver_km2 = 1\n").contains("leave one of the two out"));
-    assert!(wrong("[water]\nriver_flow = 9\n").contains("no stage of the recipe leaves flow"));
+    assert!(wrong("[water]\narea_routing = \"all\"\n").contains("mfd"));
+    assert!(wrong("[water]\nrouting = \"low\"\n").contains("lowest"));
+    assert!(wrong("[water]\ndepressions = \"dig\"\n").contains("breach"));
+    assert!(wrong("[water]\nchannel_area_km2 = -1\n").contains("0 to 1000000000000"));
+    assert!(wrong("[water]\nchannel_flow = 0\n").contains("allowed above 0 to 4294967295"));
+    assert!(
+        wrong("[water]\nchannel_flow = 9\nchannel_area_km2 = 1\n")
+            .contains("leave one of the two out")
+    );
+    assert!(wrong("[water]\nchannel_flow = 9\n").contains("no stage of the recipe leaves flow"));
     let thirsty = "[[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nwater = \"rivers\"\n\
                    table = [[\"a\"]]\n[[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
-                   [[stage]]\nkind = \"incision\"\n[water]\nriver_flow = 9\n";
+                   [[stage]]\nkind = \"incision\"\n[water]\nchannel_flow = 9\n";
     let message = wrong(thirsty);
     assert!(
         message.contains(
@@ -590,8 +604,9 @@ fn wrong_tables_are_named() {
         "{message}"
     );
     assert!(
-        wrong("[water]\nriver_km2 = 0\n")
-            .contains("river_km2 = 0: each cell of the land would be a river; allowed above 0")
+        wrong("[water]\nchannel_area_km2 = 0\n").contains(
+            "channel_area_km2 = 0: each cell of the land would be a river; allowed above 0"
+        )
     );
     assert!(
         wrong("[water]\nlake_min_m2 = -1\n")
@@ -604,7 +619,7 @@ fn wrong_tables_are_named() {
     assert!(wrong("[water]\nrunoff_mm = nan\n").contains("runoff_mm"));
     assert!(wrong("[water]\nevaporation_mm = -2\n").contains("evaporation_mm = -2"));
     assert!(
-        wrong("[water]\nevaporation_mm = 9\nhollows = \"breach\"\n")
+        wrong("[water]\nevaporation_mm = 9\ndepressions = \"breach\"\n")
             .contains("there are no lakes then")
     );
 }

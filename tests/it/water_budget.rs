@@ -1,5 +1,5 @@
 //! Lakes that lose water: levels as those of lakes that rise cell by cell, sums that close, and
-//! hollows that stay dry.
+//! depressions that stay dry.
 
 use crate::common::config;
 use crate::water::{all_lakes, flooded, holds, near};
@@ -24,7 +24,7 @@ fn water(ground: &[i32], width: usize, rain: Option<&[i32]>, settings: &Settings
     Water::of(ground.to_vec(), width, Scale::of(10.0), rain.map(<[i32]>::to_vec), settings).unwrap()
 }
 
-/// A lake, or a hollow without water: its pits, its level, and the pit across its rim once it runs
+/// A lake, or a depression without water: its pits, its level, and the pit across its rim once it runs
 /// over.
 struct Pool {
     pits: Vec<usize>,
@@ -324,7 +324,7 @@ fn a_bowl_has_a_salt_lake() {
     let side = 21i32;
     let ground: Vec<i32> =
         (0..side * side).map(|i| (i % side - 10).pow(2) + (i / side - 10).pow(2)).collect();
-    let settings = Settings { river_km2: Some(40.0 * 1e-4), ..losing(20.0) };
+    let settings = Settings { channel_area_km2: Some(40.0 * 1e-4), ..losing(20.0) };
     let bowl = water(&ground, side as usize, None, &settings);
     assert_eq!(ground.iter().filter(|height| **height < 8).count(), 21);
     assert!(bowl.surface.iter().zip(&ground).all(|(surface, ground)| *surface == (*ground).max(8)));
@@ -362,7 +362,7 @@ fn a_bowl_has_a_salt_lake() {
     };
     assert_eq!(
         (kind("lakes.geojson", "kind").as_str(), kind("basins.geojson", "ends").as_str()),
-        ("closed lake", "hollow")
+        ("closed lake", "depression")
     );
     assert_eq!(bowl.summary()["closed_lakes"], 1);
     // With half of the loss the 44 cells that it keeps reach the next ring; with a small one it
@@ -385,7 +385,7 @@ fn vectors_agree_with_the_maps() {
         |((width, ground, sea), (rain, times), cells)| {
             let settings = Settings {
                 sea_level_m: sea.map(|sea| f64::from(sea) / 26214.4),
-                river_km2: Some(cells * 1e-4),
+                channel_area_km2: Some(cells * 1e-4),
                 ..losing(times)
             };
             let found = water(&ground, width, Some(&rain[..ground.len()]), &settings);
@@ -454,7 +454,7 @@ fn vectors_agree_with_the_maps() {
     assert!(closed.get() > 30, "{}", closed.get());
 }
 
-/// Every line ends in the sea, in a lake, at the border, in a dry hollow or where another begins,
+/// Every line ends in the sea, in a lake, at the border, in a dry depression or where another begins,
 /// and points say so. The maps of rivers have the same cells.
 fn rivers_end(size: Size, found: &Water, vectors: &Vectors) {
     let cell_of = |[x, y]: [i32; 2]| y as usize / 2 * size.width + x as usize / 2;
@@ -528,7 +528,7 @@ fn a_river_that_has_begun_goes_on_to_its_end() {
             for lake_min_m2 in [Some(0.0), None] {
                 let settings = Settings {
                     sea_level_m: Some(0.0),
-                    river_km2: Some(12e-4),
+                    channel_area_km2: Some(12e-4),
                     lake_min_m2,
                     ..losing(times)
                 };
@@ -553,7 +553,7 @@ fn size_of(width: usize, ground: &[i32]) -> Size {
 fn recipes_say_what_evaporates() {
     let text = |rest: &str| {
         format!(
-            "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 20\n[[stage]]\n\
+            "schema = 2\nwidth = 9\nheight = 9\nspacing_m = 20\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 300\n[water]\n{rest}"
         )
     };

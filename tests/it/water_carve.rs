@@ -11,7 +11,7 @@ use thalweg::render::{Style, Waters, draw_water, shaded};
 use thalweg::site::Scale;
 use thalweg::spec::CELL;
 use thalweg::tiles::Tiles;
-use thalweg::water::directions::{Descent, Size};
+use thalweg::water::directions::{Routing, Size};
 use thalweg::water::{Settings, Through, Water};
 use thalweg::{Device, Job, Outcome};
 
@@ -39,15 +39,16 @@ fn beds_of_any_land_never_rise_and_books_balance() {
         |((width, ground), sea, cells, width_m, depth_m, least)| {
             let size = Size { width, height: ground.len() / width };
             let sea_level_m = Some(f64::from(sea) * 10.0 / f64::from(CELL));
-            let both = [Descent::Steepest, Descent::Lowest]
-                .map(|descent| [Through::Fill, Through::Breach].map(|hollows| (descent, hollows)));
-            for (descent, hollows) in both.into_iter().flatten() {
+            let both = [Routing::D8, Routing::Lowest].map(|routing| {
+                [Through::Fill, Through::Breach].map(|depressions| (routing, depressions))
+            });
+            for (routing, depressions) in both.into_iter().flatten() {
                 let settings = Settings {
                     sea_level_m,
-                    hollows,
-                    descent,
+                    depressions,
+                    routing,
                     lake_min_m2: Some(least * 100.0),
-                    river_km2: Some(cells * 1e-4),
+                    channel_area_km2: Some(cells * 1e-4),
                     width_m,
                     depth_m,
                     runoff_mm: 1e5,
@@ -109,8 +110,8 @@ fn a_bed_that_is_cut_deeper_goes_on_so_through_a_lake() {
     let rows =
         [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, -16, -15], [0, -16, 0], [0, -15, 0], [0, 0, 0]];
     let settings = Settings {
-        descent: Descent::Lowest,
-        river_km2: Some(0.7e-4),
+        routing: Routing::Lowest,
+        channel_area_km2: Some(0.7e-4),
         width_m: 0.0,
         depth_m: 60.0,
         runoff_mm: 1e5,
@@ -136,7 +137,7 @@ fn a_bed_is_as_deep_and_wide_as_its_river() {
         .collect();
     // 1 m³/s at the mouth: 41 · 60 cells of 100 m². The bed is 4 m deep and 60 m wide there.
     let settings = Settings {
-        river_km2: Some(0.1),
+        channel_area_km2: Some(0.1),
         runoff_mm: 31_557_600.0 * 1000.0 / 246_000.0,
         width_m: 60.0,
         depth_m: 4.0,
@@ -164,13 +165,13 @@ fn a_bed_is_as_deep_and_wide_as_its_river() {
     assert_eq!(river.depth()[mouth + 4], 0);
 }
 
-const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin = 7\n\
+const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin_cells = 7\n\
                       [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
 
 fn recipe(water: &str) -> Recipe {
     let text = format!(
-        "{RECIPE}[water]\nsea_level_m = 20\nriver_km2 = 0.02\n{water}[output]\n\
-         maps = [\"height\", \"water\", \"slope\"]\n"
+        "{RECIPE}[water]\nsea_level_m = 20\nchannel_area_km2 = 0.02\n{water}[output]\n\
+         maps = [\"height\", \"water_depth\", \"slope\"]\n"
     );
     Recipe::from_toml(&text, "", "x").unwrap()
 }
@@ -198,10 +199,10 @@ fn recipes_have_beds_in_their_height() {
     // What follows from the height follows from the new one.
     assert_ne!(without.digest("slope").unwrap(), with.digest("slope").unwrap());
     let deeper = with
-        .words("water")
+        .words("water_depth")
         .unwrap()
         .iter()
-        .zip(without.words("water").unwrap())
+        .zip(without.words("water_depth").unwrap())
         .filter(|(a, b)| a > b)
         .count();
     assert!(deeper > 20);

@@ -14,7 +14,7 @@ use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
 use thalweg::spec::{CELL, mix};
 use thalweg::water::channel::{Channel, Law};
-use thalweg::water::directions::{Descent, SEA, Size};
+use thalweg::water::directions::{Routing, SEA, Size};
 use thalweg::water::outline::{Polygon, Ring, outlines};
 use thalweg::water::vectors::{PointKind, Vectors};
 use thalweg::water::{Settings, Splines, Through, VectorFormat, Water};
@@ -26,7 +26,7 @@ fn water(ground: &[i32], width: usize, settings: &Settings) -> Water {
 
 /// Rivers from so many cells on, 10 m each.
 fn from_cells(cells: f64) -> Settings {
-    Settings { river_km2: Some(cells * 1e-4), ..all_lakes() }
+    Settings { channel_area_km2: Some(cells * 1e-4), ..all_lakes() }
 }
 
 /// Whether the middle of a cell is within polygons: how often a line to the east crosses their
@@ -120,7 +120,7 @@ fn rings_touch_at_corners() {
     assert_eq!(polygons[1], vec![vec![[5, 3], [5, 5], [7, 5], [7, 3]]]);
 }
 
-/// The levels of full hollows by a flood from the border and the sea inwards, cell by cell.
+/// The levels of full depressions by a flood from the border and the sea inwards, cell by cell.
 fn flooded(size: Size, ground: &[i32], water: &Water) -> Vec<i32> {
     let mut level: Vec<Option<i32>> = vec![None; ground.len()];
     let mut front = BinaryHeap::new();
@@ -249,11 +249,11 @@ fn lines_of_any_land_are_a_network_on_its_cells() {
     let done = runner.run(&(land(), -25i32..25, 0.0f64..8.0), |((width, ground), sea, cells)| {
         let size = Size { width, height: ground.len() / width };
         let sea_level_m = Some(f64::from(sea) * 10.0 / f64::from(CELL));
-        for hollows in [Through::Fill, Through::Breach] {
+        for depressions in [Through::Fill, Through::Breach] {
             for sea_level_m in [None, sea_level_m] {
-                let settings = Settings { sea_level_m, hollows, ..from_cells(cells) };
+                let settings = Settings { sea_level_m, depressions, ..from_cells(cells) };
                 let found = water(&ground, width, &settings);
-                is_network(size, &ground, &found, &found.vectors(), hollows == Through::Fill);
+                is_network(size, &ground, &found, &found.vectors(), depressions == Through::Fill);
             }
         }
         Ok(())
@@ -331,7 +331,7 @@ fn off_the_thalweg(
 
 /// The settings with which lines lie on the lowest neighbours.
 fn lowest(settings: Settings) -> Settings {
-    Settings { descent: Descent::Lowest, ..settings }
+    Settings { routing: Routing::Lowest, ..settings }
 }
 
 #[test]
@@ -343,10 +343,10 @@ fn lines_lie_on_the_lowest_neighbours_of_any_land() {
         |((width, ground), sea, cells, width_m, depth_m)| {
             let size = Size { width, height: ground.len() / width };
             for sea_level_m in [None, Some(f64::from(sea) * 10.0 / f64::from(CELL))] {
-                for hollows in [Through::Fill, Through::Breach] {
+                for depressions in [Through::Fill, Through::Breach] {
                     let settings = lowest(Settings {
                         sea_level_m,
-                        hollows,
+                        depressions,
                         width_m,
                         depth_m,
                         runoff_mm: 1e5,
@@ -366,7 +366,7 @@ fn lines_lie_on_the_lowest_neighbours_of_any_land() {
                         Vec::<String>::new()
                     );
                     // With lakes the lowest may be a floor of one beside the line.
-                    let strict = hollows == Through::Breach;
+                    let strict = depressions == Through::Breach;
                     prop_assert_eq!(
                         off_the_thalweg(size, &beds.ground, &found, &lines, strict).1,
                         Vec::<String>::new()
@@ -391,35 +391,35 @@ fn lines_lie_on_the_lowest_neighbours_of_real_land() {
         (hills(200, 150, 1), 200, 10.0, 0.005),
         (hills(150, 200, 2), 150, 10.0, 0.002),
     ];
-    for (ground, width, spacing_m, river_km2) in lands {
+    for (ground, width, spacing_m, channel_area_km2) in lands {
         let size = Size { width, height: ground.len() / width };
         let of = |settings: Settings| {
-            let settings = Settings { river_km2: Some(river_km2), ..settings };
+            let settings = Settings { channel_area_km2: Some(channel_area_km2), ..settings };
             Water::of(ground.clone(), width, Scale::of(spacing_m), None, &settings).unwrap()
         };
         // Narrow rivers, and some that are wider than a cell.
-        for (hollows, width_m) in [Through::Fill, Through::Breach]
-            .map(|hollows| [(hollows, 5.0), (hollows, 200.0)])
+        for (depressions, width_m) in [Through::Fill, Through::Breach]
+            .map(|depressions| [(depressions, 5.0), (depressions, 200.0)])
             .into_iter()
             .flatten()
         {
-            let mut found = of(lowest(Settings { hollows, width_m, ..all_lakes() }));
+            let mut found = of(lowest(Settings { depressions, width_m, ..all_lakes() }));
             let lines = found.vectors();
             let (count, off) = off_the_thalweg(size, &found.surface, &found, &lines, true);
             assert!(
                 count > 300 && off.is_empty(),
-                "{hollows:?}: {count}, {} off: {:?}",
+                "{depressions:?}: {count}, {} off: {:?}",
                 off.len(),
                 off.first()
             );
             let beds = found.carve();
             for (raster, next) in
-                [(&found.surface, true), (&beds.ground, hollows == Through::Breach)]
+                [(&found.surface, true), (&beds.ground, depressions == Through::Breach)]
             {
                 let (_, off) = off_the_thalweg(size, raster, &found, &lines, next);
                 assert!(
                     off.is_empty(),
-                    "{hollows:?}, {width_m} m, cut: {} of {count} off: {:?}",
+                    "{depressions:?}, {width_m} m, cut: {} of {count} off: {:?}",
                     off.len(),
                     off.first()
                 );
@@ -573,7 +573,7 @@ fn laws_are_those_of_their_articles() {
     assert_eq!(at(Law::MoodyTroutman, 0.0).velocity, 0.0);
 }
 
-const RECIPE: &str = "schema = 1\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
+const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
                       kind = \"diamond_square\"\nrelief_m = 300\n";
 const FILES: &str = "vectors = [\"geojson\", \"gpkg\"]\nsplines = [\"unreal\", \"godot\"]\n";
 
@@ -602,8 +602,9 @@ fn json(bytes: &[u8]) -> Value {
 /// Files are the same on one thread as on more, and agree with the maps.
 #[test]
 fn recipes_have_files_of_rivers() {
-    let recipe =
-        recipe("sea_level_m = 20\nriver_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n");
+    let recipe = recipe(
+        "sea_level_m = 20\nchannel_area_km2 = 0.02\nlake_min_m2 = 0\nwaterfall_slope = 0.5\n",
+    );
     let again = Recipe::from_json(&recipe.describe().to_string(), "", "x").unwrap();
     assert_eq!(again.water, recipe.water);
     let files = bundle(&recipe);
@@ -744,7 +745,7 @@ fn files_of_rivers_belong_to_the_bundle() {
             .run_into(&mut folder, None, &mut |_| Ok(()))
             .unwrap()
     };
-    let with = recipe("river_km2 = 0.02\n");
+    let with = recipe("channel_area_km2 = 0.02\n");
     run(&with);
     assert!(
         verify(&root)

@@ -51,7 +51,7 @@ fn total(words: &[i32]) -> i64 {
 fn bedrock_is_never_eroded() {
     for surface in Surface::ALL {
         for grain in [0.1, 0.5] {
-            let settings = vec![number("rain", 8.0), number("grain", grain)];
+            let settings = vec![number("rain", 8.0), number("grain_cells", grain)];
             let [before, sediment, after, left] =
                 blown(settings, surface, |i| if i % 5 == 0 { 0 } else { CELL / 4 });
             for i in 0..SIDE * SIDE {
@@ -242,7 +242,7 @@ fn a_heap_becomes_a_barchan() {
 fn steep_sand_slides_to_the_angle_of_repose() {
     let steepest = |repose: f64, surface: Surface, thick: fn(usize) -> i32| {
         let settings = vec![
-            number("grain", 0.0),
+            number("grain_cells", 0.0),
             number("creep", 0.0),
             number("repose_deg", repose),
             number("rain", 256.0),
@@ -351,9 +351,9 @@ fn a_change_goes_no_faster_than_stated() {
                 number("rain", rain),
                 number("sand", sand),
                 number("rock", 0.0),
-                number("hop", hop),
+                number("hop_cells", hop),
                 number("gust", gust),
-                number("grain", grain),
+                number("grain_cells", grain),
                 number("lift", 1.0),
             ];
             let far = farthest(&settings, ground);

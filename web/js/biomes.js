@@ -15,7 +15,7 @@ const METHODS = [
 const s = { seed: 11, cells: 320, frequency: 0.04, padding: 32, radius: 24, interval: 8, feature: 250, heights: 'replace', show: 'both' };
 
 const recipe = (method) => ({
-  schema: 1,
+  schema: 2,
   name: `biomes-${method}`,
   seed: s.seed,
   width: s.cells,
@@ -26,10 +26,10 @@ const recipe = (method) => ({
     {
       kind: 'biomes',
       method,
-      feature: s.feature,
+      feature_cells: s.feature,
       heights: s.heights,
-      ...(method === 'scattered' ? { frequency: s.frequency, padding: s.padding } : { radius: s.radius }),
-      ...(['convolved', 'lerped'].includes(method) ? { interval: s.interval } : {}),
+      ...(method === 'scattered' ? { frequency: s.frequency, padding_cells: s.padding } : { radius_cells: s.radius }),
+      ...(['convolved', 'lerped'].includes(method) ? { interval_cells: s.interval } : {}),
     },
   ],
   output: { maps: ['height', 'biome', 'biome_colour'], format: 'tif', colour: 'biomes' },

@@ -20,7 +20,7 @@ export let catalogue = { stages: [], fields: [] },
 
 // The project.
 export let project = { id: '', name: 'land', job: null };
-export let history = new History({ schema: 1, seed: 1, width: 513, height: 513, spacing_m: 20, stage: [] });
+export let history = new History({ schema: 2, seed: 1, width: 513, height: 513, spacing_m: 20, stage: [] });
 export const recipe = () => history.recipe;
 
 /** A land that begins with a file has the file's size: asked once for each. */
@@ -922,7 +922,7 @@ async function result(j, mine) {
       final: true,
       data: {},
     };
-    for (const field of ['height', 'flow', 'wear', 'deposit', 'biome_colour'].filter((f) => r.fields.includes(f)))
+    for (const field of ['height', 'flow', 'erosion', 'deposition', 'biome_colour'].filter((f) => r.fields.includes(f)))
       frame.data[field] = (await api.samples(`v1/results/${r.digest}/fields/${field}.r32`)).data;
     if (run !== mine) return;
     mine.frames = [...mine.frames.filter((f) => f.level === null || f.level > 0), frame];

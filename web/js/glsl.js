@@ -152,7 +152,7 @@ export const terrainFragment =
   RAMPS +
   `
 uniform sampler2D uLight;
-uniform sampler2D uFields;  // red flow, green wear, blue deposit, alpha the painted layer: each 0 to 1
+uniform sampler2D uFields;  // red flow, green erosion, blue deposition, alpha the painted layer: each 0 to 1
 uniform sampler2D uBiome;
 uniform sampler3D uNoise;
 uniform vec3 uEye;
@@ -161,7 +161,7 @@ uniform float uHasFlow, uHasMoved, uHasBiome;
 uniform vec2 uRange;        // lowest and highest metres
 uniform float uSea;         // metres; far below where there is no sea
 uniform float uHasSea;
-uniform int uOverlay;       // 0 ground, 1 flow, 2 slope, 3 wear and deposit, 4 height, 5 biomes, 6 clay
+uniform int uOverlay;       // 0 ground, 1 flow, 2 slope, 3 erosion and deposition, 4 height, 5 biomes, 6 clay
 uniform float uContour;     // metres between contours, 0 none
 uniform float uMetre;       // scene units a metre
 uniform float uDetail;      // 0 to 1

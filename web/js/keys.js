@@ -158,7 +158,7 @@ function settingsOf(r) {
     }));
   return [
     ...['seed', 'size', 'spacing', 'sea'].map((id) => ({ group: 'Land', title: words(id), run: () => to('', id) })),
-    ...(r.stage ?? []).flatMap((s, i) => [...of(s, ['stage', i]), ...(s.with ?? []).flatMap((w, n) => of(w, ['stage', i, 'with', n]))]),
+    ...(r.stage ?? []).flatMap((s, i) => [...of(s, ['stage', i]), ...(s.interleave ?? []).flatMap((w, n) => of(w, ['stage', i, 'interleave', n]))]),
   ];
 }
 

@@ -351,7 +351,7 @@ export function simplified(path, within) {
 }
 
 /**
- * The maps of a level as the four channels that the view colours by: flow on a curve of ranks, wear and deposit as parts of what is much
+ * The maps of a level as the four channels that the view colours by: flow on a curve of ranks, erosion and deposition as parts of what is much
  * for this land.
  */
 export function fieldTexture(frame, mask) {
@@ -371,14 +371,14 @@ export function fieldTexture(frame, mask) {
     scales.flow = [Math.expm1(low), Math.expm1(high)];
     for (let i = 0; i < n; i++) out[i * 4] = 255 * Math.min(Math.max((Math.log1p(data.flow[i]) - low) / (high - low), 0), 1);
   }
-  if (data.wear && data.deposit) {
-    const much = Math.max(rank(data.wear, 0.97), rank(data.deposit, 0.97), 1e-6);
+  if (data.erosion && data.deposition) {
+    const much = Math.max(rank(data.erosion, 0.97), rank(data.deposition, 0.97), 1e-6);
     scales.moved = much;
     for (let i = 0; i < n; i++) {
-      out[i * 4 + 1] = 255 * Math.min(data.wear[i] / much, 1);
-      out[i * 4 + 2] = 255 * Math.min(data.deposit[i] / much, 1);
+      out[i * 4 + 1] = 255 * Math.min(data.erosion[i] / much, 1);
+      out[i * 4 + 2] = 255 * Math.min(data.deposition[i] / much, 1);
     }
   }
   if (mask) for (let i = 0; i < n; i++) out[i * 4 + 3] = 255 * mask[i];
-  return { rgba: out, scales, has: { hasFlow: data.flow ? 1 : 0, hasMoved: data.wear && data.deposit ? 1 : 0 } };
+  return { rgba: out, scales, has: { hasFlow: data.flow ? 1 : 0, hasMoved: data.erosion && data.deposition ? 1 : 0 } };
 }

@@ -11,7 +11,7 @@ export const OVERLAYS = [
   ['ground', 'Ground'],
   ['flow', 'Flow'],
   ['slope', 'Slope'],
-  ['moved', 'Wear and deposit'],
+  ['moved', 'Erosion and deposition'],
   ['height', 'Height'],
   ['biomes', 'Biomes'],
   ['clay', 'Clay'],
@@ -19,7 +19,7 @@ export const OVERLAYS = [
 
 export function viewPage() {
   const has = fieldsShown?.frame.data ?? {};
-  const lacks = { flow: !has.flow, moved: !has.wear, biomes: !has.biome_colour };
+  const lacks = { flow: !has.flow, moved: !has.erosion, biomes: !has.biome_colour };
   const dial = sunDial();
   return [
     el('h2', {}, 'Colours'),
@@ -247,7 +247,7 @@ export function legend() {
     id = look.overlay,
     s = fieldsShown?.scales ?? {},
     paint = tool()?.layer;
-  const name = { flow: 'Flow: particles that passed', slope: 'Slope', moved: 'Wear and deposit', height: 'Height' }[id];
+  const name = { flow: 'Flow: particles that passed', slope: 'Slope', moved: 'Erosion and deposition', height: 'Height' }[id];
   const ends = {
     flow: s.flow ? [`≤ ${Math.round(s.flow[0])}`, `≥ ${Math.round(s.flow[1])}`] : ['', ''],
     slope: ['0°', '60° and more'],

@@ -318,15 +318,15 @@ function stageCard(s, path, list, i, nested = false) {
         onchange: (name, v) => set([...path, name], v, `${s.kind} ${words(name).toLowerCase()}`),
         onrefresh: renderPanel,
       }),
-      (s.with ?? []).map((w, n) => stageCard(w, [...path, 'with', n], s.with, n, true)),
-      hosts && !s.with?.length
+      (s.interleave ?? []).map((w, n) => stageCard(w, [...path, 'interleave', n], s.interleave, n, true)),
+      hosts && !s.interleave?.length
         ? el(
             'button.button.full',
             {
               type: 'button',
               onclick: () => {
                 history.push(
-                  R.withValue(recipe(), [...path, 'with'], [{ kind: 'thermal', every: 16, steps: 1, repose_deg: 40 }]),
+                  R.withValue(recipe(), [...path, 'interleave'], [{ kind: 'thermal', every: 16, steps: 1, repose_deg: 40 }]),
                   'add slides',
                 );
                 changedRecipe(true);

@@ -114,7 +114,7 @@ export function readout(p) {
   if (f) {
     const k = Math.round(p.gy * (f.height - 1)) * f.width + Math.round(p.gx * (f.width - 1));
     if (f.data.flow) lines.push(`flow ${Math.round(f.data.flow[k])}`);
-    if (f.data.wear) lines.push(`wear ${f.data.wear[k].toFixed(1)} m`, `deposit ${f.data.deposit[k].toFixed(1)} m`);
+    if (f.data.erosion) lines.push(`erosion ${f.data.erosion[k].toFixed(1)} m`, `deposition ${f.data.deposition[k].toFixed(1)} m`);
     const s = 1 / (view.after.width - 1),
       h = (a, b) => view.heightAt(Math.min(Math.max(p.gx + a * s, 0), 1), Math.min(Math.max(p.gy + b * s, 0), 1));
     const cell = extentOf(current().grid)[0] * s * 2;

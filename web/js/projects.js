@@ -16,7 +16,7 @@ export function openNew() {
     openRecipe(r, name);
   };
   const flat = {
-    schema: 1,
+    schema: 2,
     name: 'flat',
     seed: 1,
     width: 1025,
@@ -24,7 +24,7 @@ export function openNew() {
     spacing_m: 10,
     levels: 'auto',
     stage: [{ kind: 'flat', height_m: 0 }, presets.find((p) => p.name === 'deep').stage_by_level],
-    output: { maps: ['height', 'flow', 'wear', 'deposit'], format: 'tif' },
+    output: { maps: ['height', 'flow', 'erosion', 'deposition'], format: 'tif' },
   };
   const pick = el('input', {
     type: 'file',
@@ -166,7 +166,7 @@ async function openFile(file) {
     }
     toast(`Reading ${file.name}`);
     const input = await api.upload(file);
-    const { schema = 1, seed = 1 } = recipe();
+    const { schema = 2, seed = 1 } = recipe();
     const name = file.name.replace(/\.\w+$/, '');
     openRecipe(
       {
@@ -176,7 +176,7 @@ async function openFile(file) {
         input: { upload: input.digest },
         ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
         stage: [presets[0].stage_by_level],
-        output: { maps: ['height', 'flow', 'wear', 'deposit'], format: 'tif' },
+        output: { maps: ['height', 'flow', 'erosion', 'deposition'], format: 'tif' },
       },
       name,
     );

@@ -70,7 +70,7 @@ export function fieldsOf(recipe, layer) {
   const kinds = stages(recipe).map((s) => s.kind),
     fields = ['height'];
   if (kinds.some((k) => FLOWS.includes(k))) fields.push('flow');
-  if (kinds.some((k) => ERODES.includes(k))) fields.push('wear', 'deposit');
+  if (kinds.some((k) => ERODES.includes(k))) fields.push('erosion', 'deposition');
   if (kinds.includes('biomes')) fields.push('biome_colour');
   if (
     layer &&

@@ -127,12 +127,12 @@ fn blend(method: &str, chunk: &str, skip: bool, interval: i64, radius: f64) -> R
     let frequency = 0.7598356856515925 / interval as f64;
     let values = [
         ("method", word(method)),
-        ("chunk", word(chunk)),
+        ("chunk_cells", word(chunk)),
         ("skip", Value::Switch(skip)),
-        ("interval", Value::Integer(interval)),
-        ("radius", Value::Number(radius)),
+        ("interval_cells", Value::Integer(interval)),
+        ("radius_cells", Value::Number(radius)),
         ("frequency", Value::Number(frequency)),
-        ("padding", Value::Number((radius - FARTHEST / frequency).max(4.0))),
+        ("padding_cells", Value::Number((radius - FARTHEST / frequency).max(4.0))),
         ("octaves", Value::Integer(3)),
     ];
     settings(&STAGE, &values)
@@ -318,10 +318,10 @@ const CLIMATE: &str = include_str!("../../../examples/climate.toml");
 /// The figures: a recipe, and the settings that are changed in it.
 const FIGURES: [[(&str, &[&str]); 4]; 3] = [
     [
-        (BIOMES, &["heights=keep", "feature=250", "padding=16"]),
-        (BIOMES, &["heights=keep", "feature=250", "padding=16", "frequency=0.08"]),
-        (BIOMES, &["heights=keep", "feature=250"]),
-        (BIOMES, &["heights=keep", "feature=250", "frequency=0.08"]),
+        (BIOMES, &["heights=keep", "feature_cells=250", "padding_cells=16"]),
+        (BIOMES, &["heights=keep", "feature_cells=250", "padding_cells=16", "frequency=0.08"]),
+        (BIOMES, &["heights=keep", "feature_cells=250"]),
+        (BIOMES, &["heights=keep", "feature_cells=250", "frequency=0.08"]),
     ],
     [
         (PLATEAUS, &[]),
@@ -330,8 +330,8 @@ const FIGURES: [[(&str, &[&str]); 4]; 3] = [
         (PLATEAUS, &["method=lerped"]),
     ],
     [
-        (PLATEAUS, &["method=convolved", "interval=4"]),
-        (PLATEAUS, &["method=lerped", "interval=4"]),
+        (PLATEAUS, &["method=convolved", "interval_cells=4"]),
+        (PLATEAUS, &["method=lerped", "interval_cells=4"]),
         (BIOMES, &[]),
         (CLIMATE, &[]),
     ],

@@ -19,10 +19,10 @@ const ARTICLE: [(&str, u64, f64); 19] = [
     ("particles", 10_000, 156.45),
     ("particles", 50_000, 791.43),
     ("particles", 100_000, 1774.60),
-    ("radius", 5, 176.62),
-    ("radius", 10, 240.02),
-    ("radius", 15, 336.76),
-    ("radius", 20, 470.00),
+    ("radius_cells", 5, 176.62),
+    ("radius_cells", 10, 240.02),
+    ("radius_cells", 15, 336.76),
+    ("radius_cells", 20, 470.00),
     ("lifetime", 100, 36.04),
     ("lifetime", 500, 139.37),
     ("lifetime", 1000, 228.54),
@@ -50,7 +50,7 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) ->
             (defaults.count, 100u32, defaults.radius, defaults.lifetime);
         match sweep {
             "particles" => count = value,
-            "radius" => (count, radius) = (10_000, value as u32),
+            "radius_cells" => (count, radius) = (10_000, value as u32),
             "lifetime" => lifetime = value as u32,
             _ => side = value as u32,
         }
@@ -77,8 +77,8 @@ pub fn table(bench: &Bench, executors: &mut [&mut dyn Executor], quick: bool) ->
 fn terrain(executor: &mut dyn Executor, side: u32) -> Result<Vec<i32>> {
     let world = (side as u64 * 4).next_power_of_two() as i64;
     let values = [
-        ("world", Value::Integer(world)),
-        ("feature", Value::Integer(world / 8)),
+        ("world_cells", Value::Integer(world)),
+        ("feature_cells", Value::Integer(world / 8)),
         ("gain", Value::Number(0.55)),
         ("relief_m", Value::Number(side as f64 * SPACING_M * 0.15)),
     ];
@@ -120,7 +120,7 @@ fn stage(
         ("erosion", number(p.erosion_rate)),
         ("gravity", number(p.gravity)),
         ("evaporation", number(p.evaporation_rate)),
-        ("radius", Value::Number(p.radius as f64)),
+        ("radius_cells", Value::Number(p.radius as f64)),
     ];
     let s = settings(stage, &values)?;
     let site = site(side, 8);
@@ -187,11 +187,11 @@ fn laws(lines: &[Line]) -> Vec<Law> {
             power,
             (0.85..=1.15).contains(&power),
         );
-        let radius = of("radius");
+        let radius = of("radius_cells");
         let power = exponent(&radius);
         let convex = radius.windows(3).all(|w| w[2].1 - w[1].1 > w[1].1 - w[0].1);
         law(
-            "radius",
+            "radius_cells",
             "nearly quadratic, but damped",
             "each 5 cells cost more than the 5 before, with a power below 2",
             power,

@@ -41,13 +41,13 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(s: &Settings, site: &Site) -> Self {
-        let bits = s.word("chunk").parse::<u32>().map_or(4, u32::ilog2);
+        let bits = s.word("chunk_cells").parse::<u32>().map_or(4, u32::ilog2);
         let side = 1i64 << bits;
         let lerped = s.word("method") == "lerped";
         let [stride, _] = site.stride();
         let interval = match s.word("method") {
             "full" => 1,
-            _ => (s.integer("interval") / stride).max(1),
+            _ => (s.integer("interval_cells") / stride).max(1),
         };
         // On a coarser lattice places are rounded to larger parts, and still there always is a
         // point within the radius.
@@ -434,7 +434,7 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
         heights: s.choice("heights"),
         equator: (s.integer("equator") - (site.window.origin[1] - layout.margin) * layout.stride)
             .clamp(-(1 << 20), 1 << 20) as i32,
-        pole: s.integer("pole") as i32,
+        pole: s.integer("pole_cells") as i32,
         sea: site.height_of(s.number("sea_level_m")).clamp(1 - (1 << 30), 1 << 30),
         lapse: lapse >> lapse_shift,
         lapse_shift,
@@ -510,7 +510,7 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
     };
     let octaves = s.integer("octaves") as i32;
     let octaves_of = |wave: &mut dyn FnMut(f64, i32) -> i32| {
-        let frequency = |n: i32| (1.0 / s.number("feature") * (1 << n) as f64).min(0.5);
+        let frequency = |n: i32| (1.0 / s.number("feature_cells") * (1 << n) as f64).min(0.5);
         let numbers: Vec<i32> = (0..octaves).map(|n| wave(frequency(n), 65536 >> n)).collect();
         numbers[0]
     };

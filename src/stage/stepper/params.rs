@@ -76,19 +76,19 @@ pub const fn lifetime(max: i64, default: i64) -> Param {
     }
 }
 
-/// The parameter `radius` with a law's default.
+/// The parameter `radius_cells` with a law's default.
 pub const fn radius(default: f64) -> Param {
     number(
-        "radius",
+        "radius_cells",
         "cells",
         [1.0, 32.0, default],
         "Radius of the near-cone over which a particle's erosion is spread.",
     )
 }
 
-/// The parameter `limit`.
+/// The parameter `max_step_fraction`.
 pub const LIMIT_PARAM: Param = number(
-    "limit",
+    "max_step_fraction",
     "",
     [0.0, 1.0, 0.25],
     "Part of the drop to its lowest neighbour that a vertex can lose in a step, and of the rise to \
@@ -166,9 +166,9 @@ pub const BEDROCK: Param = number(
     "Where there is a sediment layer: erodibility of bedrock compared with loose sediment.",
 );
 
-/// The parameter `roots`.
+/// The parameter `root_strength`.
 pub const ROOTS: Param = number(
-    "roots",
+    "root_strength",
     "",
     [0.0, 1.0, 0.9],
     "Where there is a vegetation layer: part of the erosion that full vegetation prevents.",
@@ -215,13 +215,13 @@ impl Options {
     /// The values for a law that has all of these parameters.
     pub fn of(s: &Settings) -> Self {
         Self {
-            limit: s.number("limit"),
+            limit: s.number("max_step_fraction"),
             floor_m: floor_m(s),
             sea_level_m: sea_level_m(s),
             wash: s.number("wash"),
             smooth: s.integer("smooth") as usize,
             bedrock: s.number("bedrock"),
-            roots: s.number("roots"),
+            roots: s.number("root_strength"),
         }
     }
 }

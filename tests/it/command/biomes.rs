@@ -51,10 +51,10 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
     picture("nine.png", 60, &|x| if x == 7 { 9 } else { 0 });
     let recipe = |file: &str, colour: &str| {
         format!(
-            "schema = 1\nseed = 1\nwidth = 60\nheight = 40\nspacing_m = 2\n[[stage]]\n\
+            "schema = 2\nseed = 1\nwidth = 60\nheight = 40\nspacing_m = 2\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 0\n\
              [[stage]]\nkind = \"biomes\"\nfrom = \"image\"\nfile = \"{file}\"\nfrequency = 0.5\n\
-             padding = 2\nheights = \"replace\"\n\
+             padding_cells = 2\nheights = \"replace\"\n\
              splat = true\nbiome = [{{ name = \"low\", colour = \"#102030\", relief_m = 0 }}, \
              {{ name = \"high\", colour = \"#a0b0c0\", base_m = 8, relief_m = 0, \
              hardness = 0.5 }}]\n\
@@ -131,7 +131,7 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
         .refused(1, &["9 in column 7, row 0", "whole numbers 0 to 1"]);
     folder.file(
         "plain.toml",
-        "schema = 1\nwidth = 9\nheight = 9\nspacing_m = 1\n[[stage]]\nkind = \"diamond_square\"\n\
+        "schema = 2\nwidth = 9\nheight = 9\nspacing_m = 1\n[[stage]]\nkind = \"diamond_square\"\n\
          [output]\ncolour = \"biomes\"\n",
     );
     folder
@@ -215,10 +215,10 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
 fn pictures_of_biomes_are_levels_or_indices() {
     use png::{BitDepth, ColorType};
     let folder = Folder::new("indices");
-    let recipe = "schema = 1\nwidth = 11\nheight = 5\nspacing_m = 1\n[[stage]]\n\
+    let recipe = "schema = 2\nwidth = 11\nheight = 5\nspacing_m = 1\n[[stage]]\n\
                   kind = \"diamond_square\"\nrelief_m = 0\n\
                   [[stage]]\nkind = \"biomes\"\nfrom = \"image\"\nfile = \"p.png\"\n\
-                  method = \"full\"\nradius = 1\n\
+                  method = \"full\"\nradius_cells = 1\n\
                   [output]\nmaps = [\"biome\"]\nformat = \"npy\"\npreview = false\n";
     folder.file("r.toml", recipe);
     let index = |i: usize, most: usize| (i * 7 / 3) % most;
@@ -274,8 +274,8 @@ fn pictures_of_biomes_are_levels_or_indices() {
     folder.file(
         "r.toml",
         recipe.replace(
-            "radius = 1\n",
-            "radius = 1\nbiome = [{ name = \"a\", colour = \"#000000\" }]\n",
+            "radius_cells = 1\n",
+            "radius_cells = 1\nbiome = [{ name = \"a\", colour = \"#000000\" }]\n",
         ),
     );
     refused(&["3 in column 0, row 0", "there are 1 biomes"]);
@@ -289,14 +289,14 @@ fn maps_of_biomes_can_be_read_back() {
     let folder = Folder::new("argmax");
     let recipe = |from: &str, more: &str, format: &str| {
         format!(
-            "schema = 1\nseed = 3\nwidth = 70\nheight = 50\nspacing_m = 1\n[[stage]]\n\
+            "schema = 2\nseed = 3\nwidth = 70\nheight = 50\nspacing_m = 1\n[[stage]]\n\
              kind = \"diamond_square\"\nrelief_m = 0\n\
-             [[stage]]\nkind = \"biomes\"\nfeature = 20\n{from}{more}[output]\n\
+             [[stage]]\nkind = \"biomes\"\nfeature_cells = 20\n{from}{more}[output]\n\
              maps = [\"biome\", \"biome_colour\"]\nformat = \"{format}\"\n"
         )
     };
     folder
-        .file("first.toml", recipe("", "frequency = 0.3\npadding = 3\n", "npy"))
+        .file("first.toml", recipe("", "frequency = 0.3\npadding_cells = 3\n", "npy"))
         .thalweg("run first.toml -o first --device cpu")
         .ok();
     let words = |run: &str| -> Vec<Value> {
@@ -304,11 +304,11 @@ fn maps_of_biomes_can_be_read_back() {
         manifest["maps"].as_array().unwrap().iter().map(|map| map["words_blake3"].clone()).collect()
     };
     for format in ["png", "tif", "exr", "npy"] {
-        folder.file("r.toml", recipe("", "frequency = 0.3\npadding = 3\n", format));
+        folder.file("r.toml", recipe("", "frequency = 0.3\npadding_cells = 3\n", format));
         folder.thalweg(&format!("run r.toml -o {format} --device cpu")).ok();
         let from = format!("from = \"image\"\nfile = \"{format}/biome.{format}\"\n");
         // A point in every cell, which affects no other cell.
-        folder.file("back.toml", recipe(&from, "method = \"full\"\nradius = 1\n", format));
+        folder.file("back.toml", recipe(&from, "method = \"full\"\nradius_cells = 1\n", format));
         folder.thalweg(&format!("run back.toml -o {format}-back --device cpu")).ok();
         assert_eq!(words(&format!("{format}-back"))[0], words("first")[0], "{format}");
     }
@@ -334,13 +334,13 @@ fn maps_of_biomes_can_be_read_back() {
             .all(|(p, c)| u32::from_be_bytes([0, p[0], p[1], p[2]]) == *c as u32)
     );
     // Raw 16-bit samples hold the numbers, but cannot hold colours.
-    folder.file("r.toml", recipe("", "frequency = 0.3\npadding = 3\n", "r16"));
+    folder.file("r.toml", recipe("", "frequency = 0.3\npadding_cells = 3\n", "r16"));
     folder
         .thalweg("run r.toml -o r16 --device cpu")
         .refused(1, &["r16", "biome_colour has 24 bits", "r32"]);
     folder.file(
         "r.toml",
-        recipe("", "frequency = 0.3\npadding = 3\n", "r16").replace(", \"biome_colour\"", ""),
+        recipe("", "frequency = 0.3\npadding_cells = 3\n", "r16").replace(", \"biome_colour\"", ""),
     );
     folder.thalweg("run r.toml -o r16 --device cpu").ok();
     let raw: Vec<f32> = folder
@@ -356,9 +356,9 @@ fn maps_of_biomes_can_be_read_back() {
 #[test]
 fn a_manifest_spells_out_biomes() {
     let folder = Folder::new("spelled");
-    let recipe = "schema = 1\nseed = 3\nname = \"r\"\nwidth = 40\nheight = 30\nspacing_m = 1\n\
+    let recipe = "schema = 2\nseed = 3\nname = \"r\"\nwidth = 40\nheight = 30\nspacing_m = 1\n\
                   [[stage]]\nkind = \"diamond_square\"\nrelief_m = 0\n\
-                  [[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nchunk = 32\nsplat = true\n";
+                  [[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nchunk_cells = 32\nsplat = true\n";
     folder.file("r.toml", recipe).thalweg("run r.toml -o a --device cpu").ok();
     let stage = folder.json("a/manifest.json")["recipe"]["stage"][1].clone();
     let names: Vec<&str> =
@@ -377,8 +377,8 @@ fn a_manifest_spells_out_biomes() {
         assert_eq!(folder.read(&format!("a/{name}")), folder.read(&format!("b/{name}")), "{name}");
     }
     let toml = "biome = [{ rain = 0.5, colour = \"#ABCDEF\", name = \"a\" }]\n";
-    let json = r##"{"schema":1,"seed":3,"name":"r","width":40,"height":30,"spacing_m":1,"stage":[{"kind":"diamond_square","relief_m":0},
-        {"kind":"biomes","heights":"replace","chunk":"32","splat":true,"biome":[{"name":"a","rain":0.5,"colour":"#abcdef"}]}]}"##;
+    let json = r##"{"schema": 2,"seed":3,"name":"r","width":40,"height":30,"spacing_m":1,"stage":[{"kind":"diamond_square","relief_m":0},
+        {"kind":"biomes","heights":"replace","chunk_cells":"32","splat":true,"biome":[{"name":"a","rain":0.5,"colour":"#abcdef"}]}]}"##;
     folder.file("one.toml", recipe.to_string() + toml).file("one.json", json);
     folder.thalweg("run one.toml -o c --device cpu").ok();
     folder.thalweg("run one.json -o d --device cpu").ok();
@@ -388,7 +388,7 @@ fn a_manifest_spells_out_biomes() {
 #[test]
 fn settings_of_biomes_are_refused_by_name() {
     let folder = Folder::new("biomesettings");
-    let head = "schema = 1\nwidth = 40\nheight = 30\nspacing_m = 1\n[[stage]]\n\
+    let head = "schema = 2\nwidth = 40\nheight = 30\nspacing_m = 1\n[[stage]]\n\
                 kind = \"diamond_square\"\n[[stage]]\nkind = \"biomes\"\n";
     let refused = |more: &str, words: &[&str]| {
         folder
@@ -398,8 +398,11 @@ fn settings_of_biomes_are_refused_by_name() {
     };
     let biome =
         |more: &str| format!("biome = [{{ name = \"a\", colour = \"#000000\", {more} }}]\n");
-    refused("chunk = 12\n", &["chunk = 12", "16, 8, 32"]);
-    folder.file("r.toml", head).thalweg("run r.toml -o set --device cpu --set biomes.chunk=8").ok();
+    refused("chunk_cells = 12\n", &["chunk_cells = 12", "16, 8, 32"]);
+    folder
+        .file("r.toml", head)
+        .thalweg("run r.toml -o set --device cpu --set biomes.chunk_cells=8")
+        .ok();
     refused(
         "biome = [{ name = \"a\", colour = \"#+12345\" }]\n",
         &["colour = \"#+12345\"", "#087020"],

@@ -17,7 +17,7 @@ fn compare_finds_no_difference() {
     folder.file("r.toml", RECIPE).file("h.npy", npy(&hills(50, 40)));
     folder.file(
         "input.toml",
-        "schema = 1\nspacing_m = 10\ninput = \"h.npy\"\n[[stage]]\n\
+        "schema = 2\nspacing_m = 10\ninput = \"h.npy\"\n[[stage]]\n\
          kind = \"droplets\"\nlifetime = 16\n",
     );
     let lines = [
@@ -56,7 +56,7 @@ fn compare_finds_no_difference() {
     folder.thalweg("compare r.toml --device cpu").refused(1, &["--device cpu"]);
 }
 
-const HILLS: &str = "schema = 1\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\n\
+const HILLS: &str = "schema = 2\nname = \"hills\"\nseed = 3\nwidth = 64\nheight = 48\n\
                      spacing_m = 10\n\
                      [[stage]]\nkind = \"diamond_square\"\nrelief_m = 200\n[[stage]]\n\
                      kind = \"droplets\"\nlifetime = 16\n";
@@ -92,7 +92,7 @@ fn compare_quality_reports_figures_and_pictures() {
     let report = folder.read("looks/report.json");
     let page = String::from_utf8(folder.read("looks/report.md")).unwrap();
     assert!(
-        page.contains("limit = 0.25")
+        page.contains("max_step_fraction = 0.25")
             && page.contains("| slope_p50 |")
             && page.contains("sheet.png"),
         "{page}"

@@ -140,7 +140,7 @@ fn maps_and_recipes_come_from_pipes() {
         json!({ "flow": "png" })
     );
     folder.thalweg("run r.toml -o d --set output.format=exe").refused(1, &["exe", "exr"]);
-    folder.thalweg("run r.toml -o d --set output.formats.wear=png").refused(1, &["wear", "flow"]);
+    folder.thalweg("run r.toml -o d --set output.formats.slope=png").refused(1, &["slope", "flow"]);
     folder
         .thalweg("run r.toml -o d --set output.colours=ground")
         .refused(1, &["colours", "colour"]);
@@ -332,21 +332,21 @@ fn recipes_schema_completions_and_pages() {
         assert_eq!(errors, Vec::<String>::new(), "{name}");
     }
     for (what, wrong) in [
-        ("an unknown key", json!({ "schema": 1, "sead": 3 })),
+        ("an unknown key", json!({ "schema": 2, "sead": 3 })),
         ("no schema", json!({ "seed": 3 })),
         (
             "rain beyond its range",
-            json!({ "schema": 1, "stage": [{ "kind": "droplets", "rain": 900 }] }),
+            json!({ "schema": 2, "stage": [{ "kind": "droplets", "rain": 900 }] }),
         ),
         (
             "a setting of another stage",
-            json!({ "schema": 1, "stage": [{ "kind": "blur", "rain": 1 }] }),
+            json!({ "schema": 2, "stage": [{ "kind": "blur", "rain": 1 }] }),
         ),
-        ("an unknown kind", json!({ "schema": 1, "stage": [{ "kind": "drops" }] })),
-        ("an unknown map", json!({ "schema": 1, "output": { "maps": ["flows"] } })),
+        ("an unknown kind", json!({ "schema": 2, "stage": [{ "kind": "drops" }] })),
+        ("an unknown map", json!({ "schema": 2, "output": { "maps": ["flows"] } })),
         (
             "a ramp without an end",
-            json!({ "schema": 1, "stage": [{ "kind": "droplets", "rain": { "from": 1 } }] }),
+            json!({ "schema": 2, "stage": [{ "kind": "droplets", "rain": { "from": 1 } }] }),
         ),
     ] {
         assert!(!validator.is_valid(&wrong), "the schema takes {what}");
@@ -475,10 +475,13 @@ fn lands_are_handed_over_to_programs() {
     let [opengl, directx] = [green("unity/u_normal.png", 33), green("unreal/land_normal.png", 127)];
     assert!(opengl > 128 && directx < 127, "{opengl} {directx}");
 
-    folder.file("r.toml", RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"wear\""));
+    folder.file(
+        "r.toml",
+        RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"erosion\""),
+    );
     folder.thalweg("run r.toml -o run --device cpu --size 64 --engine houdini").ok();
     assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
-    assert!(text("run/houdini/README.txt").contains("Channels: height, flow, wear"));
+    assert!(text("run/houdini/README.txt").contains("Channels: height, flow, erosion"));
     // The manifest lists the program's files: a wrong one is found, and a later run without the
     // program removes them.
     let manifest: Value = serde_json::from_slice(&folder.read("run/manifest.json")).unwrap();

@@ -39,10 +39,10 @@ fn gpu_and_cpu_write_the_same_files() {
     }
     let folder = Folder::new("gpu");
     let water = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\n[water]\nsea_level_m = 60\n\
-                 river_km2 = 0.004\nevaporation_mm = 900\n\
+                 channel_area_km2 = 0.004\nevaporation_mm = 900\n\
                  vectors = [\"geojson\", \"gpkg\"]\nsplines = [\"unreal\", \"godot\"]\n[output]\n\
                  maps = [\"height\", \"beach\", \
-                 \"coast_distance\", \"water\", \"drainage_area\", \"river_width\", \"basin\"]";
+                 \"coast_distance\", \"water_depth\", \"drainage_area\", \"river_width\", \"basin\"]";
     let wet = RECIPE
         .replace("[output]\nmaps = [\"height\", \"flow\"]", water)
         .replace("\"png\"", "\"r32\"");
@@ -69,7 +69,7 @@ fn gpu_and_cpu_write_the_same_files() {
     for size in ["32767", "64"] {
         let line = format!(
             "run r.toml --size {size} --device gpu --set droplets.density=1 --set \
-             diamond_square.world=65536"
+             diamond_square.world_cells=65536"
         );
         let [dry, wet] = [format!("{line} --dry-run"), format!("{line} -o big")]
             .map(|line| folder.thalweg(&line));

@@ -104,7 +104,7 @@ fn erode_has_the_colours_and_pictures_of_run() {
     folder.thalweg(&format!("{line} height.png")).ok();
     let film = "--frames 4 --timelapse t.apng --pictures shots";
     folder.thalweg(&format!("{line} ground.png --colour ground {film}")).ok();
-    let recipe = "schema = 1\nspacing_m = 10\nmargin = 5\ninput = \"h.npy\"\n[[stage]]\n\
+    let recipe = "schema = 2\nspacing_m = 10\nmargin_cells = 5\ninput = \"h.npy\"\n[[stage]]\n\
                   kind = \"droplets\"\nlifetime = 16\n\
                   [output]\nformat = \"npy\"\ncolour = \"ground\"\n";
     folder.file("r.toml", recipe).thalweg("run r.toml -o run --device cpu --frames 4").ok();
@@ -170,7 +170,7 @@ fn cells_without_a_height_stay_without_one() {
         .thalweg("compare out.tif all.npy")
         .refused_with_output(1, "only one of the two has a value");
     let recipe =
-        "schema = 1\ninput = \"hole.tif\"\nKEYS\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n";
+        "schema = 2\ninput = \"hole.tif\"\nKEYS\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n";
     folder.file("r.toml", recipe.replace("KEYS", "")).thalweg("run r.toml -o r --device cpu").ok();
     assert_eq!(read("r/height.tif").missing, missing);
     assert_eq!(folder.json("r/manifest.json")["input"]["missing_cells"], 256);
@@ -195,7 +195,7 @@ fn cells_without_a_height_stay_without_one() {
         places.len() > 100
             && places.iter().map(cell).all(|[y, x]| missing.binary_search(&(y * 64 + x)).is_err())
     );
-    let none = "schema = 1\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\n\
+    let none = "schema = 2\nspacing_m = 1\nnodata_m = 3\nwidth = 9\nheight = 9\n[[stage]]\n\
                 kind = \"flat\"\n";
     folder
         .file("n.toml", none)

@@ -25,27 +25,32 @@ fn wrong_recipes_are_named() {
     refused(["relief_m = 200", "relief_m = inf"], &["relief_m", "0 to 1000000"]);
     refused(["spacing_m = 10", "spacing_m = nan"], &["spacing_m", "0.001 to 1000000"]);
     refused(["width = 64", "width = 0"], &["width = 0", "1 to 16777216"]);
-    refused(["world = 1024", "world = 1000"], &["world = 1000", "powers of two", "1024"]);
+    refused(
+        ["world_cells = 1024", "world_cells = 1000"],
+        &["world_cells = 1000", "powers of two", "1024"],
+    );
     refused(["\"flow\"", "\"flows\""], &["flows", "flow"]);
     refused(["\"flow\"", "\"height\""], &["height", "twice"]);
     refused(["\"png\"", "\"../png\""], &["../png", "tif"]);
-    refused(["schema = 1", "schema = 2"], &["schema = 2", "1"]);
+    refused(["schema = 2", "schema = 3"], &["schema = 3", "2"]);
+    refused(["schema = 2", "schema = 1"], &["schema = 1", "thalweg upgrade FILE"]);
+    refused(["world_cells", "world"], &["\"world\" is called \"world_cells\" since schema 2"]);
     refused(["seed = 5", "seed = -5"], &["seed", "18446744073709551615"]);
     // Nested stages; the droplets take 128 steps.
     let nested = |table: &str, words: &[&str]| {
-        let table = format!("rain = 2\n[[stage.with]]\n{table}");
+        let table = format!("rain = 2\n[[stage.interleave]]\n{table}");
         refused(["rain = 2", table.as_str()], &[&["stage 2"], words].concat());
     };
-    nested("kind = \"thermal\"", &["with 1", "every is missing"]);
-    nested("kind = \"thermal\"\nevery = 0", &["with 1", "every = 0", "1 to 262144"]);
-    nested("kind = \"thermal\"\nevery = 2.5", &["with 1", "every = 2.5", "whole number"]);
+    nested("kind = \"thermal\"", &["interleave 1", "every is missing"]);
+    nested("kind = \"thermal\"\nevery = 0", &["interleave 1", "every = 0", "1 to 262144"]);
+    nested("kind = \"thermal\"\nevery = 2.5", &["interleave 1", "every = 2.5", "whole number"]);
     nested(
         "kind = \"thermal\"\nevery = 129",
-        &["with 1, thermal", "every = 129", "1 to 128", "never"],
+        &["interleave 1, thermal", "every = 129", "1 to 128", "never"],
     );
     nested(
         "kind = \"thermal\"\nevery = 9\nrepose_deg = 90",
-        &["with 1, thermal", "repose_deg = 90", "0 to 89"],
+        &["interleave 1, thermal", "repose_deg = 90", "0 to 89"],
     );
     nested(
         "kind = \"snowballs\"\nevery = 9",
@@ -53,12 +58,12 @@ fn wrong_recipes_are_named() {
     );
     nested("kind = \"island\"\nevery = 9", &["island cannot run between"]);
     nested(
-        "kind = \"thermal\"\nevery = 9\n[[stage.with.with]]\nkind = \"blur\"\nevery = 1",
+        "kind = \"thermal\"\nevery = 9\n[[stage.interleave.interleave]]\nkind = \"blur\"\nevery = 1",
         &["none between its own"],
     );
-    refused(["rain = 2", "with = 3"], &["stage 2", "[[stage.with]]"]);
-    let sliding =
-        RECIPE.replace("rain = 2", "rain = 2\n[[stage.with]]\nkind = \"thermal\"\nevery = 128");
+    refused(["rain = 2", "interleave = 3"], &["stage 2", "[[stage.interleave]]"]);
+    let sliding = RECIPE
+        .replace("rain = 2", "rain = 2\n[[stage.interleave]]\nkind = \"thermal\"\nevery = 128");
     folder.file("r.toml", sliding);
     for size in ["64x48", "64x1"] {
         folder.thalweg(&format!("run r.toml --dry-run --size {size}")).ok();
@@ -92,10 +97,10 @@ fn wrong_recipes_are_named() {
     );
 
     // Margins.
-    refused(["seed = 5", "seed = 5\nmargin = 9000"], &["margin = 9000", "0 to 8192"]);
-    refused(["seed = 5", "seed = 5\nmargin = -1"], &["margin = -1", "0 to 8192"]);
+    refused(["seed = 5", "seed = 5\nmargin_cells = 9000"], &["margin_cells = 9000", "0 to 8192"]);
+    refused(["seed = 5", "seed = 5\nmargin_cells = -1"], &["margin_cells = -1", "0 to 8192"]);
     refused(
-        ["width = 64", "width = 30000\nmargin = 2000"],
+        ["width = 64", "width = 30000\nmargin_cells = 2000"],
         &["30000 x 48", "margin of 2000", "32767"],
     );
 
@@ -166,7 +171,7 @@ fn bad_inputs_are_refused_by_name_and_leave_nothing() {
     let folder = Folder::new("inputs");
     let whole = io::encode(&hills(32, 32), io::MapFormat::Png).unwrap().0;
     let spoilt = |value| spoilt(&hills(32, 32), 7, value);
-    let recipe = "schema = 1\nspacing_m = 10\ninput = \"NAME\"\n[[stage]]\nkind = \"droplets\"\n";
+    let recipe = "schema = 2\nspacing_m = 10\ninput = \"NAME\"\n[[stage]]\nkind = \"droplets\"\n";
     for (name, bytes, word) in [
         ("empty.png", vec![], "empty"),
         ("cut.png", whole[..whole.len() / 2].to_vec(), "cut.png"),
@@ -369,7 +374,7 @@ fn nothing_happens_in_silence() {
     folder.thalweg("erode h.npy -o o.npy --flow ./h.npy --force").refused(1, &["./h.npy", "input"]);
     folder.file(
         "twice.json",
-        r#"{"schema":1,"width":64,"height":64,"spacing_m":1,"seed":1,"seed":2,"stage":[]}"#,
+        r#"{"schema": 2,"width":64,"height":64,"spacing_m":1,"seed":1,"seed":2,"stage":[]}"#,
     );
     folder.thalweg("run twice.json -o a").refused(1, &["twice.json", "\"seed\"", "given twice"]);
     folder.file("name.toml", RECIPE.replace("seed = 5", "seed = 5\nname = \"a\\u001b[31mb\""));
@@ -472,12 +477,14 @@ fn recipes_beyond_a_limit_end_within_64_mib() {
     let folder = Folder::new("counted");
     let slide = r#"{ "kind": "thermal", "steps": 262144"#;
     let recipe = |name: &str, stages: String| {
-        let head = r#"{ "schema": 1, "spacing_m": 10, "width": 64, "height": 64, "stage": [{ "kind": "noise" }, "#;
+        let head = r#"{ "schema": 2, "spacing_m": 10, "width": 64, "height": 64, "stage": [{ "kind": "noise" }, "#;
         folder.file(name, format!("{head}{stages}] }}"));
     };
     recipe(
         "nest.json",
-        format!(r#"{slide}, "with": [{{ "kind": "thermal", "every": 1, "steps": 262144 }}] }}"#),
+        format!(
+            r#"{slide}, "interleave": [{{ "kind": "thermal", "every": 1, "steps": 262144 }}] }}"#
+        ),
     );
     recipe("many.json", vec![format!("{slide} }}"); 60].join(", "));
     recipe("stages.json", vec![r#"{ "kind": "thermal" }"#; 20_000].join(", "));

@@ -22,7 +22,7 @@ use thalweg::io;
 use thalweg::map::Map;
 
 const RECIPE: &str = r#"
-schema = 1
+schema = 2
 seed = 5
 width = 64
 height = 48
@@ -30,8 +30,8 @@ spacing_m = 10
 origin = [100, 200]
 [[stage]]
 kind = "diamond_square"
-world = 1024
-feature = 64
+world_cells = 1024
+feature_cells = 64
 relief_m = 200
 [[stage]]
 kind = "droplets"

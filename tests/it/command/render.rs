@@ -49,10 +49,10 @@ fn render_draws_the_ground_and_before_and_after() {
         .file("h.npy", npy(&hills(60, 40)))
         .file("b.npy", npy(&map(60, 40, |r, c| (r + c) as f32)));
     let flow = |high: f32| map(60, 40, move |r, _| if r > 36 { high } else { 1.0 });
-    for (name, high) in [("flow", 900.0), ("wear", 40.0), ("deposit", 30.0)] {
+    for (name, high) in [("flow", 900.0), ("erosion", 40.0), ("deposition", 30.0)] {
         folder.file(&format!("{name}.npy"), npy(&flow(high)));
     }
-    let maps = ["", "--flow flow.npy", "--wear wear.npy", "--deposit deposit.npy"];
+    let maps = ["", "--flow flow.npy", "--erosion erosion.npy", "--deposition deposition.npy"];
     let mut seen = vec![];
     for (i, option) in maps.iter().enumerate() {
         folder.thalweg(&format!("render h.npy -o {i}.png --spacing 100 --ground {option}")).ok();
@@ -67,7 +67,7 @@ fn render_draws_the_ground_and_before_and_after() {
     }
     folder.file("small.npy", npy(&hills(30, 40)));
     folder.file("nan.npy", spoilt(&hills(60, 40), 7 * 60, f32::NAN));
-    for option in ["--before", "--ground --flow", "--ground --wear", "--ground --deposit"] {
+    for option in ["--before", "--ground --flow", "--ground --erosion", "--ground --deposition"] {
         let refused = |file: &str, words: &[&str]| {
             folder
                 .thalweg(&format!("render h.npy -o x.png {option} {file}"))
@@ -80,7 +80,7 @@ fn render_draws_the_ground_and_before_and_after() {
     assert!(!folder.list("").contains(&"x.png".to_string()));
     folder.thalweg("render h.npy -o x.png --flow flow.npy").refused(2, &["--ground"]);
     folder.file("below.npy", npy(&map(60, 40, |r, c| if (r, c) == (7, 3) { -2.5 } else { 1.0 })));
-    for name in ["flow", "wear", "deposit", "sediment"] {
+    for name in ["flow", "erosion", "deposition", "sediment"] {
         let line = format!("render h.npy -o x.png --spacing 10 --ground --{name} below.npy");
         folder
             .thalweg(&line)

@@ -18,7 +18,7 @@ fn run_writes_maps_picture_and_a_manifest_that_matches() {
     let manifest = folder.json("a/b/manifest.json");
     assert_eq!(
         (&manifest["schema"], &manifest["seed"], &manifest["width"], &manifest["height"]),
-        (&1.into(), &5.into(), &64.into(), &48.into())
+        (&2.into(), &5.into(), &64.into(), &48.into())
     );
     assert_eq!(manifest["origin"], serde_json::json!([100, 200]));
     assert_eq!(manifest["sea_level_m"], 60.0);
@@ -109,13 +109,12 @@ fn settings_and_size_can_be_overridden() {
 #[test]
 fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     let folder = Folder::new("set-nested");
-    let nested =
-        "rain = 2\n[[stage.with]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind = \"blur\"";
+    let nested = "rain = 2\n[[stage.interleave]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind = \"blur\"";
     folder.file("r.toml", RECIPE.replace("rain = 2", nested));
     folder
         .thalweg("run r.toml -o a --device cpu --set coastal.every=16 --set coastal.power=2")
         .ok();
-    let with = &folder.json("a/manifest.json")["recipe"]["stage"][1]["with"][0];
+    let with = &folder.json("a/manifest.json")["recipe"]["stage"][1]["interleave"][0];
     assert_eq!((&with["every"], &with["power"]), (&16.into(), &2.into()));
     let refused = |set: &str, words: &[&str]| {
         let ran = folder.thalweg(&format!("run r.toml --dry-run --device cpu --set {set}"));
@@ -123,7 +122,7 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     };
     refused(
         "coastal.every=129",
-        &["stage 2, with 1, coastal: every = 129: allowed 1 to 128, the steps of droplets"],
+        &["stage 2, interleave 1, coastal: every = 129: allowed 1 to 128, the steps of droplets"],
     );
     refused(
         "coastal.every=0.5",
@@ -131,7 +130,7 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     );
     refused(
         "blur.every=2",
-        &["\"every\"", "[[stage.with]]", "no blur runs between the steps of another"],
+        &["\"every\"", "[[stage.interleave]]", "no blur runs between the steps of another"],
     );
     refused("coastal.evry=2", &["\"evry\": no such parameter of coastal", "wave_height_max_m"]);
     refused("droplets.seed=2", &["\"seed\" can be set in a recipe's file only"]);
@@ -146,7 +145,7 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     refused("droplets.rain=inf", &["rain = inf: allowed 0 to 511"]);
     refused(
         "droplets.rain=0",
-        &["stage 2, with 1, coastal: droplets takes no step here (rain = 0)"],
+        &["stage 2, interleave 1, coastal: droplets takes no step here (rain = 0)"],
     );
 }
 
@@ -155,13 +154,13 @@ fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
 fn settings_of_water_are_set() {
     let folder = Folder::new("set-water");
     folder.file("r.toml", RECIPE.replace("\"png\"", "\"tif\""));
-    let sets = "--set water.river_km2=0.01 --set water.vectors=geojson,gpkg --set \
+    let sets = "--set water.channel_area_km2=0.01 --set water.vectors=geojson,gpkg --set \
                 water.simplify_m=15 --set water.law=moody-troutman --set \
                 output.maps=height,stream_order";
     folder.thalweg(&format!("run r.toml -o a --device cpu {sets}")).ok();
     let water = &folder.json("a/manifest.json")["recipe"]["water"];
     assert_eq!(
-        (&water["river_km2"], &water["simplify_m"], &water["width_m"]),
+        (&water["channel_area_km2"], &water["simplify_m"], &water["width_m"]),
         (&0.01.into(), &15.0.into(), &7.2.into())
     );
     let files = folder.list("a");
@@ -180,23 +179,24 @@ fn settings_of_water_are_set() {
     // A cell of 10 m has 0.0001 km².
     let tiny = folder
         .thalweg(
-            "run r.toml -o d --device cpu --set water.river_km2=0.00009 --set output.maps=height",
+            "run r.toml -o d --device cpu --set water.channel_area_km2=0.00009 --set output.maps=height",
         )
         .ok();
     assert!(
-        tiny.stderr.contains("water.river_km2 = 0.00009 is less than a cell, which has 0.0001 km²"),
+        tiny.stderr
+            .contains("water.channel_area_km2 = 0.00009 is less than a cell, which has 0.0001 km²"),
         "{}",
         tiny.stderr
     );
     assert!(
         !folder
-            .thalweg("run r.toml -o e --device cpu --set water.river_km2=0.0001")
+            .thalweg("run r.toml -o e --device cpu --set water.channel_area_km2=0.0001")
             .ok()
             .stderr
             .contains("less than a cell")
     );
     // What is there stays.
-    folder.file("w.toml", format!("{RECIPE}[water]\nwidth_m = 9\nhollows = \"breach\"\n"));
+    folder.file("w.toml", format!("{RECIPE}[water]\nwidth_m = 9\ndepressions = \"breach\"\n"));
     folder
         .thalweg(
             "run w.toml -o c --device cpu --set water.law=moody-troutman --set water.carve=true",
@@ -204,7 +204,7 @@ fn settings_of_water_are_set() {
         .ok();
     let water = &folder.json("c/manifest.json")["recipe"]["water"];
     assert_eq!(
-        (&water["width_m"], &water["depth_m"], &water["hollows"]),
+        (&water["width_m"], &water["depth_m"], &water["depressions"]),
         (&9.0.into(), &0.3.into(), &"breach".into())
     );
     assert_eq!(water["carve"], true);
@@ -213,12 +213,12 @@ fn settings_of_water_are_set() {
             .thalweg(&format!("run r.toml --dry-run --device cpu --set {set}"))
             .refused(1, &[&[set], words].concat());
     };
-    refused("water.rivr_km2=1", &["river_km2"]);
-    refused("water.river_km2=0", &["river_km2 = 0", "above 0"]);
-    refused("water.river_km2=far", &["river_km2", "far"]);
-    refused("water.hollows=dig", &["dig", "breach"]);
+    refused("water.rivr_km2=1", &["channel_area_km2"]);
+    refused("water.channel_area_km2=0", &["channel_area_km2 = 0", "above 0"]);
+    refused("water.channel_area_km2=far", &["channel_area_km2", "far"]);
+    refused("water.depressions=dig", &["dig", "breach"]);
     refused("water.vectors=shp", &["shp", "geojson"]);
-    refused("water.carve", &["KEY=VALUE", "river_km2=1"]);
+    refused("water.carve", &["KEY=VALUE", "channel_area_km2=1"]);
 }
 
 /// A recipe with an input and a table of water needs no stage: the water of a map as it is, whose
@@ -230,8 +230,8 @@ fn the_rivers_of_a_map_need_no_stage() {
         .file("r.toml", RECIPE.replace("\"png\"", "\"tif\""))
         .thalweg("run r.toml -o land --device cpu")
         .ok();
-    let head = "schema = 1\ninput = \"land/height.tif\"\n";
-    let water = "[water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\n\
+    let head = "schema = 2\ninput = \"land/height.tif\"\n";
+    let water = "[water]\nchannel_area_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\n\
                  maps = [\"height\", \"stream_order\"]\nformat = \"tif\"\n";
     folder.file("rivers.toml", format!("{head}{water}"));
     // The stage that changes nothing.
@@ -261,7 +261,7 @@ fn no_rain_leaves_the_land_alone() {
         "r.toml",
         RECIPE
             .replace("format = \"png\"", "format = \"npy\"")
-            .replace("\"flow\"", "\"flow\", \"wear\""),
+            .replace("\"flow\"", "\"flow\", \"erosion\""),
     );
     let dry = folder.thalweg("run r.toml -o dry --device cpu --set droplets.rain=0").ok();
     assert!(
@@ -280,7 +280,7 @@ fn no_rain_leaves_the_land_alone() {
         .thalweg("run land.toml -o land --device cpu")
         .ok();
     assert_eq!(folder.read("dry/height.npy"), folder.read("land/height.npy"));
-    for name in ["flow", "wear"] {
+    for name in ["flow", "erosion"] {
         let map = io::read(folder.0.join(format!("dry/{name}.npy")), &io::ReadOptions::default())
             .unwrap()
             .map;
@@ -302,10 +302,10 @@ fn dry_run_prints_memory_and_writes_nothing() {
     assert_eq!(folder.list(""), ["r.toml"]);
     assert!(plan["water_bytes"].is_null());
     // Water is found when the stages are done: it takes most where little is left to do.
-    let level = "schema = 1\nwidth = 64\nheight = 48\nspacing_m = 10\n[[stage]]\n\
+    let level = "schema = 2\nwidth = 64\nheight = 48\nspacing_m = 10\n[[stage]]\n\
                  kind = \"diamond_square\"\n[water]\n";
     for (more, a_cell) in
-        [("", 4 + 28), ("evaporation_mm = 100\n", 4 + 44), ("drainage = \"multiple\"\n", 4 + 44)]
+        [("", 4 + 28), ("evaporation_mm = 100\n", 4 + 44), ("area_routing = \"mfd\"\n", 4 + 44)]
     {
         let ran = folder
             .file("w.toml", format!("{level}{more}"))
@@ -367,7 +367,7 @@ fn a_forced_run_replaces_an_earlier_one() {
     // manifest lists.
     folder.file(
         "in.toml",
-        "schema = 1\ninput = \"b/height.tif\"\n[[stage]]\nkind = \"blur\"\n\
+        "schema = 2\ninput = \"b/height.tif\"\n[[stage]]\nkind = \"blur\"\n\
          [output]\nformat = \"png\"\n",
     );
     folder
@@ -538,7 +538,7 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
         assert_eq!(report["warnings"], serde_json::json!(told));
         told
     };
-    let told = run("--set water.river_km2=5 --set water.vectors=geojson");
+    let told = run("--set water.channel_area_km2=5 --set water.vectors=geojson");
     let area = io::read(folder.0.join("a/drainage_area.npy"), &io::ReadOptions::default())
         .unwrap()
         .map
@@ -547,7 +547,7 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
     let largest = f64::from(area) / 1e6;
     assert!(largest > 0.01 && largest < 0.3072, "{largest}");
     let said = format!(
-        "water.river_km2 = 5 is more than the largest catchment of the land has, {largest} km²"
+        "water.channel_area_km2 = 5 is more than the largest catchment of the land has, {largest} km²"
     );
     assert!(told.iter().any(|warning| warning.contains(&said)), "{told:?}: {said}");
     let manifest = folder.json("a/manifest.json");
@@ -559,16 +559,16 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
     assert_eq!(folder.json("a/rivers.geojson")["features"], serde_json::json!([]));
     // From the area of the largest catchment on there is one.
     assert!(
-        run(&format!("--set water.river_km2={largest}"))
+        run(&format!("--set water.channel_area_km2={largest}"))
             .iter()
             .all(|warning| !warning.contains("no river"))
     );
     assert_eq!(folder.json("a/manifest.json")["water"]["has_rivers"], true);
-    let told = run(&format!("--set water.river_km2={}", largest + 0.0001));
+    let told = run(&format!("--set water.channel_area_km2={}", largest + 0.0001));
     assert!(told.iter().any(|warning| warning.contains("there is no river")), "{told:?}");
     // Without rain there is nothing to warn of.
     assert!(
-        run("--set water.river_km2=5 --set water.runoff_mm=0")
+        run("--set water.channel_area_km2=5 --set water.runoff_mm=0")
             .iter()
             .all(|warning| !warning.contains("no river"))
     );
@@ -583,7 +583,7 @@ fn what_is_printed_makes_sense() {
     folder.file("h.npy", npy(&hills(64, 48)));
     folder.file(
         "w.toml",
-        "schema = 1\ninput = \"h.npy\"\nspacing_m = 10\n[water]\nriver_km2 = 0.01\n",
+        "schema = 2\ninput = \"h.npy\"\nspacing_m = 10\n[water]\nchannel_area_km2 = 0.01\n",
     );
     let ran = folder.thalweg("run w.toml -o w --device cpu").ok();
     assert!(!ran.stdout.contains("strokes") && !ran.stdout.contains("-0.0"), "{}", ran.stdout);
@@ -594,13 +594,13 @@ fn what_is_printed_makes_sense() {
     let ran = folder.thalweg("run r.toml -o r --device cpu --json --set droplets.rain=0").ok();
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(!report["stages"][1]["cells_per_s"].to_string().starts_with('-'));
-    let strokes = format!("{RECIPE}\n[[stage]]\nkind = \"strokes\"\nlevels = false\n");
+    let strokes = format!("{RECIPE}\n[[stage]]\nkind = \"strokes\"\nfinest_only = true\n");
     for levels in ["", "levels = 2\n"] {
         folder.file("s.toml", strokes.replace("seed = 5\n", &format!("seed = 5\n{levels}")));
         let said = folder.thalweg("run s.toml --dry-run");
         said.refused(
             1,
-            &["stage 3, strokes: levels = false: strokes does not erode", "leave it out"],
+            &["stage 3, strokes: finest_only = true: strokes does not erode", "leave it out"],
         );
     }
     let mut quiet = folder.command("devices");

@@ -23,13 +23,13 @@ fn map(folder: &Folder, name: &str) -> Map {
 #[test]
 fn a_part_has_all_that_a_run_leaves() {
     let folder = Folder::new("part");
-    let text = "schema = 1\nname = \"r\"\nseed = 5\nwidth = 240\nheight = 200\norigin = [-20, 30]\n\
+    let text = "schema = 2\nname = \"r\"\nseed = 5\nwidth = 240\nheight = 200\norigin = [-20, 30]\n\
                 spacing_m = 10\n\
-                [[stage]]\nkind = \"diamond_square\"\nfeature = 128\nrelief_m = 300\n\
-                [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding = 8\nsplat = true\n\
+                [[stage]]\nkind = \"diamond_square\"\nfeature_cells = 128\nrelief_m = 300\n\
+                [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding_cells = 8\nsplat = true\n\
                 weights = \"npy\"\n\
                 [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n\
-         [dungeons]\nkind = \"isaac\"\nspacing = 30\nradius = 2\nslope_max = 2\nformat = \"json\"\n\
+         [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 2\nslope_max = 2\nformat = \"json\"\n\
                 [output]\nmaps = [\"height\", \"biome\", \"slope\"]\nformat = \"tif\"\n";
     folder.file("r.toml", text);
     folder.thalweg("run r.toml -o whole --device cpu").ok();
@@ -336,7 +336,7 @@ fn web_maps_have_the_heights_of_levels() {
         .refused(1, &["tilejson.json", "--force"]);
     // Heights that the colours cannot hold are counted: a plain at 40 km has as many as its zooms
     // have samples.
-    let high = "schema = 1\nwidth = 60\nheight = 40\nspacing_m = 20\n[[stage]]\nkind = \"flat\"\n\
+    let high = "schema = 2\nwidth = 60\nheight = 40\nspacing_m = 20\n[[stage]]\nkind = \"flat\"\n\
                 height_m = 40000\n";
     folder.file("high.toml", high);
     let ran = folder.thalweg("tiles high.toml -o high --xyz terrarium --device cpu").ok();
@@ -356,10 +356,10 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     let folder = Folder::new("run-tiles");
     let recipe = |format: &str, more: &str| {
         format!(
-            "schema = 1\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n\
-             {more}\n[[stage]]\nkind = \"diamond_square\"\nworld = 65536\n\
-             feature = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\n\
-             maps = [\"height\", \"wear\"]\nformat = \"{format}\"\n"
+            "schema = 2\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n\
+             {more}\n[[stage]]\nkind = \"diamond_square\"\nworld_cells = 65536\n\
+             feature_cells = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\n\
+             maps = [\"height\", \"erosion\"]\nformat = \"{format}\"\n"
         )
     };
     folder.file("r.toml", recipe("tif", ""));
@@ -377,7 +377,7 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
     );
     let mut names = folder.list("run");
     names.sort();
-    assert_eq!(names, ["height.tif", "manifest.json", "preview.png", "wear.tif"]);
+    assert_eq!(names, ["erosion.tif", "height.tif", "manifest.json", "preview.png"]);
     folder.thalweg("verify run").ok();
     folder.thalweg("tiles r.toml -o height.tif --tile-size 1000 --device cpu").ok();
     assert!(folder.read("run/height.tif") == folder.read("height.tif"));
@@ -448,9 +448,9 @@ fn endless_lands_of_any_size_have_tiles() {
     let folder = Folder::new("tiles-wide");
     let text = |width: u32| {
         format!(
-            "schema = 1\nwidth = {width}\nheight = 40\nspacing_m = 10\nendless = true\nlevels = 2\n\
+            "schema = 2\nwidth = {width}\nheight = 40\nspacing_m = 10\nendless = true\nlevels = 2\n\
              [[stage]]\nkind = \"diamond_square\"\n\
-             world = 65536\nfeature = 64\nrelief_m = 300\nedge = \"torus\"\n[[stage]]\n\
+             world_cells = 65536\nfeature_cells = 64\nrelief_m = 300\nedge = \"torus\"\n[[stage]]\n\
              kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n"
         )
     };
@@ -506,8 +506,8 @@ fn the_memory_is_as_planned() {
     let folder = Folder::new("tiles-memory");
     folder.file(
         "plain.toml",
-        "schema = 1\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\n\
-         kind = \"diamond_square\"\nfeature = 1024\nrelief_m = 900\n\
+        "schema = 2\nwidth = 4096\nheight = 3072\nspacing_m = 10\nlevels = 4\n[[stage]]\n\
+         kind = \"diamond_square\"\nfeature_cells = 1024\nrelief_m = 900\n\
          [[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n",
     );
     folder.file("levels.toml", include_str!("../../../docs/levels.toml"));
@@ -779,10 +779,10 @@ fn a_level_lies_where_its_samples_are() {
     );
     for origin in [[0i64, 0], [-3, 7]] {
         let text = format!(
-            "schema = 1\ninput = \"land.tif\"\norigin = {origin:?}\nlevels = 3\n[[stage]]\n\
+            "schema = 2\ninput = \"land.tif\"\norigin = {origin:?}\nlevels = 3\n[[stage]]\n\
              kind = \"thermal\"\nsteps = 1\nrepose_deg = 30\n\
-             [water]\nriver_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\n\
-             maps = [\"height\", \"slope\", \"wear\", \"deposit\"]\nformat = \"tif\"\n\
+             [water]\nchannel_area_km2 = 0.01\nvectors = [\"geojson\"]\n[output]\n\
+             maps = [\"height\", \"slope\", \"erosion\", \"deposition\"]\nformat = \"tif\"\n\
              formats = {{ slope = \"asc\" }}\npreview = false\n"
         );
         folder.file("r.toml", text);
@@ -878,7 +878,7 @@ fn a_level_lies_where_its_samples_are() {
         let part = [origin[0] + 33, origin[1] + 21];
         folder.file(
             "dry.toml",
-            "schema = 1\ninput = \"land.tif\"\nlevels = 3\n[[stage]]\n\
+            "schema = 2\ninput = \"land.tif\"\nlevels = 3\n[[stage]]\n\
              kind = \"thermal\"\nsteps = 1\n[output]\nmaps = [\"height\"]\n",
         );
         folder
@@ -898,7 +898,7 @@ fn a_level_lies_where_its_samples_are() {
 #[test]
 fn every_map_is_there_or_refused() {
     let folder = Folder::new("maps-of-levels");
-    let base = "schema = 1\nname = \"lv\"\nwidth = 100\nheight = 100\nspacing_m = 10\n";
+    let base = "schema = 2\nname = \"lv\"\nwidth = 100\nheight = 100\nspacing_m = 10\n";
     let rain =
         "[[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"droplets\"\nrain = 0.5\nlifetime = 8\n";
     // The picture's beach, flow and wear are not maps of these.

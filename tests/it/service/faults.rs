@@ -324,7 +324,7 @@ fn answers_that_nobody_reads_end() {
     let folder = Folder::new("service-unread");
     let service = Service::start(&folder, "--header-seconds 2");
     let flat =
-        "schema = 1\nwidth = 1024\nheight = 1024\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n";
+        "schema = 2\nwidth = 1024\nheight = 1024\nspacing_m = 10\n[[stage]]\nkind = \"flat\"\n";
     let path = "/v1/preview?cells=1024&fields=height,slope,aspect,curvature";
     let ask =
         || service.send("POST", path, &[("content-type", "application/toml")], flat.as_bytes());
@@ -497,11 +497,12 @@ fn bytes_that_are_no_http() {
 fn work_is_counted_before_it_is_planned() {
     let folder = Folder::new("service-counted");
     let service = Service::start_after("ulimit -v 6000000", &folder, "");
-    let head = "schema = 1\nspacing_m = 10\nwidth = 64\nheight = 64\nlevels = 2\n[[stage]]\n\
+    let head = "schema = 2\nspacing_m = 10\nwidth = 64\nheight = 64\nlevels = 2\n[[stage]]\n\
                 kind = \"noise\"\n";
     let slide = "[[stage]]\nkind = \"thermal\"\nsteps = 262144\n";
-    let nest =
-        format!("{head}{slide}[[stage.with]]\nkind = \"thermal\"\nevery = 1\nsteps = 262144\n");
+    let nest = format!(
+        "{head}{slide}[[stage.interleave]]\nkind = \"thermal\"\nevery = 1\nsteps = 262144\n"
+    );
     let many = format!("{head}{}", slide.repeat(60));
     let stages = format!("{head}{}", "[[stage]]\nkind = \"thermal\"\n".repeat(20_000));
     let endless = |text: &str| text.replace("levels = 2", "levels = 2\nendless = true");
@@ -512,14 +513,14 @@ fn work_is_counted_before_it_is_planned() {
         service.post(route, &sent(&stages)).problem(422, &["20001 stages", "1000"]);
     }
     // Biomes whose points lie a cell apart, on all that snowballs reach.
-    let dense = "schema = 1\nwidth = 60\nheight = 124\nspacing_m = 20\nendless = true\nlevels = 2\n\
-                 [[stage]]\nkind = \"diamond_square\"\nedge = \"torus\"\nworld = 4294967296\n\
-                 feature = 128\nrelief_m = 238\n\
-                 [[stage]]\nkind = \"biomes\"\nfrequency = 1\npadding = 1\n[[stage.biome]]\n\
+    let dense = "schema = 2\nwidth = 60\nheight = 124\nspacing_m = 20\nendless = true\nlevels = 2\n\
+                 [[stage]]\nkind = \"diamond_square\"\nedge = \"torus\"\nworld_cells = 4294967296\n\
+                 feature_cells = 128\nrelief_m = 238\n\
+                 [[stage]]\nkind = \"biomes\"\nfrequency = 1\npadding_cells = 1\n[[stage.biome]]\n\
                  name = \"sea\"\ncolour = \"#70d688\"\n\
-                 [[stage]]\nkind = \"snowballs\"\nrain = 1\n[[stage.with]]\nkind = \"thermal\"\n\
+                 [[stage]]\nkind = \"snowballs\"\nrain = 1\n[[stage.interleave]]\nkind = \"thermal\"\n\
                  every = 1\nsteps = 1\n\
-                 [[stage.with]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n";
+                 [[stage.interleave]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n";
     service.post("/v1/recipes", dense).ok();
     for route in ["/v1/jobs", "/v1/preview"] {
         service.post(route, dense).problem(413, &[]);

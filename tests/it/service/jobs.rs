@@ -97,7 +97,7 @@ fn the_same_recipe_is_answered_from_the_store() {
     let mut other = told["json"].clone();
     other["stage"][2]["every"] = Value::Null;
     other["stage"][2].as_object_mut().unwrap().remove("every");
-    other["margin"] = 0.into();
+    other["margin_cells"] = 0.into();
     let again = service.ask(
         "POST",
         "/v1/jobs",
@@ -274,15 +274,15 @@ fn maps_can_be_had_in_every_format() {
     let href = job["result"]["href"].as_str().unwrap();
     assert_eq!(
         job["result"]["fields"],
-        json!(["height", "flow", "wear", "slope", "aspect", "curvature", "sky"])
+        json!(["height", "flow", "erosion", "slope", "aspect", "curvature", "sky_view"])
     );
     for format in ["png", "tif", "exr", "npy", "r16", "r32", "asc"] {
         let run = format!(
             "run hills.toml -o {format} --device cpu --set output.format={format} --set \
-             output.maps=height,flow,slope,sky"
+             output.maps=height,flow,slope,sky_view"
         );
         thalweg(&folder, &run);
-        for map in ["height", "flow", "slope", "sky"] {
+        for map in ["height", "flow", "slope", "sky_view"] {
             let got = service.get(&format!("{href}fields/{map}.{format}")).ok();
             assert_eq!(
                 got.body,
@@ -310,7 +310,7 @@ fn maps_can_be_had_in_every_format() {
 #[test]
 fn inputs_are_sent_and_named() {
     let folder = Folder::new("service-inputs");
-    let recipe = "schema = 1\nname = \"hills\"\nspacing_m = 5\ninput = \"land.r32\"\n[[stage]]\n\
+    let recipe = "schema = 2\nname = \"hills\"\nspacing_m = 5\ninput = \"land.r32\"\n[[stage]]\n\
                   kind = \"layer\"\nmap = \"hardness\"\n\
                   from = \"file\"\nfile = \"mask.png\"\n[[stage]]\nkind = \"strokes\"\n\
                   stroke = [{ tool = \"stamp\", file = \"mask.png\", \
@@ -405,7 +405,7 @@ fn inputs_are_sent_and_named() {
         let stamp = json!({ "tool": "stamp", "file": file, "at_m": [[80, 60]], "radius_m": 60, "amount_m": 30 });
         let stages = json!([{ "kind": "flat" }, { "kind": "strokes", "stroke": [stamp] }]);
         let stolen =
-            json!({ "schema": 1, "width": 32, "height": 32, "spacing_m": 5, "stage": stages })
+            json!({ "schema": 2, "width": 32, "height": 32, "spacing_m": 5, "stage": stages })
                 .to_string();
         for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
             let json = ("content-type", "application/json");

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// A land with four levels, two maps and two eroding stages.
 const RECIPE: &str = r#"
-schema = 1
+schema = 2
 name = "hills"
 seed = 5
 width = 160
@@ -29,8 +29,8 @@ origin = [100, 200]
 levels = 2
 [[stage]]
 kind = "diamond_square"
-world = 1024
-feature = 64
+world_cells = 1024
+feature_cells = 64
 relief_m = 300
 [[stage]]
 kind = "droplets"
@@ -40,14 +40,14 @@ rain = 1
 kind = "thermal"
 steps = 4
 [output]
-maps = ["height", "flow", "wear"]
+maps = ["height", "flow", "erosion"]
 format = "tif"
 sea_level_m = 60
 "#;
 
 /// A recipe that takes minutes.
 const LONG: &str = r#"
-schema = 1
+schema = 2
 name = "long"
 seed = 1
 width = 512

@@ -99,7 +99,7 @@ fn recipes_are_checked() {
         [1, 0]
     );
     assert!(told["memory_bytes"].as_u64().unwrap() > 160 * 128 * 4);
-    assert!(told["maps"].as_array().unwrap().contains(&json!("deposit")));
+    assert!(told["maps"].as_array().unwrap().contains(&json!("deposition")));
     let from_toml = service.post("/v1/recipes", told["toml"].as_str().unwrap()).ok().json();
     assert_eq!((&from_toml["digest"], &from_toml["json"]), (&told["digest"], &told["json"]));
     let alone = service
@@ -120,7 +120,7 @@ fn recipes_are_checked() {
         ("steps = 4", "step = 4", "/stage/2/step"),
         ("seed = 5", "seed = -5", "/seed"),
         ("\"thermal\"", "\"termal\"", "/stage/2/kind"),
-        ("\"wear\"", "\"weat\"", "/output/maps/2"),
+        ("\"erosion\"", "\"weat\"", "/output/maps/2"),
         ("levels = 2", "levels = 12", "/levels"),
     ] {
         let problem = service.post("/v1/recipes", &RECIPE.replace(from, to)).problem(422, &[]);
@@ -136,12 +136,12 @@ fn recipes_that_are_written_read_as_they_were() {
         let value: Value = toml::from_str(example).unwrap();
         let written = text::toml(&value).unwrap();
         assert_eq!(toml::from_str::<Value>(&written).unwrap(), value, "{name}: {written}");
-        assert!(written.starts_with("schema = 1\n"), "{written}");
+        assert!(written.starts_with("schema = 2\n"), "{written}");
         let is_head = |line: &&str| line.starts_with('[') && !line.contains('.');
         let heads = |text: &str| text.lines().filter(is_head).map(String::from).collect::<Vec<_>>();
         assert_eq!(heads(&written), heads(example), "{name}");
     }
-    let odd = json!({ "schema": 1, "name": "a \"b\"\n\\c", "stage": [
+    let odd = json!({ "schema": 2, "name": "a \"b\"\n\\c", "stage": [
         { "kind": "layer", "file": { "upload": "00" }, "start": -1.5e-7, "end": 1e300, "table": [["a"], []], "no bare key": [] },
     ] });
     assert_eq!(toml::from_str::<Value>(&text::toml(&odd).unwrap()).unwrap(), odd);

@@ -123,18 +123,18 @@ fn every_map_of_every_level_is_there_or_refused() {
     let service = Service::start(&folder, "");
     let layer =
         |map: &str, more: &str| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n{more}\n");
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding = 2\nfeature = 40\n\
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells = 40\n\
                   [[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
                   [[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n";
     let rain = "[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.5\n";
-    let shore = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\nwithin = 20\n";
+    let shore = "[[stage]]\nkind = \"shore\"\nsea_level_m = 60\nwithin_cells = 20\n";
     let layers = layer("rain", "from = \"height\"\nlow = 0.3")
         + &layer("uplift", "from = \"height\"")
         + &layer("vegetation", "from = \"slope\"")
         + &layer("sediment", "thickness_m = 5");
     let before = format!(
         "{layers}{}{biomes}{rain}{shore}",
-        layer("hardness", "from = \"noise\"\nfeature = 30")
+        layer("hardness", "from = \"noise\"\nfeature_cells = 30")
     );
     let behind = format!("{rain}{shore}{biomes}{}", layer("hardness", "from = \"slope\""));
     let mut seen = std::collections::BTreeSet::new();
@@ -142,7 +142,7 @@ fn every_map_of_every_level_is_there_or_refused() {
         let land = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
         let text = |maps: &[&str]| {
             format!(
-                "{land}{stages}[water]\nriver_km2 = 0.02\n[output]\nmaps = {maps:?}\n\
+                "{land}{stages}[water]\nchannel_area_km2 = 0.02\n[output]\nmaps = {maps:?}\n\
                  format = \"npy\"\npreview = false\n"
             )
         };

@@ -11,7 +11,7 @@ fn a_killed_service_goes_on() {
     let folder = Folder::new("service-kill");
     // Its last stage takes long, so that it is killed there.
     let recipe = RECIPE.replace("steps = 4", "steps = 20000").replace("levels = 2", "levels = 3");
-    let recipe = recipe.replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+    let recipe = recipe.replace("kind = \"thermal\"", "kind = \"thermal\"\nfinest_only = true");
     std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
     let service = Service::start(&folder, "--snapshots 0");
     let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();
@@ -45,7 +45,7 @@ fn a_torn_snapshot_is_not_used() {
     let folder = Folder::new("service-torn");
     let recipe = RECIPE
         .replace("steps = 4", "steps = 20000")
-        .replace("kind = \"thermal\"", "kind = \"thermal\"\nlevels = false");
+        .replace("kind = \"thermal\"", "kind = \"thermal\"\nfinest_only = true");
     std::fs::write(folder.0.join("hills.toml"), &recipe).unwrap();
     let service = Service::start(&folder, "--snapshots 0");
     let id = service.post("/v1/jobs", &recipe).json()["id"].as_str().unwrap().to_string();

@@ -85,7 +85,7 @@ fn every_layer_has_tiles() {
     let service = Service::start(&folder, "");
     let job = service.job("/v1/jobs", &land());
     let href = job["result"]["href"].as_str().unwrap();
-    for layer in ["hillshade", "colours", "flow", "slope", "sky"] {
+    for layer in ["hillshade", "colours", "flow", "slope", "sky_view"] {
         let tile =
             picture(&service.get(&format!("{href}tiles/{layer}/1/1/1.png")).ok().body).to_rgba8();
         for (x, y) in [(0, 0), (43, 23), (44, 23), (43, 24), (255, 255)] {

@@ -7,11 +7,11 @@ use serde_json::json;
 /// An endless world whose window is at an odd place: what the tiles are does not depend on it.
 fn world(origin: [i64; 2], size: u32) -> String {
     format!(
-        "schema = 1\nseed = 9\nwidth = {size}\nheight = {size}\norigin = {origin:?}\n\
+        "schema = 2\nseed = 9\nwidth = {size}\nheight = {size}\norigin = {origin:?}\n\
          spacing_m = 20\nendless = true\nlevels = 2\n[[stage]]\n\
-         kind = \"diamond_square\"\nworld = 4294967296\nedge = \"torus\"\nfeature = 256\n\
+         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = 256\n\
          relief_m = 900\n[[stage]]\nkind = \"thermal\"\nsteps = 3\n\
-         [output]\nmaps = [\"height\", \"wear\"]\nformat = \"r32\"\n"
+         [output]\nmaps = [\"height\", \"erosion\"]\nformat = \"r32\"\n"
     )
 }
 
@@ -28,7 +28,7 @@ fn tiles_of_worlds_are_those_of_a_run() {
     let href = told["href"].as_str().unwrap().to_string();
     assert_eq!(
         (posted.header("location"), &told["layers"]),
-        (Some(&href[..]), &json!(["height", "wear", "hillshade"]))
+        (Some(&href[..]), &json!(["height", "erosion", "hillshade"]))
     );
     assert_eq!((&told["minzoom"], &told["maxzoom"]), (&json!(21), &json!(22)));
     assert_eq!(service.post("/v1/worlds", &world([5, -70], 40)).json()["href"], told["href"]);
@@ -41,8 +41,8 @@ fn tiles_of_worlds_are_those_of_a_run() {
     let heights = service.get(&tile(22, -4, 7, "r32")).ok();
     assert!(heights.body == folder.read("run/height.r32"));
     assert_eq!(heights.header("thalweg-spacing"), Some("20"));
-    let wear = service.get(&tile(22, -4, 7, "r32").replace("height", "wear")).ok();
-    assert!(wear.body == folder.read("run/wear.r32"));
+    let wear = service.get(&tile(22, -4, 7, "r32").replace("height", "erosion")).ok();
+    assert!(wear.body == folder.read("run/erosion.r32"));
     // The coarser zoom is the level, whose cells are twice as wide.
     folder.file("w.toml", world([-1024, 6 * 256], 512));
     folder.thalweg("run w.toml -o coarse --level 1 --device cpu").ok();
