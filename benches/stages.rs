@@ -12,6 +12,7 @@ use criterion::{
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+use thalweg::arith::CELL;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
@@ -20,7 +21,6 @@ use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::plan::Plan;
 use thalweg::site::{Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Stage, Surface, diamond_square, droplets};
 
 const SIDES: [u32; 2] = [512, 1024];

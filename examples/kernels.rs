@@ -39,7 +39,7 @@ const BORDERS: [[&str; 2]; 4] = [
 /// The kernels that ask.
 const ASKING: [&str; 9] = [
     "settle",
-    "max_step_fraction",
+    "limit",
     "smoothen",
     "slide",
     "halve",

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo run --release --example walk                        # examples/world.toml, 20 s
-//! cargo run --release --example walk -- my-world.toml 60    # a recipe and seconds
+//! cargo run --release --example walk -- my-world.toml 60    # a recipe with endless = true, and seconds
 //! ```
 //!
 //! A plane moves on at 200 m a second and turns slowly. Chunks of 64 × 64 cells within 6 km are
@@ -89,7 +89,7 @@ fn main() -> thalweg::Result<()> {
             frames += 1;
             gaps += usize::from(!matches!(chunks.get(&own), Some(Chunk::There(_))));
             slowest = slowest.max(frame.elapsed());
-        } else if pool.pending() == 0 {
+        } else if chunks.values().all(|chunk| matches!(chunk, Chunk::There(_))) {
             off = Some(Instant::now());
             println!(
                 "the first {} chunks took {:.1} s",

@@ -84,6 +84,16 @@ impl Default for DeviceOptions {
 }
 
 impl DeviceOptions {
+    /// Whether the CPU does the work, as long as no card is asked for that is not there.
+    #[cfg(feature = "io")]
+    pub(crate) fn is_cpu(&self) -> bool {
+        match self.device {
+            Device::Auto => automatic(&adapters()).is_none(),
+            Device::Cpu => true,
+            Device::Adapter(_) => false,
+        }
+    }
+
     /// Opens the CPU.
     pub fn cpu(&self) -> Result<Cpu> {
         Cpu::new(self.threads, Order { shuffle: self.shuffle, ..Order::default() })

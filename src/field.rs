@@ -1,9 +1,9 @@
 //! The maps that a run can leave: one table, from which recipes, decoding, manifests and the page
 //! of maps follow.
 
+use crate::arith::{CELL, HEIGHT_END, LEDGER_WORDS, NOWHERE, THICKEST};
 use crate::morphometry::HeightGrid;
 use crate::site::{Layer, Scale};
-use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, NOWHERE, THICKEST};
 use crate::water::Water;
 
 /// A map that a run can leave: what it is called, what its values mean, where its words are.

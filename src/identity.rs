@@ -29,7 +29,7 @@ pub fn engine() -> &'static str {
 
 /// The text of all shaders.
 pub fn shaders() -> String {
-    let shared = [include_str!("../shaders/spec.wgsl"), include_str!("../shaders/read.wgsl")];
+    let shared = [include_str!("../shaders/arith.wgsl"), include_str!("../shaders/read.wgsl")];
     shared.into_iter().chain(STAGES.into_iter().chain(INNER).map(|stage| stage.shader)).collect()
 }
 

@@ -13,8 +13,8 @@
 //! # Source
 //! K.jpg, *Fast Biome Blending, Without Squareness*, 2021.
 
+use crate::arith;
 use crate::error::{Error, Result};
-use crate::spec;
 
 /// Distance from any place to the nearest point, at most, where the frequency is 1: the jitter and
 /// a triangle's circumradius, √½ · 5/3.
@@ -73,7 +73,7 @@ impl Lattice {
             along: units(1.0 - shrink),
             across: units(-shrink),
             jitter,
-            key: spec::key(seed, PURPOSE),
+            key: arith::key(seed, PURPOSE),
         })
     }
 
@@ -81,7 +81,7 @@ impl Lattice {
     pub fn point(&self, vertex: [i64; 2]) -> Point {
         let [i, j] = vertex.map(i128::from);
         let (along, across) = (self.along as i128, self.across as i128);
-        let word = spec::hash(self.key, vertex[0] as u32, vertex[1] as u32);
+        let word = arith::hash(self.key, vertex[0] as u32, vertex[1] as u32);
         let jitter = self.jitter[((word >> 16) as usize * DIRECTIONS) >> 16];
         let at = [
             i * along + j * across + jitter[0] as i128,

@@ -94,6 +94,8 @@ mod table;
 pub mod memory;
 
 // Below the documented library: these modules change without notice.
+#[doc(hidden)]
+pub mod arith;
 #[cfg(feature = "classic")]
 #[doc(hidden)]
 pub mod classic;
@@ -130,8 +132,6 @@ pub mod scatter;
 pub mod service;
 #[doc(hidden)]
 pub mod site;
-#[doc(hidden)]
-pub mod spec;
 #[doc(hidden)]
 pub mod stage;
 pub mod tiles;

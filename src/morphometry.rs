@@ -3,8 +3,8 @@
 //! They are computed in f64 from the words of the height, with nothing but + − × ÷, √ and the
 //! portable functions of the libm crate, so that they are the same bytes everywhere.
 
+use crate::arith::CELL;
 use crate::map::Metric;
-use crate::spec::CELL;
 use rayon::prelude::*;
 
 /// The final height: `width` columns of words, row by row from the north, with cells of `spacing_m`

@@ -371,10 +371,10 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
 
 /// Keys, words and maps of recipes that had another name in schema 1. To be dropped with 1.0.
 #[rustfmt::skip]
-const RENAMED: [(&str, &str); 45] = [
+const RENAMED: [(&str, &str); 44] = [
     // Keys of a recipe and of its tables.
     ("margin", "margin_cells"), ("most", "max"), ("with", "interleave"),
-    ("levels", "finest_only"), ("spacing", "spacing_cells"), ("radius", "radius_cells"),
+    ("spacing", "spacing_cells"), ("radius", "radius_cells"),
     ("hollows", "depressions"), ("descent", "routing"), ("drainage", "area_routing"),
     ("river_km2", "channel_area_km2"), ("river_flow", "channel_flow"),
     // Parameters of stages.

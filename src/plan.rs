@@ -243,7 +243,7 @@ impl Uniform {
 pub struct Pass {
     /// What runs.
     pub kernel: &'static Kernel,
-    /// WGSL source of the kernel without `spec.wgsl`, if it is not the plan's.
+    /// WGSL source of the kernel without `arith.wgsl`, if it is not the plan's.
     pub shader: Option<&'static str>,
     /// The uniform struct `params`.
     pub uniform: Uniform,
@@ -325,7 +325,7 @@ pub type Disjoint = Vec<Vec<Vec<Range<u32>>>>;
 
 /// A stage's whole schedule.
 pub struct Plan {
-    /// WGSL source of the kernels, without `spec.wgsl`.
+    /// WGSL source of the kernels, without `arith.wgsl`.
     pub shader: &'static str,
     /// The window whose cells the buffers of [`Shape::Cells`] have words for.
     pub window: Window,

@@ -1,11 +1,11 @@
 //! Places for things: points of the jittered lattice or of a Poisson disc, with the biome and the
 //! height under each.
 
+use crate::arith;
 use crate::error::{Error, Result};
 use crate::lattice::{Lattice, Point};
 use crate::map::Map;
 use crate::site::Window;
-use crate::spec;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -127,7 +127,7 @@ pub fn places(
         }
         Method::Poisson { distance } => poisson(distance, seed, window, stop)?,
     };
-    let key = spec::key(seed, THIN);
+    let key = arith::key(seed, THIN);
     let (width, last) =
         (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
     let mut places: Vec<Place> = vec![];
@@ -141,7 +141,7 @@ pub fn places(
         // The draw belongs to the place, to 2⁻⁸ cells.
         let [i, j] = [0, 1]
             .map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
-        if (spec::hash(key, i, j) as f64) < density * 4294967296.0 {
+        if (arith::hash(key, i, j) as f64) < density * 4294967296.0 {
             places.push(Place { x, y, height_m: between(height, u, v), biome });
         }
     }
@@ -229,8 +229,8 @@ fn lattice(
     if distance == 0.0 {
         return Ok(points.iter().filter(|p| inside(p)).map(place).collect());
     }
-    let key = spec::key(seed, ORDER);
-    let rank = |p: &Point| (spec::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
+    let key = arith::key(seed, ORDER);
+    let rank = |p: &Point| (arith::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
     let side = distance.max(1.0);
     let cell = |p: &Point| place(p).map(|v| ((v + margin as f64) / side) as usize);
     let across = [0, 1].map(|a| (size[a] as f64 / side) as usize + 1);
@@ -268,11 +268,11 @@ fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Resu
     let side = distance / std::f64::consts::SQRT_2;
     let across = size.map(|n| (n / side) as i64 + 1);
     let mut grid = vec![u32::MAX; (across[0] * across[1]) as usize];
-    let (key, mut draws) = (spec::key(seed, ORDER), 0u32);
+    let (key, mut draws) = (arith::key(seed, ORDER), 0u32);
     // From 0 to 1, without 1.
     let mut random = || {
         draws = draws.wrapping_add(1);
-        spec::hash(key, draws, 0) as f64 / 4294967296.0
+        arith::hash(key, draws, 0) as f64 / 4294967296.0
     };
     let cell = |p: &[f64; 2]| p.map(|v| (v / side) as i64);
     let mut points = vec![[random() * size[0], random() * size[1]]];

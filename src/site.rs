@@ -1,9 +1,9 @@
 //! Where a stage runs: the world, the window of it that is made, the scale of its heights, and the
 //! layers that are there.
 
+use crate::arith::CELL;
 use crate::error::{Error, Result};
 use crate::params::rounded;
-use crate::spec::CELL;
 
 /// A rectangle of the unbounded lattice of world coordinates: x to the east, y to the south.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Window {
     }
 }
 
-/// Highest and lowest height that a run may start from, in cells either way: [`crate::spec`]'s
+/// Highest and lowest height that a run may start from, in cells either way: [`crate::arith`]'s
 /// range less room to deposit.
 pub const HEIGHT_MAX: i32 = 8000;
 

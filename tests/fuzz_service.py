@@ -26,7 +26,7 @@ GOOD = {"schema": 2, "name": "good", "seed": 3, "width": 48, "height": 40, "spac
                   {"kind": "strokes", "stroke": [{"tool": "raise", "at_m": [[100, 100], [200, 150, 0.5]], "radius_m": 60, "amount_m": 40},
                                                  {"tool": "noise", "at_m": [[90, 90]], "radius_m": 50, "amount_m": 9, "feature_m": 30}]},
                   {"kind": "layer", "map": "hardness", "from": "noise"},
-                  {"kind": "droplets", "rain": 0.1, "lifetime": {"from": 8, "to": 4}, "with": [{"kind": "thermal", "every": 4, "steps": 1}]}],
+                  {"kind": "droplets", "rain": 0.1, "lifetime": {"from": 8, "to": 4}, "interleave": [{"kind": "thermal", "every": 4, "steps": 1}]}],
         "output": {"maps": ["height", "flow", "slope"], "format": "tif", "sea_level_m": 10}}
 ODD = [None, True, False, 0, 1, -1, 2, 1e308, -1e308, 1e-308, 0.1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64 - 1, 2**64, "", "x", "auto", "height", "../../etc/passwd",
        "\0", "é" * 300, [], {}, [[]], [{}], {"upload": "0" * 64}, {"upload": 1}, {"from": 1, "to": -1}, [1, 2, 3], "NaN", "-0", "1e400"]
@@ -55,7 +55,7 @@ def changed(rng, value):
     if what == 0:
         del inner[path[-1]]
     elif what == 1 and isinstance(inner, dict):
-        inner[rng.choice(["x", "", "kind", "tool", "seed", "file", "from", "levels", "input", "margin", "origin", "range_m", "dungeons"])] = rng.choice(ODD)
+        inner[rng.choice(["x", "", "kind", "tool", "seed", "file", "from", "levels", "input", "margin_cells", "origin", "range_m", "dungeons"])] = rng.choice(ODD)
     elif what == 2 and isinstance(inner, list):
         inner[path[-1]:path[-1]] = [inner[path[-1]]] * rng.choice([1, 2, 50])
     elif what == 3 and isinstance(inner[path[-1]], (int, float)):

@@ -107,7 +107,7 @@ fn levels(outcome: &Outcome) -> Value {
 pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
     let old: Value = serde_json::from_slice(&text).unwrap_or_default();
-    if old["schema"] != 2 || !old["thalweg"].is_string() {
+    if ![1, 2].iter().any(|schema| old["schema"] == *schema) || !old["thalweg"].is_string() {
         return vec![];
     }
     // A name, or one in the folder of the program, and not any path: what lies elsewhere is not

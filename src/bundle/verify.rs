@@ -24,7 +24,9 @@ pub fn verify(folder: impl AsRef<Path>) -> Result<Vec<Checked>> {
     let text = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
     let manifest: Value = serde_json::from_slice(&text)
         .map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
-    if manifest["schema"] != 2 || !manifest["thalweg"].is_string() {
+    if ![1, 2].iter().any(|schema| manifest["schema"] == *schema)
+        || !manifest["thalweg"].is_string()
+    {
         return Err(Error::input(
             &path,
             "it is no manifest of thalweg: schema = 2 and thalweg are missing",

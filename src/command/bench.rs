@@ -9,6 +9,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
+use thalweg::arith::CELL;
 use thalweg::classic::droplets::{Brush, Droplets, erode};
 use thalweg::device::automatic;
 use thalweg::exec::Adapter;
@@ -20,7 +21,6 @@ use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
 use thalweg::recipe::EXAMPLES;
 use thalweg::site::{Layer, Layers, Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{STAGES, Stage, diamond_square, droplets, incision, island, layer, wind};
 use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 
@@ -542,11 +542,11 @@ fn stage(
     let is_clocked = by_device.is_some();
     while is_clocked && begun.elapsed().as_secs_f64() < WARM_S {
         console.check()?;
+        bench.warm_s = begun.elapsed().as_secs_f64();
         executor.end(&plan);
         prepare(executor)?;
         executor.begin(&plan)?;
         by_device = executor.clocked(&plan, 0..plan.passes.len())?;
-        bench.warm_s = begun.elapsed().as_secs_f64();
     }
     for (i, pass) in plan.passes.iter().enumerate() {
         // By the host's clock a kernel's first pass has its compilation in it.

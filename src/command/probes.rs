@@ -5,9 +5,9 @@
 //! well.
 
 use std::ops::Range;
+use thalweg::arith::mix;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
-use thalweg::spec::mix;
 
 const SHADER: &str = "
     struct Params { mask: u32 }

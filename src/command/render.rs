@@ -80,8 +80,8 @@ pub struct Arguments {
     /// Map of beaches, 0 to 1, such as the beach of a run: sand
     #[arg(long, value_name = "FILE", requires = "ground", help_heading = "Ground")]
     beach: Option<PathBuf>,
-    /// Map of how deep the sea and lakes are, metres, such as `water_depth` of a run: drawn with their
-    /// shores
+    /// Map of how deep the sea and lakes are, metres, such as `water_depth` of a run: drawn with
+    /// their shores
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
     water: Option<PathBuf>,
     /// Map of how wide rivers are, metres, such as `river_width` of a run
@@ -218,7 +218,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
-    // A flow or a erosion has units of its own, and its place is the map's.
+    // Maps of flow and erosion have units of their own, and lie where the map lies.
     let like = ReadOptions {
         spacing_m: Some(map.spacing_m),
         size: a.reading.size,

@@ -11,7 +11,7 @@ use thalweg::{Error, Recipe, Result};
 /// Rewrite recipes of schema 1 in the names of schema 2
 ///
 /// Renames keys, words and maps in place, says which, and keeps comments and order. The run stays
-/// the same. Files are all read before the first is written.
+/// the same. Files that have schema 2 stay as they are. All are read before the first is written.
 #[derive(Args)]
 #[command(after_help = "Example: thalweg upgrade recipes/*.toml")]
 pub struct Arguments {
@@ -30,7 +30,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         Ok((path, text, changes))
     };
     let all = a.files.iter().map(read).collect::<Result<Vec<_>>>()?;
-    for (path, text, _) in all.iter().filter(|_| !a.dry_run) {
+    for (path, text, changes) in &all {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let read = if extension.eq_ignore_ascii_case("json") {
+            Recipe::from_json(text, "", "")
+        } else {
+            Recipe::from_toml(text, "", "")
+        };
+        if let Err(e) = read {
+            console.warn(format!("{}: it is no recipe then, either: {e}", path.display()));
+        }
+        if a.dry_run || changes.is_empty() {
+            continue;
+        }
         let mut files = Files::default();
         files.write(path, text.as_bytes())?;
         files.keep();
@@ -44,7 +56,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let lines = all.iter().flat_map(|(path, _, changes)| {
                 changes.iter().map(move |change| format!("{}: {change}\n", path.display()))
             });
-            lines.collect()
+            let done = all.iter().filter(|(.., changes)| changes.is_empty()).map(|(path, ..)| {
+                format!("{}: has schema 2 already\n", path.display())
+            });
+            lines.chain(done).collect()
         },
     )?;
     Ok(true)

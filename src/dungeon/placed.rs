@@ -1,25 +1,25 @@
 //! Dungeons in a world: the places of their entrances, and the level ground around them.
 //!
-//! **Rule.** The world is divided into blocks of `spacing` × `spacing` cells. Each block has one
-//! candidate, at a random cell with a random rank. A candidate is suitable if heights and slopes
-//! are within bounds in the square that encloses the level ground, and if its own cell lies in one
-//! of the biomes asked for. A suitable candidate becomes an entrance unless another suitable one
-//! with a better rank lies nearer than `spacing`. So entrances are at least `spacing` apart, and
-//! the result does not depend on any order or on the window.
+//! **Rule.** The world is divided into blocks of `spacing_cells` × `spacing_cells` cells. Each
+//! block has one candidate, at a random cell with a random rank. A candidate is suitable if heights
+//! and slopes are within bounds in the square that encloses the level ground, and if its own cell
+//! lies in one of the biomes asked for. A suitable candidate becomes an entrance unless another
+//! suitable one with a better rank lies nearer than `spacing_cells`. So entrances are at least
+//! `spacing_cells` apart, and the result does not depend on any order or on the window.
 //!
 //! **Borders.** Every entrance found on a map is an entrance of the world. A candidate is left out
 //! if the map does not contain all ground that decides about it and about better candidates nearby.
 //! This never happens to entrances that lie deeper than [`Placing::reach`] inside the map. The
-//! `margin` of a recipe brings in those at the border of the window.
+//! `margin_cells` of a recipe brings in those at the border of the window.
 //!
-//! **Level ground.** Within `radius` of an entrance the ground has the height of the entrance. From
-//! there to twice the radius it blends into the original slopes. The discs of two entrances never
-//! meet.
+//! **Level ground.** Within `radius_cells` of an entrance the ground has the height of the
+//! entrance. From there to twice the radius it blends into the original slopes. The discs of two
+//! entrances never meet.
 
 use super::Generator;
+use crate::arith::{CELL, key};
 use crate::error::{Error, Result};
 use crate::site::Window;
-use crate::spec::{CELL, key};
 use serde::Serialize;
 
 /// The largest radius of level ground, in cells.

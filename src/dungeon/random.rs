@@ -1,6 +1,6 @@
 //! The random numbers of dungeons: a named generator and our own sampling.
 
-use crate::spec;
+use crate::arith;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng as _;
 
@@ -31,7 +31,7 @@ pub enum Purpose {
 /// The seed of a part of a run, such as a floor. Each number is mixed in, so two parts have nothing
 /// in common.
 pub(super) fn derived(seed: u64, part: &[u32]) -> u64 {
-    part.iter().fold(seed, |seed, number| spec::seed(seed, *number))
+    part.iter().fold(seed, |seed, number| arith::seed(seed, *number))
 }
 
 impl Random {

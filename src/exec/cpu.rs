@@ -196,8 +196,8 @@ impl Memory {
                 own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
             if let Some(seed) = order.shuffle {
-                let key = crate::spec::key(seed, 0);
-                groups.sort_by_key(|group| crate::spec::hash(key, group[0].0.start, 0));
+                let key = crate::arith::key(seed, 0);
+                groups.sort_by_key(|group| crate::arith::hash(key, group[0].0.start, 0));
             }
             share_out(groups, threads, |group| {
                 for (range, mut own) in group {

@@ -41,7 +41,7 @@ pub struct Binding {
 pub fn source(stage: &str, workgroup: u32) -> String {
     format!(
         "const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}",
-        include_str!("../../shaders/spec.wgsl")
+        include_str!("../../shaders/arith.wgsl")
     )
 }
 

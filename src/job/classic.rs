@@ -1,6 +1,7 @@
 //! Runs by the published sequential algorithms in floats, to hold beside the exact ones.
 
 use super::Job;
+use crate::arith::{CELL, HEIGHT_END};
 use crate::classic::diamond_square::{Lazy, Rand, World};
 use crate::classic::droplets::{Droplets, HELD, erode_inside};
 use crate::classic::snowballs::{self, Snowballs};
@@ -11,7 +12,6 @@ use crate::params::{Settings, Value};
 use crate::plan::{Buffer, Plan};
 use crate::recipe::{Recipe, Step};
 use crate::site::{Layer, Site};
-use crate::spec::{CELL, HEIGHT_END};
 use crate::stage::diamond_square;
 use serde_json::json;
 
@@ -106,7 +106,7 @@ fn lacking(step: &Step) -> Option<Vec<String>> {
 
 /// Whether the published algorithm runs in place of a stage: land only where it is the same land.
 fn is_published(step: &Step) -> bool {
-    lacking(step).is_some_and(|others| others.is_empty() || !step.stage.makes)
+    lacking(step).is_some_and(|others| others.is_empty() || !step.stage.is_generator)
 }
 
 /// Makes a recipe one for the published algorithms: without levels, with the settings of the
@@ -132,7 +132,8 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
         if let Some(others) = lacking(step) {
             let mut leave = |what: String| left.push(format!("stage {number}, {name}: {what}"));
             if !others.is_empty() {
-                let stays = if step.stage.makes { "; the exact stage makes the land" } else { "" };
+                let stays =
+                    if step.stage.is_generator { "; the exact stage makes the land" } else { "" };
                 leave(format!("the published algorithm has no {}{stays}", others.join(", ")));
             }
             if is_published(step) {
@@ -180,7 +181,7 @@ pub(super) fn plan(step: &Step, site: &Site) -> Option<Plan> {
         return None;
     }
     let window = &site.window;
-    let height = match step.stage.makes {
+    let height = match step.stage.is_generator {
         true => Buffer::cells("height", window, 1).kept().unset(),
         false => Buffer::height(window),
     };
@@ -333,7 +334,7 @@ impl Job {
             0..usize::from(opens),
             &mut Control { stop, progress: &mut |_| Ok(()) },
         )?;
-        let ground = match step.stage.makes {
+        let ground = match step.stage.is_generator {
             true => vec![],
             false => executor
                 .read("height")?

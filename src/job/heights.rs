@@ -1,10 +1,10 @@
 //! Heights that a run starts from.
 
 use super::missing::{Missing, continue_ground};
+use crate::arith::CELL;
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map};
 use crate::site::{HEIGHT_MAX, Scale, Window};
-use crate::spec::CELL;
 
 /// Heights in memory that a [`Job`](crate::Job) starts from: metres, or exact words. They are
 /// borrowed, and copied once.

@@ -13,8 +13,8 @@
 //! each would read one more buffer.
 
 use super::Job;
+use crate::arith::CELL;
 use crate::site::{HEIGHT_MAX, Window};
-use crate::spec::CELL;
 use rayon::prelude::*;
 use std::sync::Arc;
 

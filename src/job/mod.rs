@@ -96,7 +96,8 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Lets runs begin again, when those that were cancelled have ended.
+    /// Lets runs begin again. Call it when those that were cancelled have ended: one that has not
+    /// seen the cancel yet would go on.
     pub fn renew(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -167,8 +168,8 @@ impl Job {
 
     /// A run that goes on from a snapshot of the same recipe, with the bytes of a run that was not
     /// interrupted. The recipe's stages after the snapshot may be others than they were, and so may
-    /// what it writes, unless that needs a ledger (`erosion`, `deposition`, `change`, `sediment`, colours
-    /// of the ground) and the snapshot has none.
+    /// what it writes, unless that needs a ledger (`erosion`, `deposition`, `change`, `sediment`,
+    /// colours of the ground) and the snapshot has none.
     ///
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe.

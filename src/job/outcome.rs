@@ -372,7 +372,7 @@ impl Job {
         kinds: &[i32],
     ) -> Result<Vec<Entrance>> {
         let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
-        let units = crate::spec::CELL as f64 / self.scale.spacing_m;
+        let units = crate::arith::CELL as f64 / self.scale.spacing_m;
         let suited = self.recipe.suited()?;
         let outside = self.missing_at(0, &window);
         let suits = |cell: usize| {

@@ -593,7 +593,7 @@ impl Job {
             let unit = &self.units[i];
             let (step, site) = (&unit.step, self.recipe.unit_site(unit, self.whole(), self.scale));
             let moment = [slab.from, slab.to].into_iter().flatten().find(|moment| moment.part == i);
-            let Some((Moment { of, .. }, spread)) = moment.zip(step.stage.spread) else {
+            let Some((Moment { of, .. }, spread)) = moment.zip(step.stage.halo) else {
                 return reach(
                     step,
                     &site,

@@ -5,6 +5,7 @@ use super::part::{self, Bases};
 use super::report::StageReport;
 use super::snapshot::Snapshot;
 use super::{Job, Start};
+use crate::arith::{CELL, fold};
 use crate::clock::Moment;
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
@@ -15,7 +16,6 @@ use crate::params::unknown;
 use crate::plan::{Fill, Interim, Plan, Shape, stoppable};
 use crate::recipe::{Nested, Step, Unit};
 use crate::site::{Layer, Site, Window};
-use crate::spec::{CELL, fold};
 use crate::stage::levels::stored_name;
 use crate::stage::{incision, layer, stepper};
 use rayon::prelude::*;
@@ -469,7 +469,7 @@ impl Job {
     /// Whether steps of stage `i` change heights that are there.
     fn is_watched(&self, i: usize, plan: &Plan) -> bool {
         let unit = &self.units[i];
-        unit.named && !unit.step.stage.makes && plan.writes("height")
+        unit.named && !unit.step.stage.is_generator && plan.writes("height")
     }
 
     /// How many steps change heights, if a run can have as many frames as were asked for.
@@ -544,7 +544,7 @@ impl Job {
             let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
             let passed = if is_passed { executor.sum("passed", false)? } else { 0 };
             // A stage that has steps moves material, and some of it onto cells that are no land.
-            let moves = step.stage.spread.is_some();
+            let moves = step.stage.halo.is_some();
             let outside = if moves { self.missing_at(unit.level, &plan.window) } else { vec![] };
             let before_cut = sum_before_cut(&plan, &outside, executor)?;
             let outside_before = sum_over("height", &outside, executor)?;
@@ -667,7 +667,7 @@ impl Job {
             stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
                 let message = format!(
                     "{overruns} times more was to be moved at a vertex than fits in a step and its \
-                     carry, 4096 cells; lower capacity, rain or radius, or raise limit"
+                     carry, 4096 cells; lower capacity, rain or radius_cells, or raise max_step_fraction"
                 );
                 let stage = self.units[i].stage;
                 Invalid::from(message).inside(

@@ -2,12 +2,12 @@
 //! that differ by level.
 
 use super::{Nested, Recipe, Step};
+use crate::arith;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Field, Origin, Source};
 use crate::morphometry::SKY_REACH;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::site::{Layer, Layers, Scale, Site, Window};
-use crate::spec;
 use crate::stage::levels::{COARSEST, KEEP, LEVELS_MAX, REFINE, RESTRICT};
 use crate::stage::{
     self, Stage, biomes, diamond_square, incision, layer, levels, random_raise, strokes,
@@ -257,7 +257,7 @@ impl Step {
     /// Whether what it makes is a function of place, which any lattice can be asked for.
     fn is_of_place(&self) -> bool {
         let of_place = [&layer::STAGE, &biomes::STAGE, &strokes::STAGE];
-        (self.stage.makes || of_place.iter().any(|stage| stage.name == self.stage.name))
+        (self.stage.is_generator || of_place.iter().any(|stage| stage.name == self.stage.name))
             && self.samples().is_none()
     }
 
@@ -313,7 +313,7 @@ impl Recipe {
                      levels: leave it out",
                     step.stage.name
                 );
-                return at(message, "levels");
+                return at(message, "finest_only");
             }
             if self.levels.is_none() {
                 if let Some((name, _)) = step.lists().next() {
@@ -329,7 +329,7 @@ impl Recipe {
                     return at(
                         "finest_only = true: the recipe has no levels: put levels = \"auto\" on top"
                             .into(),
-                        "levels",
+                        "finest_only",
                     );
                 }
                 continue;
@@ -351,7 +351,7 @@ impl Recipe {
                             group.end + 1,
                             group.start + 1
                         ),
-                        "levels",
+                        "finest_only",
                     );
                 }
             }
@@ -465,7 +465,7 @@ impl Recipe {
             return wrong(format!(
                 "the land must be a function of place on every level: begin with {}, strokes, \
                  biomes and layers that no file paints",
-                stage::names(|stage| stage.makes)
+                stage::names(|stage| stage.is_generator)
             ));
         }
         for (i, step) in self.stages.iter().enumerate() {
@@ -637,7 +637,7 @@ impl Recipe {
                 "{} cannot be asked for more detail: allowed are {}, strokes, and layers that no \
                  file paints",
                 step.stage.name,
-                stage::names(|stage| stage.makes && stage.name != random_raise::STAGE.name)
+                stage::names(|stage| stage.is_generator && stage.name != random_raise::STAGE.name)
             ));
         }
         #[cfg(feature = "dungeon")]
@@ -723,8 +723,11 @@ impl Recipe {
         let (finest, coarsest) = (self.finest(), count as i32 - 1);
         let (before, is_torus) = (self.layers(), self.is_torus());
         // What generators make first, or combine with that, is the land as it was.
-        let opens =
-            self.stages.iter().position(|step| !step.stage.makes).unwrap_or(self.stages.len());
+        let opens = self
+            .stages
+            .iter()
+            .position(|step| !step.stage.is_generator)
+            .unwrap_or(self.stages.len());
         let unit = |stage: usize, step: Step, level: i32, grouped: bool| Unit {
             layers: before[stage],
             torus: is_torus,
@@ -849,7 +852,7 @@ impl Recipe {
         site.layers = passes.with(Layer::Water, water).with(Layer::WaterOn, water_on);
         if unit.level != 0 && unit.grouped {
             // Other rain falls on every level.
-            site.world.seed = spec::seed(site.world.seed, (1000 + unit.level) as u32);
+            site.world.seed = arith::seed(site.world.seed, (1000 + unit.level) as u32);
         }
         site
     }

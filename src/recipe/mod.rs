@@ -11,12 +11,12 @@ mod schema;
 #[cfg(feature = "cli")]
 mod upgrade;
 
+use crate::arith;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Decode, FIELDS, Field, Origin};
 use crate::map::Samples;
 use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
-use crate::spec;
 use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
 use crate::water;
 use std::collections::BTreeMap;
@@ -314,7 +314,7 @@ impl Recipe {
                     .inside("", &format!("/stage/{i}"))
             };
             let first = i == 0 && self.input.is_none();
-            if first && step.stage.makes && !step.makes_first() {
+            if first && step.stage.is_generator && !step.makes_first() {
                 return Err(wrong(format!(
                     "stage 1, {name}: combine = {}: there are no heights yet to combine with: \
                      leave it out, or give an input",
@@ -322,7 +322,7 @@ impl Recipe {
                 ))
                 .into());
             }
-            if first && !step.stage.makes {
+            if first && !step.stage.is_generator {
                 return Err(wrong(format!(
                     "stage 1, {name}, changes heights and there are none yet: begin with a stage \
                      that makes them, or give an input"
@@ -338,12 +338,12 @@ impl Recipe {
                 .into());
             }
             for Nested { step: nested, .. } in &step.with {
-                if !step.stage.hosts() || !nested.stage.nests {
+                if !step.stage.hosts() || !nested.stage.can_interleave {
                     return Err(wrong(format!(
                         "stage {number}, {name}: {} cannot run between its steps: {} can, between \
                          those of {}",
                         nested.stage.name,
-                        stage::names(|s| s.nests),
+                        stage::names(|s| s.can_interleave),
                         stage::names(Stage::hosts)
                     ))
                     .into());
@@ -534,7 +534,7 @@ impl Recipe {
         for (place, pointer, Step { stage, settings, .. }) in
             std::iter::once(own).chain(nested.clone())
         {
-            let combined = if stage.makes { combine::check(settings, site) } else { Ok(()) };
+            let combined = if stage.is_generator { combine::check(settings, site) } else { Ok(()) };
             combined.and_then(|()| (stage.check)(settings, site)).map_err(|e| match e {
                 Error::Param(invalid) => {
                     let given = invalid
@@ -591,7 +591,7 @@ impl Recipe {
     /// The site of stage `i`, where these layers exist, on a land with these bounds.
     fn site(&self, i: usize, layers: Layers, bounds: Window, scale: Scale) -> Site {
         // Two stages of one kind must not rain on the same spots.
-        let seed = self.stages[i].seed.unwrap_or(spec::seed(self.seed, i as u32));
+        let seed = self.stages[i].seed.unwrap_or(arith::seed(self.seed, i as u32));
         let endless = self.endless;
         Site {
             world: World { bounds, scale, seed, endless },
@@ -608,8 +608,8 @@ impl Recipe {
     /// is `site`.
     pub(crate) fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
         let seed =
-            self.stages[i].with[j].step.seed.unwrap_or(spec::seed(site.world.seed, j as u32));
-        Site { world: World { seed: spec::seed(seed, n as u32), ..site.world }, ..*site }
+            self.stages[i].with[j].step.seed.unwrap_or(arith::seed(site.world.seed, j as u32));
+        Site { world: World { seed: arith::seed(seed, n as u32), ..site.world }, ..*site }
     }
 
     /// Whether anything needs the ledger of what was laid down and worn.
@@ -706,7 +706,7 @@ impl Recipe {
             Origin::Every => true,
             Origin::Stage => stages.iter().any(|stage| stage.maps.contains(&field.name)),
             Origin::Layer(layer) => layers.has(layer),
-            Origin::Ledger => stages.iter().any(|stage| !stage.makes),
+            Origin::Ledger => stages.iter().any(|stage| !stage.is_generator),
             Origin::Water => self.water.is_some(),
         };
         FIELDS.iter().filter(there).collect()
@@ -758,7 +758,7 @@ impl Step {
 
     /// Whether it makes the first heights of a land.
     pub(crate) fn makes_first(&self) -> bool {
-        self.stage.makes && combine::is_first(&self.settings)
+        self.stage.is_generator && combine::is_first(&self.settings)
     }
 
     /// What the samples are that it reads, if it reads some.

@@ -151,7 +151,7 @@ impl Recipe {
 
     pub(crate) fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
         let table = Table::new("", value)?;
-        if table.get("schema").is_some_and(|schema| *schema == 1) {
+        if table.get("schema").and_then(whole) == Some(1) {
             let message = "schema = 1: this version reads schema 2, in which some keys and maps \
                            have other names: `thalweg upgrade FILE` rewrites a recipe";
             return Err(Invalid::of("schema", 1, "2").saying(message).into());
@@ -325,6 +325,11 @@ impl Step {
         let (mut given, mut by_level) = (vec![], vec![]);
         for (key, value) in table.entries().filter(|(k, _)| !OWN_KEYS.contains(&k.as_str())) {
             let Some(param) = stage.params.iter().find(|p| p.name == key) else {
+                if key == "levels" {
+                    let message = "levels = false is finest_only = true since schema 2";
+                    let invalid = Invalid::from(message).about("levels");
+                    return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
+                }
                 let known = stage.params.iter().map(|p| p.name).chain(OWN_KEYS);
                 let invalid = unknown("parameter", key, known).about(key.as_str());
                 return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());

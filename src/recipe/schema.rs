@@ -104,8 +104,9 @@ fn stage(stage: &Stage, nested: bool) -> Value {
             });
             properties.insert("interleave".into(), nests);
         }
-        if stage.erodes() {
-            let finest = json!({ "type": "boolean", "description": "Whether it runs on the finest \
+        {
+            let allowed = if stage.erodes() { json!([true, false]) } else { json!([false]) };
+            let finest = json!({ "enum": allowed, "description": "Whether it runs on the finest \
                 level alone, where the recipe has levels." });
             properties.insert("finest_only".into(), finest);
         }
@@ -172,7 +173,7 @@ fn rules(stage: &Stage) -> Vec<Value> {
             json!({ "properties": { "table": { "minItems": 1 } }, "required": ["table"] }),
         ));
     }
-    if stage.makes {
+    if stage.is_generator {
         // With no heights to combine with there is nothing to mask.
         rules.push(when(
             having("combine", &["none"], true),
@@ -374,7 +375,7 @@ fn source(field: &Field) -> Option<Value> {
             // Water alone is looked for on a map that no stroke changes.
             let none = json!({ "properties": { "stage": { "maxItems": 0 } } });
             Some(
-                json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.makes), false)), none] }),
+                json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.is_generator), false)), none] }),
             )
         }
         Origin::Layer(layer) => {
@@ -395,7 +396,7 @@ fn rules_of_recipes() -> Vec<Value> {
     let names = |has: &dyn Fn(&Stage) -> bool| {
         STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>()
     };
-    let makers = names(&|stage| stage.makes);
+    let makers = names(&|stage| stage.is_generator);
     let mut first = having("combine", &["none"], true);
     first["properties"]["kind"] = json!({ "enum": makers });
     first["required"] = json!(["kind"]);
@@ -568,7 +569,7 @@ impl Recipe {
         };
         let stage = |stage: &Stage| {
             json!({
-                "kind": stage.name, "text": stage.about, "makes": stage.makes, "nests": stage.nests, "hosts": stage.hosts(),
+                "kind": stage.name, "text": stage.about, "makes": stage.is_generator, "nests": stage.can_interleave, "hosts": stage.hosts(),
                 "maps": stage.maps, "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
             })
         };
@@ -589,7 +590,7 @@ impl Recipe {
         let range =
             json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
         let stages = STAGES.into_iter();
-        let nested = STAGES.into_iter().filter(|s| s.nests);
+        let nested = STAGES.into_iter().filter(|s| s.can_interleave);
         let beyond = RELATIONS
             .iter()
             .map(|(name, text)| format!("{name} ({text})"))

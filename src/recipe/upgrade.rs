@@ -6,7 +6,9 @@ use crate::error::{Error, Invalid, Result};
 use crate::field::FIELDS;
 use crate::params::{Param, ParamKind, renamed};
 use crate::stage;
+use crate::table::whole;
 use serde_json::Value;
+use std::ops::Range;
 
 /// A key or a value of a recipe that has another name now.
 struct Change {
@@ -18,11 +20,13 @@ struct Change {
     value: Option<Value>,
 }
 
-/// Rewrites a recipe of schema 1, TOML or JSON, in the names of schema 2. Comments and order stay
-/// in TOML. Returns the text, and a sentence for each change.
+/// Rewrites a recipe of schema 1, TOML or JSON, in the names of schema 2. In TOML nothing else
+/// changes: names are replaced where they stand. Returns the text, and a sentence for each change;
+/// none for a recipe that has schema 2.
 ///
 /// # Errors
-/// [`Error::Param`] for a text that is neither TOML nor JSON, and for a recipe of another schema.
+/// [`Error::Param`] for a text that is neither TOML nor JSON, for a recipe of another schema, and
+/// for a table that has a key under its old and its new name.
 pub fn upgrade(text: &str) -> Result<(String, Vec<String>)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let is_json = start.starts_with('{');
@@ -31,36 +35,38 @@ pub fn upgrade(text: &str) -> Result<(String, Vec<String>)> {
     } else {
         super::Recipe::value_of_toml(text)?
     };
-    match recipe.get("schema") {
-        Some(schema) if *schema == 1 => {}
+    match recipe.get("schema").map(|schema| (schema, whole(schema))) {
+        Some((_, Some(1))) => {}
+        Some((_, Some(2))) => return Ok((text.into(), vec![])),
         schema => {
-            let given = schema.map_or("missing".into(), Value::to_string);
-            let message = format!("schema = {given}: only recipes of schema 1 are rewritten");
+            let given = schema.map_or("missing".into(), |(schema, _)| schema.to_string());
+            let message = format!("schema = {given}: recipes of schema 1 can be rewritten");
             return Err(Invalid::of("schema", given, "1").saying(message).into());
         }
     }
-    let changes = changes(&recipe);
+    let changes = changes(&recipe)?;
     let text = if is_json {
         let mut recipe = recipe;
         changes.iter().for_each(|change| change.in_json(&mut recipe));
         let pretty = serde_json::to_string_pretty(&recipe);
         pretty.map_err(|e| Error::param(e.to_string()))? + "\n"
     } else {
-        let document: toml_edit::DocumentMut =
-            text.trim_start_matches('\u{feff}').parse().map_err(wrong)?;
-        let mut document = document;
-        changes.iter().for_each(|change| change.in_toml(document.as_item_mut()));
-        document.to_string()
+        let bare = text.trim_start_matches('\u{feff}');
+        let wrong = |e: toml_edit::TomlError| Error::param(e.to_string());
+        let document = toml_edit::Document::parse(bare).map_err(wrong)?;
+        let mut words: Vec<(Range<usize>, String)> =
+            changes.iter().flat_map(|change| change.in_toml(document.as_item())).collect();
+        // From the end, so that places before stay what they are.
+        words.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+        let mut new = bare.to_string();
+        words.iter().for_each(|(place, word)| new.replace_range(place.clone(), word));
+        text[..text.len() - bare.len()].to_string() + &new
     };
     Ok((text, changes.iter().map(Change::to_string).collect()))
 }
 
-fn wrong(e: toml_edit::TomlError) -> Error {
-    Error::param(e.to_string())
-}
-
 /// All that has another name now. Keys come behind what lies within them.
-fn changes(recipe: &Value) -> Vec<Change> {
+fn changes(recipe: &Value) -> Result<Vec<Change>> {
     let mut all = vec![Change { place: vec!["schema".into()], key: None, value: Some(2.into()) }];
     let stages = recipe.get("stage").and_then(Value::as_array);
     for (i, stage) in stages.into_iter().flatten().enumerate() {
@@ -68,19 +74,19 @@ fn changes(recipe: &Value) -> Vec<Change> {
         let nested = stage.get("with").and_then(Value::as_array);
         for (j, nested) in nested.into_iter().flatten().enumerate() {
             let own = [String::from("with"), j.to_string()];
-            of_stage(&[&at[..], &own].concat(), nested, &mut all);
+            of_stage(&[&at[..], &own].concat(), nested, &mut all)?;
         }
-        of_stage(&at, stage, &mut all);
+        of_stage(&at, stage, &mut all)?;
     }
-    of_keys(&["levels".into()], recipe.get("levels"), &["count", "max", "fade"], &mut all);
+    of_keys(&["levels".into()], recipe.get("levels"), &["count", "max", "fade"], &mut all)?;
     let dungeons = ["kind", "spacing_cells", "radius_cells"];
-    of_keys(&["dungeons".into()], recipe.get("dungeons"), &dungeons, &mut all);
+    of_keys(&["dungeons".into()], recipe.get("dungeons"), &dungeons, &mut all)?;
     for key in ["descent", "drainage"] {
         let word = recipe.pointer(&format!("/water/{key}")).and_then(Value::as_str);
         of_word(&["water".into(), key.into()], word, &["d8", "mfd"], &mut all);
     }
     let water = crate::water::Settings::keys();
-    of_keys(&["water".into()], recipe.get("water"), &water, &mut all);
+    of_keys(&["water".into()], recipe.get("water"), &water, &mut all)?;
     let maps: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
     let wanted = recipe.pointer("/output/maps").and_then(Value::as_array);
     for (i, map) in wanted.into_iter().flatten().enumerate() {
@@ -88,13 +94,13 @@ fn changes(recipe: &Value) -> Vec<Change> {
         of_word(&place, map.as_str(), &maps, &mut all);
     }
     let formats = ["output", "formats"].map(String::from);
-    of_keys(&formats, recipe.pointer("/output/formats"), &maps, &mut all);
-    of_keys(&[], Some(recipe), &KEYS, &mut all);
-    all
+    of_keys(&formats, recipe.pointer("/output/formats"), &maps, &mut all)?;
+    of_keys(&[], Some(recipe), &KEYS, &mut all)?;
+    Ok(all)
 }
 
 /// What is renamed of a stage.
-fn of_stage(place: &[String], stage: &Value, all: &mut Vec<Change>) {
+fn of_stage(place: &[String], stage: &Value, all: &mut Vec<Change>) -> Result<()> {
     let kind = stage.get("kind").and_then(Value::as_str).unwrap_or_default();
     let params: &[Param] = stage::find(kind).map_or(&[], |stage| stage.params);
     for param in params {
@@ -103,25 +109,34 @@ fn of_stage(place: &[String], stage: &Value, all: &mut Vec<Change>) {
             of_word(&[place, &[param.name.into()]].concat(), word, words, all);
         }
     }
-    // Where it was said that a stage does not run on levels, it runs on the finest alone.
-    if stage.get("levels").is_some_and(|levels| *levels == false) {
+    if let Some(runs) = stage.get("levels").and_then(Value::as_bool) {
         let place = [place, &["levels".into()]].concat();
-        all.push(Change { place, key: None, value: Some(true.into()) });
+        all.push(Change { place, key: Some("finest_only"), value: Some((!runs).into()) });
     }
     let known: Vec<&str> =
         params.iter().map(|param| param.name).chain(OWN_KEYS).chain(["every"]).collect();
-    of_keys(place, Some(stage), &known, all);
+    of_keys(place, Some(stage), &known, all)
 }
 
 /// The keys of a table that are not known, but were.
-fn of_keys(place: &[String], table: Option<&Value>, known: &[&str], all: &mut Vec<Change>) {
-    let keys = table.and_then(Value::as_object).into_iter().flat_map(|table| table.keys());
-    for key in keys.filter(|key| !known.contains(&key.as_str())) {
-        if let Some(new) = renamed(key).find(|new| known.contains(new)) {
-            let place = [place, std::slice::from_ref(key)].concat();
-            all.push(Change { place, key: Some(new), value: None });
+fn of_keys(
+    place: &[String],
+    table: Option<&Value>,
+    known: &[&str],
+    all: &mut Vec<Change>,
+) -> Result<()> {
+    let Some(table) = table.and_then(Value::as_object) else { return Ok(()) };
+    for key in table.keys().filter(|key| !known.contains(&key.as_str())) {
+        let Some(new) = renamed(key).find(|new| known.contains(new)) else { continue };
+        let place = [place, std::slice::from_ref(key)].concat();
+        if table.contains_key(new) {
+            let message =
+                format!("{}: {new} is there, too: leave one of the two out", shown(&place));
+            return Err(Invalid::from(message).about(key.as_str()).into());
         }
+        all.push(Change { place, key: Some(new), value: None });
     }
+    Ok(())
 }
 
 /// A word that is not known, but was.
@@ -164,70 +179,64 @@ impl Change {
         }
     }
 
-    fn in_toml(&self, recipe: &mut toml_edit::Item) {
+    /// Where the text of a TOML document changes, and what stands there then.
+    fn in_toml(&self, document: &toml_edit::Item) -> Vec<(Range<usize>, String)> {
         use toml_edit::{Item, TableLike};
-        let Some((last, path)) = self.place.split_last() else { return };
-        let mut table: Option<&mut dyn TableLike> = recipe.as_table_like_mut();
-        let mut path = path.iter().peekable();
-        while let Some(step) = path.next() {
-            let item = table.and_then(|table| table.get_mut(step));
-            let number = path.peek().and_then(|next| next.parse::<usize>().ok());
-            table = match (item, number) {
-                (Some(Item::ArrayOfTables(list)), Some(i)) => {
-                    path.next();
-                    list.get_mut(i).map(|table| table as &mut dyn TableLike)
-                }
-                // `stage = [{ … }]`.
-                (Some(Item::Value(toml_edit::Value::Array(list))), Some(i)) => {
-                    path.next();
-                    let inline = list.get_mut(i).and_then(|value| value.as_inline_table_mut());
-                    inline.map(|table| table as &mut dyn TableLike)
-                }
-                (Some(Item::Value(toml_edit::Value::Array(list))), None)
-                    if path.peek().is_none() =>
-                {
-                    // An item of a list of words.
-                    if let (Ok(i), Some(word)) =
-                        (last.parse::<usize>(), self.value.as_ref().and_then(Value::as_str))
-                        && let Some(item) = list.get_mut(i)
-                    {
-                        let decor = item.decor().clone();
-                        *item = word.into();
-                        *item.decor_mut() = decor;
-                    }
-                    return;
-                }
-                (Some(item), _) => item.as_table_like_mut(),
-                (None, _) => None,
-            };
+        /// A table, or a list, on the way.
+        enum At<'a> {
+            Table(&'a dyn TableLike),
+            Tables(&'a toml_edit::ArrayOfTables),
+            List(&'a toml_edit::Array),
         }
-        let Some(table) = table else { return };
-        if let (Some(Item::Value(item)), Some(value)) = (table.get_mut(last), &self.value) {
-            let decor = item.decor().clone();
-            *item = match value {
-                Value::Bool(v) => (*v).into(),
-                Value::String(v) => v.as_str().into(),
-                value => value.as_i64().unwrap_or_default().into(),
-            };
-            *item.decor_mut() = decor;
-        }
-        let Some(new) = self.key else { return };
-        // All keys are put in again, so that each keeps its place.
-        let keys: Vec<String> = table.iter().map(|(key, _)| key.to_string()).collect();
-        for key in keys {
-            let entry = table.key(&key).cloned();
-            if let (Some(old), Some(item)) = (entry, table.remove(&key)) {
-                let name = if key == *last { new } else { &key };
-                let renamed = toml_edit::Key::new(name).with_leaf_decor(old.leaf_decor().clone());
-                table.entry_format(&renamed).or_insert(item);
+        fn of(item: &Item) -> Option<At<'_>> {
+            match item {
+                Item::ArrayOfTables(list) => Some(At::Tables(list)),
+                Item::Value(toml_edit::Value::Array(list)) => Some(At::List(list)),
+                item => item.as_table_like().map(At::Table),
             }
         }
+        let Some((last, path)) = self.place.split_last() else { return vec![] };
+        let mut at = of(document);
+        for step in path {
+            let number = step.parse::<usize>().ok();
+            at = match at {
+                Some(At::Table(table)) => table.get(step).and_then(of),
+                Some(At::Tables(list)) => {
+                    number.and_then(|i| list.get(i)).map(|table| At::Table(table))
+                }
+                Some(At::List(list)) => number
+                    .and_then(|i| list.get(i))
+                    .and_then(|value| value.as_inline_table())
+                    .map(|table| At::Table(table)),
+                None => None,
+            };
+        }
+        let (key, value) = match at {
+            Some(At::Table(table)) => (
+                table.key(last).and_then(toml_edit::Key::span),
+                table.get(last).and_then(Item::span),
+            ),
+            Some(At::List(list)) => {
+                (None, last.parse().ok().and_then(|i: usize| list.get(i)).and_then(|v| v.span()))
+            }
+            _ => (None, None),
+        };
+        let key = key.zip(self.key.map(String::from));
+        let value = value.zip(self.value.as_ref().map(Value::to_string));
+        key.into_iter().chain(value).collect()
     }
+}
+
+/// A place for people: stages are counted from 1.
+fn shown(place: &[String]) -> String {
+    let counted =
+        |step: &String| step.parse::<usize>().map_or(step.clone(), |n| format!("{}", n + 1));
+    place.iter().map(counted).collect::<Vec<_>>().join(" ")
 }
 
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}", self.place.join("."))?;
+        write!(f, "{}", shown(&self.place))?;
         self.key.map_or(Ok(()), |key| write!(f, " is {key}"))?;
         self.value.as_ref().map_or(Ok(()), |value| write!(f, " = {value}"))
     }

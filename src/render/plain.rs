@@ -1,9 +1,9 @@
 //! The land in plain grey light, which flatters nothing.
 
 use super::paint;
+use crate::arith::CELL;
 use crate::map::Map;
 use crate::morphometry::{HeightGrid, gradient, neighbours};
-use crate::spec::CELL;
 use image::{GrayImage, Luma};
 
 /// How [`plain`] lights a map.

@@ -379,7 +379,7 @@ fn nearest(width: usize, land: &[bool], within: f64) -> Vec<Option<[i32; 2]>> {
 
 /// A colour of its own for each cell of the coast.
 fn tint([x, y]: [i32; 2]) -> Vec3 {
-    let h = crate::spec::mix(x as u32 ^ crate::spec::mix(y as u32));
+    let h = crate::arith::mix(x as u32 ^ crate::arith::mix(y as u32));
     Vec3::new((h & 255) as f32, (h >> 8 & 255) as f32, (h >> 16 & 255) as f32) / 255.0 * 0.7 + 0.2
 }
 

@@ -131,10 +131,10 @@ fn lands() -> Result<Vec<Recipe>> {
         Recipe::from_value(&recipe, Path::new(""), "parity")
     };
     let mut lands = vec![];
-    for maker in STAGES.iter().filter(|stage| stage.makes) {
+    for maker in STAGES.iter().filter(|stage| stage.is_generator) {
         let mut kinds = vec![maker.name];
         if lands.is_empty() {
-            for stage in STAGES.iter().filter(|stage| !stage.makes) {
+            for stage in STAGES.iter().filter(|stage| !stage.is_generator) {
                 kinds.push(stage.name);
                 // A stage that needs a file has no part.
                 let whole = land(&kinds, None)

@@ -6,7 +6,8 @@
 //! − d²)² over the biome's points at distances d. The weights are the sums of a cell divided by
 //! their total. The methods differ in the points:
 //! - `scattered`: the jittered triangular lattice of [`crate::lattice`] with `frequency`. r is
-//!   `padding_cells` plus the distance within which there always is a point. No direction is visible.
+//!   `padding_cells` plus the distance within which there always is a point. No direction is
+//!   visible.
 //! - `full`: a point in every cell; r is `radius_cells`. The reference, and slow.
 //! - `convolved`: points on a square grid of `interval_cells` cells.
 //! - `lerped`: the same points, but weights only at the points of the grid, and linear between
@@ -20,14 +21,15 @@
 //! are rounded to the nearest.
 //!
 //! A point's biome comes from the cell nearest to it:
-//! - `noise`: each biome has its own noise (`feature_cells`, `octaves`), and the highest wins (of equal
-//!   ones, that of lower number);
+//! - `noise`: each biome has its own noise (`feature_cells`, `octaves`), and the highest wins (of
+//!   equal ones, that of lower number);
 //! - `climate`: temperature and moisture, each 0 to 1, select an entry of `table`. Temperature
-//!   falls from 1 at the `equator` to 0 over `pole_cells` cells, and by 1 for each `lapse_m` metres above
-//!   the sea, and noise changes it by up to `stir`. Moisture is noise, but the share `coast` of it
-//!   is the nearness of water, up to `inland_cells` cells away. Ground below `sea_level_m` is water, and
-//!   it is the biome `sea`, if there is one; with `water = "rivers"` so are the cells with a river,
-//!   a lake, a puddle or the sea of [`crate::water`], which the run finds before the stage begins;
+//!   falls from 1 at the `equator` to 0 over `pole_cells` cells, and by 1 for each `lapse_m` metres
+//!   above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share `coast`
+//!   of it is the nearness of water, up to `inland_cells` cells away. Ground below `sea_level_m` is
+//!   water, and it is the biome `sea`, if there is one; with `water = "rivers"` so are the cells
+//!   with a river, a lake, a puddle or the sea of [`crate::water`], which the run finds before the
+//!   stage begins;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image
 //!   is mirrored.
 //!
@@ -152,10 +154,10 @@ const WET: i32 = 32768;
 pub static STAGE: Stage = Stage {
     name: "biomes",
     about: "Biomes, blended without a visible grid: their heights, layers, textures and map.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers,
     samples: |s| (s.word("from") == "image").then_some(Samples::Numbers),
     params: PARAMS,

@@ -35,10 +35,10 @@
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
 use super::{Case, Stage, Surface};
+use crate::arith::fold;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::fold;
 use encase::ShaderType;
 use multiversion::multiversion;
 
@@ -46,10 +46,10 @@ use multiversion::multiversion;
 pub static STAGE: Stage = Stage {
     name: "blur",
     about: "Smooths the heights with the binomial kernel.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: true,
-    spread: None,
+    can_interleave: true,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -48,12 +48,12 @@
 //! layers. Memory: 4 bytes a cell.
 
 use super::{Case, Stage, Surface};
+use crate::arith::{self, LEDGER_WORDS, div_small, log2, mul_q16, value_noise};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, LEDGER_WORDS, div_small, log2, mul_q16, value_noise};
 use encase::ShaderType;
 use glam::UVec2;
 
@@ -64,10 +64,10 @@ const SCALE_MAX: f64 = 32767.0;
 pub static STAGE: Stage = Stage {
     name: "coastal",
     about: "Coastal erosion: waves wear the land down as high as they reach.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: true,
-    spread: None,
+    can_interleave: true,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -204,7 +204,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.world.seed, 0).into(),
+        key: arith::key(site.world.seed, 0).into(),
         lattice: window.origin.map(|o| o.div_euclid(scale) as u32).into(),
         inner: window.origin.map(|o| o.rem_euclid(scale) as u32).into(),
         scale: scale as u32,

@@ -6,7 +6,7 @@
 //! height is g + `opacity` · w · (f(g, m) − g), where f is
 //! - `add`: g + m; `subtract`: g − m;
 //! - `multiply`: g · max(0, m / `unit_m`), of which the factor is at most 64;
-//! - `least`, `most`: the lower and the higher of both;
+//! - `min`, `max`: the lower and the higher of both;
 //! - `blend`: m;
 //!
 //! and w is the layer that `mask` names, 0 to 1, or 1.
@@ -32,11 +32,11 @@
 //! cell more than the generator alone.
 
 use super::{Case, Stage, Surface};
+use crate::arith::{mul_q16, mul_q16_near, mul_q28};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
-use crate::spec::{mul_q16, mul_q16_near, mul_q28};
 use encase::ShaderType;
 
 const ADD: u32 = 1;
@@ -89,10 +89,10 @@ pub const ONE_M: Param = Param {
 pub static STAGE: Stage = Stage {
     name: "combine",
     about: "Combines what a generator makes with the ground.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[COMBINE, MASK, SHARE, ONE_M],

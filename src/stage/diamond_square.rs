@@ -1,19 +1,19 @@
 //! Fractal terrain by diamond-square, for any window of a world of up to 2³² cells a side.
 //!
 //! # Rule
-//! The world is a square of `world_cells` cells, a power of two. Values are 0 to 1. Lattices have the
-//! spacings B from `feature_cells`, halved down to 1. With S = `feature_cells`, and r a random number in 0..1
-//! from the hash of the world coordinates:
+//! The world is a square of `world_cells` cells, a power of two. Values are 0 to 1. Lattices have
+//! the spacings B from `feature_cells`, halved down to 1. With S = `feature_cells`, and r a random
+//! number in 0..1 from the hash of the world coordinates:
 //! - *square*: a point with two odd lattice coordinates is the mean of its four diagonal
 //!   neighbours;
 //! - *diamond*: a point with one odd coordinate is the mean of its four axial neighbours;
 //! - both are displaced by (r − ½) · `roughness` · `gain`ˡ⁻¹ at level l (with the published gain of
 //!   ½ this is (r − ½) · 2B / S · roughness) and clamped to 0..1.
 //!
-//! If `feature_cells` = `world_cells`, the corners of the world are `edge_height`. If it is smaller, the points
-//! of the first lattice are random, which gives archipelagos instead of one continent. With a
-//! constant edge, every point on the rim of the world and outside it has `edge_height`. A torus
-//! repeats.
+//! If `feature_cells` = `world_cells`, the corners of the world are `edge_height`. If it is
+//! smaller, the points of the first lattice are random, which gives archipelagos instead of one
+//! continent. With a constant edge, every point on the rim of the world and outside it has
+//! `edge_height`. A torus repeats.
 //!
 //! `mode = "midpoint"` leaves the midpoints of sides at the mean of their two ends, not displaced.
 //! (Diamond-square was invented to avoid the straight creases that this makes.) `mode = "skyline"`
@@ -56,12 +56,12 @@
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
-use crate::spec::{self, hash, mul_q16, mul_q28};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
@@ -81,10 +81,10 @@ const MUL: u32 = 2;
 pub static STAGE: Stage = Stage {
     name: "diamond_square",
     about: "Fractal terrain: a window of a diamond-square world.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -381,7 +381,7 @@ fn levels(
         // the same for any number of parts.
         let step = (l.spacing / parts).max(1);
         let finer = (parts / l.spacing).max(1).ilog2();
-        let seed = if finer > 0 { spec::seed(site.world.seed, finer) } else { site.world.seed };
+        let seed = if finer > 0 { arith::seed(site.world.seed, finer) } else { site.world.seed };
         let period = if finer > 0 { world / l.spacing } else { world / parts };
         all.push(Params {
             width: l.size[0] as i32,
@@ -396,7 +396,7 @@ fn levels(
             key: match (pair, mul) {
                 (true, _) => [(seed & 0x7fff_ffff) as u32, 0],
                 (_, true) => [seed as u32, 0],
-                _ => spec::key(seed, 0),
+                _ => arith::key(seed, 0),
             }
             .into(),
             amplitude: if i + 1 == lattices.len() {

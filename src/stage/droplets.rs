@@ -11,8 +11,8 @@
 //! - d = h(p′) − h(p);
 //! - the stream is the number of droplets that have passed the vertex that it comes from, or that
 //!   it is born at, on coarser levels and so far on this one, when something was last proposed
-//!   there. With n such passages for each droplet that falls on a vertex, q is n / `river_threshold` or
-//!   1, whichever is greater, in steps of half an octave and up to some 180;
+//!   there. With n such passages for each droplet that falls on a vertex, q is n /
+//!   `river_threshold` or 1, whichever is greater, in steps of half an octave and up to some 180;
 //! - uphill (d ≥ 0) it proposes to give min(l, d) to the vertex nearest to p, which fills the pit
 //!   through the stepper's narrow spread;
 //! - downhill, with c = max(−d, `slope_min`) · s · min(w · `capacity` · q, 16), it proposes to give
@@ -82,10 +82,10 @@ use super::stepper::{
     vertex, wander, wash_out, wrap,
 };
 use super::{Case, Stage, Surface};
+use crate::arith::{self, isqrt, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{self, isqrt, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
@@ -114,10 +114,10 @@ const SEA_LAY: i32 = 16384;
 pub static STAGE: Stage = Stage {
     name: "droplets",
     about: "Hydraulic erosion by droplets.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: Some(|s, _, steps| {
+    can_interleave: false,
+    halo: Some(|s, _, steps| {
         spread(Walk::of(s, 1).steps, s.number("radius_cells"), steps, u64::from(stepper::EDGE))
             + s.integer("smooth") as u64
     }),
@@ -323,7 +323,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 #[inline(always)]
 fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
     let axis = |u: i32, g: i32| {
-        spec::mul_q16_near(u << 2, inertia).wrapping_sub(spec::mul_q16_near(g, 65536 - inertia))
+        arith::mul_q16_near(u << 2, inertia).wrapping_sub(arith::mul_q16_near(g, 65536 - inertia))
     };
     [axis(heading[0], gradient[0]), axis(heading[1], gradient[1])]
 }
@@ -779,7 +779,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     });
     let mut out = 0;
     for l in 0..N {
-        let u = spec::unit(b.ux[l], b.uy[l]);
+        let u = arith::unit(b.ux[l], b.uy[l]);
         (b.ux[l], b.uy[l]) = (u[0], u[1]);
         b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];

@@ -24,10 +24,10 @@ use encase::ShaderType;
 pub static STAGE: Stage = Stage {
     name: "flat",
     about: "Level ground, to draw on.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -18,8 +18,8 @@
 //!   two others are as near;
 //! - *borders*: by how much the second nearest is farther.
 
+use crate::arith::{self, hash, isqrt, mul_q28};
 use crate::site::Site;
-use crate::spec::{self, hash, isqrt, mul_q28};
 use std::ops::Range;
 
 /// Words of an octave: key (2), weight, and squares of its lattice in what the warp is measured in,
@@ -82,7 +82,7 @@ impl Tables {
     /// from others under the seed.
     pub fn add(&mut self, octaves: &Octaves, warp: f64, purpose: u32, site: &Site) {
         for (n, (spacing, weight)) in octaves.spacings().zip(octaves.weights()).enumerate() {
-            let key = spec::key(site.world.seed, (purpose << 8) + n as u32);
+            let key = arith::key(site.world.seed, (purpose << 8) + n as u32);
             let moved =
                 [0, 1].map(|axis| f64::from(hash(key, axis, u32::MAX)) / 4_294_967_296.0 * spacing);
             self.waves.extend([key[0] as i32, key[1] as i32, (weight * ONE as f64) as i32]);

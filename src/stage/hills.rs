@@ -1,11 +1,12 @@
 //! Round hills of various heights at random places, without an end.
 //!
 //! # Rule
-//! The world is cut into squares of `spacing_cells` cells. With the chance `chance` a square has one
-//! hill, whose middle is anywhere in it. Its radius r is random between `smallest` and `largest` of
-//! a square's side, and its height a between `lowest_m` and `relief_m`. At the distance d from its
-//! middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills overlap, `merge` says
-//! whether they are added or the highest counts. The height is `base_m` + that.
+//! The world is cut into squares of `spacing_cells` cells. With the chance `chance` a square has
+//! one hill, whose middle is anywhere in it. Its radius r is random between `smallest` and
+//! `largest` of a square's side, and its height a between `lowest_m` and `relief_m`. At the
+//! distance d from its middle it is a · (1 − (d / r)²)² high, and nothing beyond r. Where hills
+//! overlap, `merge` says whether they are added or the highest counts. The height is `base_m` +
+//! that.
 //!
 //! # Shape
 //! The unbounded world. A vertex depends on its world coordinates alone, and has its height on
@@ -33,11 +34,11 @@
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{ONE, Octaves, Spot, Tables, spot};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::{self, hash, mul_q16, mul_q28};
 use encase::ShaderType;
 use glam::UVec2;
 use multiversion::multiversion;
@@ -52,10 +53,10 @@ const SIZE_WORDS: u32 = 3;
 pub static STAGE: Stage = Stage {
     name: "hills",
     about: "Round hills of various heights at random places.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -188,7 +189,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.world.seed, 7).into(),
+        key: arith::key(site.world.seed, 7).into(),
         chance: (s.number("chance") * 65536.0).round() as u32,
         merge: s.choice("merge"),
         base: site.height_of(s.number("base_m")),

@@ -31,8 +31,8 @@
 //!
 //! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the
 //! water falls for `fall` steps before anything is cut. From level to level come the land, the
-//! depth of the water and twice the area, and fresh ground is made rough by `roughness`, so that
-//! channels do not follow the coarser lattice.
+//! depth of the water and twice the area, and fresh ground is made rough by `roughness_cells`, so
+//! that channels do not follow the coarser lattice.
 //!
 //! **Base level.** With `border = "open"` the vertices at the border keep their height, and water
 //! leaves there. Ground below `sea_level_m` keeps its height, too, but for uplift, and the sea
@@ -97,11 +97,11 @@
 
 use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, number, sea_level_m};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, Schedule, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
-use crate::spec::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
@@ -127,10 +127,10 @@ const FALL_ENDLESS: u32 = 128;
 pub static STAGE: Stage = Stage {
     name: "incision",
     about: "Rivers cut: what runs off a land carves its valleys, while the land may rise.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: Some(|s, site, steps| {
+    can_interleave: false,
+    halo: Some(|s, site, steps| {
         let falls = if steps.start == 0 { fall(s, site) } else { 0 };
         u64::from(falls + steps.end - steps.start) + 1
     }),
@@ -447,7 +447,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
         size: IVec2::new(window.width as i32, window.height as i32),
         origin: window.origin.map(|o| o as u32).into(),
-        key: spec::key(site.world.seed, 0).into(),
+        key: arith::key(site.world.seed, 0).into(),
         torus: (s.word("border") == "torus") as u32,
         rained: layers.has(Layer::Rain) as u32,
         hard: layers.has(Layer::Hardness) as u32,
@@ -473,7 +473,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
             _ => (4294967296.0 / strata).round().max(1.0) as u32,
         },
         // Not the land's seed, which differs from level to level: rock does not.
-        strata_key: spec::key(s.integer("strata_seed") as u64, 0)[0],
+        strata_key: arith::key(s.integer("strata_seed") as u64, 0)[0],
         ..lines(s, site)
     };
     // Water and areas come from the coarser level, and go to the finer one.
@@ -511,7 +511,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     });
     schedule.rounds(0..s.integer("steps") as u32, |schedule, step| {
         let uniform =
-            Uniform::of(Params { key: spec::key(site.world.seed, 1 + step).into(), ..params });
+            Uniform::of(Params { key: arith::key(site.world.seed, 1 + step).into(), ..params });
         schedule.push(gather(&ROUTE, &uniform));
         schedule.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
         if layers.has(Layer::Ledger) && params.rise > 0 {
@@ -563,7 +563,7 @@ impl Params {
     /// By how much fresh ground is higher than the coarser level says, under so much water.
     #[inline(always)]
     fn roughens(&self, x: i32, y: i32, depth: i32) -> i32 {
-        let die = spec::hash(
+        let die = arith::hash(
             self.key.into(),
             self.origin.x.wrapping_add(x as u32),
             self.origin.y.wrapping_add(y as u32),
@@ -604,7 +604,7 @@ fn continue_from(p: &Params, first: i32, height: &mut [i32], water: &mut [i32], 
         {
             let (before, depth) = (*height, gap(*water, *height).min(p.deepest));
             let after =
-                spec::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
+                arith::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
             *height = after;
             *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
             *area = (*area).max(VERTEX);
@@ -618,7 +618,7 @@ fn begin_ledger(call: &mut Call) {
     for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
         let (x, y, h) = (at as i32 % p.size.x, at as i32 / p.size.x, height[at as usize]);
         let rough = p.roughness_at(x, y, h, gap(water[at as usize], h).min(p.deepest));
-        own[0] = spec::height_within(own[0].saturating_add(rough));
+        own[0] = arith::height_within(own[0].saturating_add(rough));
     }
 }
 

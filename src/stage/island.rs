@@ -3,14 +3,14 @@
 //!
 //! # Rule
 //! At dx, dy cells from `centre`, with ρ² = (dx / `radius_x_cells`)² + (dy / `radius_y_cells`)²:
-//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature_cells` / `lacunarity`ⁱ
-//!   cells, and v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall by `gain` an
-//!   octave and sum to 1;
+//! - nᵢ is the cubic value noise (below) of octave i, on a lattice of `feature_cells` /
+//!   `lacunarity`ⁱ cells, and v = Σ gᵢ · (¼ + nᵢ / 2), clamped to 0..1, with weights gᵢ that fall
+//!   by `gain` an octave and sum to 1;
 //! - s = ½ + ½ · cos(π · min(1, ρ)^`shape_power`): 1 in the middle, 0 from the rim on;
 //! - g = `relief_m` · v^`height_power` · s is the height of the ground above the sea floor;
 //! - with `craters`, t = max(`crater_rim_m`, g_max − `crater_depth_m` / `crater_slope`) + n ·
-//!   `crater_relief_m` is the height of the rim, with n the noise of `crater_feature_cells`. Ground that
-//!   would be higher than the rim by a is lower than it by a · `crater_slope`.
+//!   `crater_relief_m` is the height of the rim, with n the noise of `crater_feature_cells`. Ground
+//!   that would be higher than the rim by a is lower than it by a · `crater_slope`.
 //!
 //! The height is `base_m` + g. Noise between four values a b c d, at x of the way from b to c, is
 //! ((p·x + a − b − p)·x + c − a)·x + b with p = d − c − a + b, first along y, then along x. The
@@ -51,12 +51,12 @@
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
-use crate::spec::{self, hash, mul_q16, mul_q28};
 use encase::ShaderType;
 use glam::IVec2;
 use multiversion::multiversion;
@@ -77,10 +77,10 @@ const SURVEY: u32 = 129;
 pub static STAGE: Stage = Stage {
     name: "island",
     about: "A smooth volcanic island of cubic noise.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -336,7 +336,7 @@ fn octaves(s: &Settings, seed: u64, parts: i64) -> Vec<i32> {
         .enumerate()
         .flat_map(|(i, (weight, spacing))| {
             let rate = (ONE as f64 / (spacing * parts as f64)) as i32;
-            let key = spec::key(seed, i as u32);
+            let key = arith::key(seed, i as u32);
             let moved = |axis: u32| (hash(key, axis, u32::MAX) >> 4) as i32;
             let parts = |n: i32| [n & 0x3fff, n >> 14];
             let ([rl, rh], [xl, xh], [yl, yh]) = (parts(rate), parts(moved(0)), parts(moved(1)));

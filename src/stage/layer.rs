@@ -50,12 +50,12 @@
 use super::octaves::{self, FEATURE_MAX};
 use super::weather;
 use super::{Case, Stage, Surface};
+use crate::arith::{CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16};
 use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16};
 use encase::ShaderType;
 
 const CONSTANT: u32 = 0;
@@ -72,10 +72,10 @@ const MAX: u32 = 4;
 pub static STAGE: Stage = Stage {
     name: "layer",
     about: "A map that other stages use: rain, hardness, vegetation, uplift, or loose sediment.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,

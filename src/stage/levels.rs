@@ -15,10 +15,11 @@
 //!   b') − (1 − s³) · (b − ↑b'). The last term takes out the fine detail b − ↑b' where coarser
 //!   levels have buried it in sediment or worn it away: s falls from 1 to 0 as the thickness laid
 //!   down grows to three times `fade`, or that worn away to twelve times. The coarsest level begins
-//!   with b itself. Sediment, erosion and deposition come up with the land, and layers (rain, hardness,
-//!   vegetation, uplift) are those of the level. The flow of coarser levels comes up, too, and the
-//!   particles of the level are counted from there: a droplet there stands for four here, on a path
-//!   twice as wide. So does the area that rivers drain, and the depth of their water.
+//!   with b itself. Sediment, erosion and deposition come up with the land, and layers (rain,
+//!   hardness, vegetation, uplift) are those of the level. The flow of coarser levels comes up,
+//!   too, and the particles of the level are counted from there: a droplet there stands for four
+//!   here, on a path twice as wide. So does the area that rivers drain, and the depth of their
+//!   water.
 //!
 //! # Shape
 //! A level covers the finer one: its first vertex is at or before the finer one's first, and its
@@ -47,10 +48,10 @@
 //! Memory: the maps of all levels, a third more than those of the finest.
 
 use super::{Case, Stage, Surface};
+use crate::arith::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
 use encase::ShaderType;
 use glam::IVec2;
 use multiversion::multiversion;
@@ -141,10 +142,10 @@ const fn switch(name: &'static str, doc: &'static str) -> Param {
 pub static KEEP: Stage = Stage {
     name: "keep",
     about: "A level's map before any stage changes it.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." }],
@@ -163,10 +164,10 @@ pub static KEEP: Stage = Stage {
 pub static RESTRICT: Stage = Stage {
     name: "restrict",
     about: "The next coarser level of a map.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[
@@ -188,10 +189,10 @@ pub static RESTRICT: Stage = Stage {
 pub static REFINE: Stage = Stage {
     name: "refine",
     about: "The land of a level, from that of the next coarser one.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[

@@ -36,7 +36,7 @@ use std::ops::Range;
 /// How many cells what is wrong at the edge of a window can come inwards during some of a stage's
 /// steps.
 #[doc(hidden)]
-pub type Spread = fn(&Settings, &Site, Range<u32>) -> u64;
+pub type Halo = fn(&Settings, &Site, Range<u32>) -> u64;
 
 /// A kind of step in a recipe: its parameters, and how its plan is made.
 pub struct Stage {
@@ -46,17 +46,17 @@ pub struct Stage {
     pub about: &'static str,
     /// Whether it makes heights from nothing, which settings may ask to combine with the heights
     /// that it finds. Other stages change those.
-    pub makes: bool,
+    pub is_generator: bool,
     /// Whether it changes heights that are there, alone or with layers.
     pub changes: bool,
     /// Whether it can run between the steps of another. Each of its plans must then set its scratch
     /// buffers before it reads them.
-    pub nests: bool,
+    pub can_interleave: bool,
     /// How many cells what is wrong at the edge of a window can come inwards during some of its
     /// steps, counting all that lies between steps: heights, particles, and what these ask for.
     /// None for a stage that has no steps. The plans of others say where the steps end.
     #[doc(hidden)]
-    pub spread: Option<Spread>,
+    pub halo: Option<Halo>,
     /// The layers that it makes.
     #[doc(hidden)]
     pub layers: fn(&Settings) -> Layers,
@@ -96,13 +96,13 @@ pub struct Stage {
 impl Stage {
     /// Whether other stages can run between its steps.
     pub fn hosts(&self) -> bool {
-        self.spread.is_some()
+        self.halo.is_some()
     }
 
     /// Whether it works on heights that are there step by step. Such stages run on coarse levels,
     /// too.
     pub fn erodes(&self) -> bool {
-        self.hosts() || self.nests
+        self.hosts() || self.can_interleave
     }
 
     /// Side of the largest square map whose buffers, at these settings and with these layers, each
@@ -152,7 +152,7 @@ impl Surface {
 
     /// Heights in units, row-major.
     pub fn heights(self, window: &Window) -> Vec<i32> {
-        use crate::spec::{CELL, hash, key};
+        use crate::arith::{CELL, hash, key};
         let (w, h) = (window.width as i64, window.height as i64);
         let noise_key = key(1, 0);
         // Value noise: hashes on a lattice, smoothstep between them, in f64 on the host (the result

@@ -1,9 +1,9 @@
 //! Fractal noise: plains, hills and ridges without an end.
 //!
 //! # Rule
-//! `octaves` of noise are summed, of which the first has a lattice of `feature_cells` cells, and each
-//! next one is finer by `lacunarity` and weighs `gain` times as much. The weights wᵢ sum to 1. The
-//! noises nᵢ, 0 to 1, are those of [`super::fractal`]: `gradient`, `value`, `cellular` or
+//! `octaves` of noise are summed, of which the first has a lattice of `feature_cells` cells, and
+//! each next one is finer by `lacunarity` and weighs `gain` times as much. The weights wᵢ sum to 1.
+//! The noises nᵢ, 0 to 1, are those of [`super::fractal`]: `gradient`, `value`, `cellular` or
 //! `borders`. With bᵢ = |2nᵢ − 1|, the sum is
 //! - `fbm`: Σ wᵢ nᵢ;
 //! - `billow`: Σ wᵢ bᵢ, round heaps with sharp valleys;
@@ -12,8 +12,8 @@
 //!
 //! and the height is `base_m` + `relief_m` · the sum, clamped to 0..1.
 //!
-//! With `warp_cells`, the place is moved first by up to so many cells along each axis: by three octaves
-//! of gradient noise, which is ½ of `feature_cells` wide, or `warp_feature_cells`.
+//! With `warp_cells`, the place is moved first by up to so many cells along each axis: by three
+//! octaves of gradient noise, which is ½ of `feature_cells` wide, or `warp_feature_cells`.
 //!
 //! # Shape
 //! The unbounded world. A vertex depends on its world coordinates alone, and has its height on
@@ -47,11 +47,11 @@
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
 use super::{Case, Stage, Surface};
+use crate::arith::mul_q28;
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::mul_q28;
 use encase::ShaderType;
 use multiversion::multiversion;
 
@@ -64,10 +64,10 @@ const WARP_OCTAVES: u32 = 3;
 pub static STAGE: Stage = Stage {
     name: "noise",
     about: "Fractal noise: hills, ridges, heaps or cells, without an end.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -4,8 +4,8 @@
 //! An octave takes random values on a lattice, with smoothstep between them. Each octave has half
 //! the lattice spacing of the last and `gain` times its weight. The sum is 0 to 1, with the mean ½.
 
+use crate::arith::{self, mul_q16, value_noise};
 use crate::site::Site;
-use crate::spec::{self, mul_q16, value_noise};
 
 /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of
 /// the first cell's lattice square, weight.
@@ -25,7 +25,7 @@ pub fn octaves(count: usize, gain: f64, feature: i64, seed: u64, site: &Site) ->
         let [step, parts] = site.stride();
         let size = (feature >> n).max(1) * parts;
         let [x, y] = site.window.origin.map(|o| o * step);
-        let key = spec::key(seed, n as u32);
+        let key = arith::key(seed, n as u32);
         let squares = [x.div_euclid(size), y.div_euclid(size)];
         words.extend([key[0] as i32, key[1] as i32, size as i32]);
         words.extend([x.rem_euclid(size) as i32, y.rem_euclid(size) as i32]);

@@ -1,11 +1,11 @@
 //! Land that is heaped up at random: a little at each of many places near a few points.
 //!
 //! # Rule
-//! The ground begins at `start_m`. `points` random points lie in a square of `extent_cells` cells round
-//! `centre`. Each of `hits` chooses a point, and raises by `raise_m` the cell that lies at a random
-//! distance from it: along each axis the sum of four random numbers, which is nearly a Gaussian,
-//! with the standard deviation `spread_cells`. On a coarser level a vertex has the mean of the cells
-//! whose nearest vertex it is.
+//! The ground begins at `start_m`. `points` random points lie in a square of `extent_cells` cells
+//! round `centre`. Each of `hits` chooses a point, and raises by `raise_m` the cell that lies at a
+//! random distance from it: along each axis the sum of four random numbers, which is nearly a
+//! Gaussian, with the standard deviation `spread_cells`. On a coarser level a vertex has the mean
+//! of the cells whose nearest vertex it is.
 //!
 //! # Shape
 //! The same land in every window.
@@ -14,8 +14,8 @@
 //! Places 2⁻⁴ cells; heights 2⁻¹⁸ cells.
 //!
 //! # Limits
-//! A hit goes at most 3.46 times `spread_cells` along an axis. Sums stop at 8000 cells. Every window does
-//! all hits.
+//! A hit goes at most 3.46 times `spread_cells` along an axis. Sums stop at 8000 cells. Every
+//! window does all hits.
 //!
 //! # Reach
 //! None.
@@ -30,10 +30,10 @@
 
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::{self, hash, mul_q16, mul_q28};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 
@@ -44,10 +44,10 @@ const HIGHEST: i32 = 2_097_152_000;
 pub static STAGE: Stage = Stage {
     name: "random_raise",
     about: "Land heaped up at random, a little at each of many places near a few points.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -158,7 +158,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let params = Params {
         width: window.width as i32,
         height: window.height as i32,
-        key: spec::key(site.world.seed, 0).into(),
+        key: arith::key(site.world.seed, 0).into(),
         corner: corner.into(),
         extent: (extent * 16) as i32,
         points: s.integer("points") as u32,
@@ -198,14 +198,14 @@ fn place(p: &Params, axis: usize, point: u32, random: [u32; 2]) -> i32 {
 
 #[inline(always)]
 fn mix_of(n: u32, axis: u32) -> u32 {
-    spec::mix(n.wrapping_add(axis.wrapping_mul(0x9e37_79b9)))
+    arith::mix(n.wrapping_add(axis.wrapping_mul(0x9e37_79b9)))
 }
 
 fn hit(call: &mut Call) {
     let p: &Params = call.params();
     for n in call.range.clone() {
         let random = [hash(p.key.to_array(), n, 0), hash(p.key.to_array(), n, 1)];
-        let point = spec::mix(random[0] ^ random[1]) % p.points;
+        let point = arith::mix(random[0] ^ random[1]) % p.points;
         let (x, y) = (place(p, 0, point, random), place(p, 1, point, random));
         if (0..p.width).contains(&x) && (0..p.height).contains(&y) {
             call.adds[0].add::<false>((y * p.width + x) as usize, 1);

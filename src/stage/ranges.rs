@@ -1,15 +1,15 @@
 //! Mountain ranges: land that rises while rivers cut into it, until its valleys are trees.
 //!
 //! # Rule
-//! An area of `extent_x_cells` by `extent_y_cells` cells round `centre` has nodes every `spacing_cells` cells. The
-//! height z of a node changes by ∂z/∂t = U − K Aᵐ S, with the uplift U, the area A that drains
-//! through the node, and the slope S down to the next: rock is lifted, and rivers cut it, the more
-//! the larger and steeper they are. m is `concavity`, to the nearest sixteenth. The sides of the
-//! area are held at the base, and everything drains there.
+//! An area of `extent_x_cells` by `extent_y_cells` cells round `centre` has nodes every
+//! `spacing_cells` cells. The height z of a node changes by ∂z/∂t = U − K Aᵐ S, with the uplift U,
+//! the area A that drains through the node, and the slope S down to the next: rock is lifted, and
+//! rivers cut it, the more the larger and steeper they are. m is `concavity`, to the nearest
+//! sixteenth. The sides of the area are held at the base, and everything drains there.
 //! - Each step finds the receivers of all nodes: the neighbour, of eight, to which the ground falls
-//!   most steeply once depressions are filled (priority flood), and on the fill the one that the flood
-//!   came from. Nodes are thought to be up to 0.4 of a spacing off their places, so that rivers do
-//!   not run along the lattice.
+//!   most steeply once depressions are filled (priority flood), and on the fill the one that the
+//!   flood came from. Nodes are thought to be up to 0.4 of a spacing off their places, so that
+//!   rivers do not run along the lattice.
 //! - It adds up areas from the divides down, and solves the equation from the base up, implicitly:
 //!   zᵢ = (zᵢ + Δt U + F zᵣ) / (1 + F) with F = Δt K Aᵐ / L and r the receiver at the distance L.
 //!   So a step can be as long as one likes; it is a sixth of the time that a wave takes from the
@@ -39,9 +39,10 @@
 //! None.
 //!
 //! # Differs
-//! From the paper: depressions are filled by a priority flood, which sorts nodes (n log n), where the
-//! paper's stack needs none; the solution is the paper's, of order n. The slope's exponent is 1.
-//! Time has no unit, since with that exponent the shape at rest does not depend on U/K.
+//! From the paper: depressions are filled by a priority flood, which sorts nodes (n log n),
+//! where the paper's stack needs none; the solution is the paper's, of order n. The slope's
+//! exponent is 1. Time has no unit, since with that exponent the shape at rest does not depend
+//! on U/K.
 //!
 //! # Source
 //! J. Braun, S. D. Willett, *A very efficient O(n), implicit and parallel method to solve the
@@ -58,11 +59,11 @@ mod incision;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::survey::{self, Memory, surveyed};
 use super::{Case, Stage, Surface};
+use crate::arith::mul_q28;
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::mul_q28;
 use encase::ShaderType;
 use glam::IVec2;
 use incision::{Land, Lift};
@@ -76,10 +77,10 @@ const NODES_MAX: i64 = 1025;
 pub static STAGE: Stage = Stage {
     name: "ranges",
     about: "Mountain ranges: rock rises while rivers cut into it, so that valleys are trees.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -34,12 +34,12 @@
 //! sign; −2³¹ where there is none. `beach`: 2⁻¹⁶.
 //!
 //! # Limits
-//! `within_cells` is at most 4096 cells, so that no invocation looks at more than 8193 columns. What lies
-//! round the map is neither land nor sea.
+//! `within_cells` is at most 4096 cells, so that no invocation looks at more than 8193 columns.
+//! What lies round the map is neither land nor sea.
 //!
 //! # Reach
-//! `within_cells` and one cell: a window knows of no land beyond it, and a cell at its border may be a
-//! cell of the coast.
+//! `within_cells` and one cell: a window knows of no land beyond it, and a cell at its border may
+//! be a cell of the coast.
 //!
 //! # Keeps
 //! The height.
@@ -56,16 +56,16 @@
 //! transformation*, 1994.
 //!
 //! # Costs
-//! A cell: 3 reads and a write in each of log₂(`within_cells`) passes along columns; a write and some 3
-//! reads in each of as many along rows. Memory: 24 bytes a cell.
+//! A cell: 3 reads and a write in each of log₂(`within_cells`) passes along columns; a write and
+//! some 3 reads in each of as many along rows. Memory: 24 bytes a cell.
 
 use super::{Case, Stage, Surface};
+use crate::arith::{CELL, NOWHERE};
 use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layers, Site, Window};
-use crate::spec::{CELL, NOWHERE};
 use encase::ShaderType;
 
 /// Largest distance at which a coast is looked for, in cells.
@@ -75,10 +75,10 @@ const FARTHEST: i64 = 4096;
 pub static STAGE: Stage = Stage {
     name: "shore",
     about: "Distance and direction to the nearest coast, and beaches, as maps.",
-    makes: false,
+    is_generator: false,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,

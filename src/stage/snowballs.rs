@@ -9,8 +9,8 @@
 //! load, but for the share `wash`, which leaves the land at once, or lays it down. Then, with
 //! position p, age i, velocity v (0 at first) and load l:
 //! - g is the gradient by central differences (bilinear, one cell to each side) of the frozen
-//!   `height` at p + o. The offset o is the snowball's own, anywhere in the square of ± `offset_cells`
-//!   cells, and keeps paths from merging;
+//!   `height` at p + o. The offset o is the snowball's own, anywhere in the square of ±
+//!   `offset_cells` cells, and keeps paths from merging;
 //! - n = (−gₓ, 1, −g_y) / √(1 + g²) is the normal, and n_y = 1 / √(1 + g²) its upward component;
 //! - on level ground (both components of g below 1/4096) above the sea it stops;
 //! - it proposes to take `erosion` · (1 − n_y) · min(1, i · `quicken`) less l · `deposition` · n_y,
@@ -66,10 +66,10 @@ use super::stepper::{
     settle_granted, spot, taps, vertex, wash_out,
 };
 use super::{Case, Stage, Surface};
+use crate::arith::{fold, isqrt, lerp, mix, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::{fold, isqrt, lerp, mix, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
@@ -87,10 +87,10 @@ pub static STAGE: Stage = Stage {
     name: "snowballs",
     about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and \
             sketches.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: Some(|s, _, steps| spread(s, steps) + s.integer("smooth") as u64),
+    can_interleave: false,
+    halo: Some(|s, _, steps| spread(s, steps) + s.integer("smooth") as u64),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

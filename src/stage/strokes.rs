@@ -97,10 +97,10 @@ const PRESS: u32 = 4;
 pub static STAGE: Stage = Stage {
     name: "strokes",
     about: "Brush strokes on the land or on a layer, as a person drew them.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |s| {
         strokes(s)
             .unwrap_or_default()

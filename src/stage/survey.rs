@@ -7,8 +7,8 @@
 
 use super::fractal::{ONE, Spot, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
 use super::noise::warping;
+use crate::arith::mul_q28;
 use crate::site::Site;
-use crate::spec::mul_q28;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

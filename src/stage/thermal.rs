@@ -65,11 +65,11 @@
 //! rest.
 
 use super::{Case, Stage, Surface};
+use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Schedule, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 
@@ -82,10 +82,10 @@ const SLOPE_SEEN: i32 = 32767;
 pub static STAGE: Stage = Stage {
     name: "thermal",
     about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: true,
-    spread: Some(|_, _, steps| u64::from(steps.end - steps.start)),
+    can_interleave: true,
+    halo: Some(|_, _, steps| u64::from(steps.end - steps.start)),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

@@ -1,8 +1,8 @@
 //! An island of polygons: the farther from the sea, the higher.
 //!
 //! # Rule
-//! - `points` random points lie in a square of `extent_cells` cells round `centre`. `lloyd` times each
-//!   moves to the middle of what is nearer to it than to any other (Lloyd's relaxation), which
+//! - `points` random points lie in a square of `extent_cells` cells round `centre`. `lloyd` times
+//!   each moves to the middle of what is nearer to it than to any other (Lloyd's relaxation), which
 //!   makes their polygons even.
 //! - Polygons that reach out of the circle that fits into the square are sea. Of the others the
 //!   share `water` is, at random, as far as it is joined to that sea: bays and sounds. Inland such
@@ -10,8 +10,8 @@
 //! - The height is `relief_m` · d, with d the distance to the nearest sea compared with the largest
 //!   there is; in the sea it is −`depth_m` times the distance to the nearest land, compared with a
 //!   sixteenth of `extent_cells`, down to −`depth_m`.
-//! - Noise is on borders and on heights: it moves places by up to `warp_cells` cells along each axis, and
-//!   changes heights by up to the share `rough` either way.
+//! - Noise is on borders and on heights: it moves places by up to `warp_cells` cells along each
+//!   axis, and changes heights by up to the share `rough` either way.
 //!
 //! All of it is found on a lattice of 257 × 257 nodes over the square, on which distances are
 //! exact, and looked up between the nodes ([`super::survey`]). The sea is at 0 m.
@@ -45,10 +45,10 @@ use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
 use super::survey::{self, Memory, surveyed};
 use super::{Case, Stage, Surface};
+use crate::arith::{self, hash, mul_q28};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
-use crate::spec::{self, hash, mul_q28};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::sync::Arc;
@@ -62,10 +62,10 @@ const ROUGH_FROM: u32 = 7;
 pub static STAGE: Stage = Stage {
     name: "voronoi_island",
     about: "An island of polygons: the farther from the sea, the higher.",
-    makes: true,
+    is_generator: true,
     changes: false,
-    nests: false,
-    spread: None,
+    can_interleave: false,
+    halo: None,
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
@@ -255,7 +255,7 @@ pub fn nodes(s: &Settings, seed: u64) -> Arc<Vec<i32>> {
 /// The polygon of each node, row by row.
 pub fn polygons(points: u32, lloyd: i64, seed: u64) -> Vec<usize> {
     const PART: i64 = 256;
-    let key = spec::key(seed, 30);
+    let key = arith::key(seed, 30);
     let side = i64::from(NODES - 1) * PART;
     let place = |n: u32, axis: u32| (i64::from(hash(key, n, axis)) * side) >> 32;
     let mut places: Vec<[i64; 2]> = (0..points).map(|n| [place(n, 0), place(n, 1)]).collect();
@@ -291,7 +291,7 @@ pub fn polygons(points: u32, lloyd: i64, seed: u64) -> Vec<usize> {
 
 /// Which polygons are sea: those that reach out of the circle, and a share of the others.
 fn seas(polygons: &[usize], points: usize, water: u32, seed: u64) -> Vec<bool> {
-    let key = spec::key(seed, 31);
+    let key = arith::key(seed, 31);
     let mut sea: Vec<bool> = (0..points).map(|n| hash(key, n as u32, 0) >> 16 < water).collect();
     let side = NODES as usize;
     for (i, polygon) in polygons.iter().enumerate() {

@@ -38,11 +38,11 @@
 //! aloft, which is left out here.)
 
 use super::layer::Params;
+use crate::arith::{fold, lerp, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Settings, rounded};
 use crate::plan::{Call, Kernel};
 use crate::site::Site;
-use crate::spec::{fold, lerp, mul_q16};
 
 /// Longest fetch, in cells.
 const FETCH_MAX: f64 = 32768.0;

@@ -3,8 +3,8 @@
 //! # Rule
 //! Grains are particles of the stepper (`stepper` has births and `settle`). In each step an idle
 //! grain tries another place in its home, by hash. If the ground there is loose and not sheltered,
-//! it proposes to take `grain_cells` · f, and hops. A grain with a load comes down where it is with a
-//! chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare
+//! it proposes to take `grain_cells` · f, and hops. A grain with a load comes down where it is with
+//! a chance of 1 on sheltered ground, `sand` · (2 − f) on loose ground and `rock` · (2 − f) on bare
 //! bedrock. It then proposes to give its whole load. Otherwise it hops on. A grain that has laid
 //! down its load is gone until its next life, so it flies once a life at most.
 //!
@@ -12,8 +12,8 @@
 //!   wind is faster on a slope that faces it. More is then taken there than comes to rest, and less
 //!   behind the crest. Together with the length of a hop, this makes long waves grow and short ones
 //!   decay (Andreotti, Claudin, Douady 2002).
-//! - A hop is `hop_cells` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to either
-//!   side, by hash.
+//! - A hop is `hop_cells` cells downwind, times 3/4 to 5/4, and up to `gust` times that length to
+//!   either side, by hash.
 //! - A place is sheltered if a line that rises upwind by `shadow_deg` meets the ground within 16
 //!   cells. The line is tested at the nearest vertices 1, 2, 3, 4, 6, 8, 11 and 16 cells upwind.
 //!
@@ -28,7 +28,8 @@
 //! 2. `shade` writes for each vertex how fast the wind is, whether it is sheltered, and whether it
 //!    is loose.
 //! 3. `limit_sand`, in place of the stepper's `limit`: a vertex loses at most the loose sediment
-//!    that lies there, of which roots hold `root_strength` · vegetation, and gains at most one cell.
+//!    that lies there, of which roots hold `root_strength` · vegetation, and gains at most one
+//!    cell.
 //!
 //! Sand piles up, so the stepper's room does not hold here. In a step a vertex falls by at most its
 //! loose sediment, and rises by at most a cell, and not above 8191 cells. What falls where there is
@@ -85,10 +86,10 @@ use super::stepper::{
     settle_granted, shares, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
+use crate::arith::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use crate::spec::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
@@ -116,10 +117,10 @@ const SHELTERED: i32 = -1;
 pub static STAGE: Stage = Stage {
     name: "wind",
     about: "Erosion by wind: loose sediment hops downwind and forms dunes.",
-    makes: false,
+    is_generator: false,
     changes: true,
-    nests: false,
-    spread: Some(|s, _, steps| spread(s, steps)),
+    can_interleave: false,
+    halo: Some(|s, _, steps| spread(s, steps)),
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,

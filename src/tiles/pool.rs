@@ -33,8 +33,9 @@ pub struct PoolOptions {
     pub memory_bytes: u64,
     /// Where tiles are kept.
     pub store: Option<Store>,
-    /// Called by a worker with the [number](WindowRequest::number) of a request that is answered,
-    /// so that a program need not look.
+    /// Called by a worker with the [number](WindowRequest::number) of a request that it has
+    /// answered, so that a program need not look. Requests that are cancelled while they wait are
+    /// not told. It must not drop the pool, which waits for the worker.
     pub answered: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
@@ -152,12 +153,13 @@ impl fmt::Debug for Asked {
 
 impl WindowPool {
     /// A pool for a land that has tiles. The job says the device and its threads; without a number
-    /// of threads each worker of the CPU has one.
+    /// of threads each worker of the CPU has one. Each request has a [`Cancel`] of its own, and the
+    /// job's ends none of them. Each worker follows the water of a land for itself.
     ///
     /// # Errors
     /// As [`Tiles::new`]; [`Error::Limit`] where threads cannot be started.
     pub fn new(job: Job, options: PoolOptions) -> Result<Self> {
-        let is_cpu = job.device_name(&mut |_| Ok(()))?.starts_with("CPU");
+        let is_cpu = job.options().is_cpu();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = match options.workers {
             0 if is_cpu => cores,
@@ -195,8 +197,8 @@ impl WindowPool {
     /// is made first, and of equals the one that was asked for first.
     ///
     /// # Errors
-    /// [`Error::Param`] for a level or a map that the land has not, and for a window without cells
-    /// or beyond the land; [`Error::Limit`] for one that does not fit into memory.
+    /// [`Error::Param`] for a level or a map that the land does not have, and for a window without
+    /// cells or beyond the land; [`Error::Limit`] for one that does not fit into memory.
     pub fn request(
         &self,
         level: i32,
@@ -306,8 +308,8 @@ impl WindowRequest {
         self.asked.priority.store(priority, Ordering::Relaxed);
     }
 
-    /// Ends this request alone, with [`Error::Cancelled`] if it is not answered yet. Tiles that were
-    /// made for it stay.
+    /// Ends this request alone, with [`Error::Cancelled`] if it is not answered yet. Tiles that
+    /// were made for it stay.
     pub fn cancel(&self) {
         self.asked.cancel.cancel();
         let mut queue = self.shared.queue();
@@ -389,35 +391,57 @@ impl Shared {
     /// What a worker does until the pool ends.
     fn work(&self, mut tiles: Tiles) {
         let job = tiles.job().clone();
-        // Where a device fails, the request in hand goes to the one that takes over.
-        let mut in_hand: Option<Arc<Asked>> = None;
-        loop {
-            let done = job.with_device(&mut |_| {}, &mut |executor| {
+        while let Some(first) = self.next() {
+            // Where a device fails, the request in hand goes to the one that takes over.
+            let mut in_hand = Some(first);
+            let mut devices = 0;
+            let mut make_all = |executor: &mut dyn Executor| {
+                devices += 1;
                 while let Some(asked) = in_hand.take().or_else(|| self.next()) {
-                    match self.make(&asked, &mut tiles, executor) {
-                        Err(e @ (Error::Device(_) | Error::Limit(_))) => {
-                            in_hand = Some(asked);
-                            return Err(e);
-                        }
+                    in_hand = Some(asked.clone());
+                    let made = self.make(&asked, &mut tiles, executor);
+                    let Some(made) = made else {
+                        // It may have left anything behind, so the device is opened anew.
+                        let what = format!("{}: the worker panicked", executor.name());
+                        self.answer(&asked, Err(Error::Device(what)));
+                        in_hand = None;
+                        return Ok(());
+                    };
+                    match made {
+                        Err(e @ (Error::Device(_) | Error::Limit(_))) => return Err(e),
                         map => self.answer(&asked, map),
+                    }
+                    in_hand = None;
+                    if devices > 1 {
+                        // One window was too much for the card, and the next may not be.
+                        return Ok(());
                     }
                 }
                 Ok(())
-            });
-            // No device can make what is in hand, or there is none.
-            match done {
-                Ok(()) => return,
-                Err(e) => match in_hand.take().or_else(|| self.next()) {
-                    Some(asked) => self.answer(&asked, Err(e)),
-                    None => return,
-                },
+            };
+            let done =
+                catch_unwind(AssertUnwindSafe(|| job.with_device(&mut |_| {}, &mut make_all)));
+            let failed = match done {
+                Ok(Ok(())) => None,
+                Ok(Err(e)) => Some(e),
+                Err(_) => Some(Error::Device("a worker's device panicked".into())),
+            };
+            if let Some((asked, e)) = in_hand.take().zip(failed) {
+                self.answer(&asked, Err(e));
             }
         }
     }
 
-    /// Makes what was asked for.
-    fn make(&self, asked: &Asked, tiles: &mut Tiles, executor: &mut dyn Executor) -> Result<Map> {
-        asked.cancel.check()?;
+    /// Makes what was asked for; nothing if that panics.
+    fn make(
+        &self,
+        asked: &Asked,
+        tiles: &mut Tiles,
+        executor: &mut dyn Executor,
+    ) -> Option<Result<Map>> {
+        if let Err(e) = asked.cancel.check() {
+            return Some(Err(e));
+        }
         tiles.cancel_by(&asked.cancel);
         let before = tiles.counts();
         let map = catch_unwind(AssertUnwindSafe(|| {
@@ -426,8 +450,6 @@ impl Shared {
         for (count, (after, before)) in self.counts.iter().zip(tiles.counts().iter().zip(before)) {
             count.fetch_add(after - before, Ordering::Relaxed);
         }
-        map.unwrap_or_else(|_| {
-            Err(Error::Device(format!("{}: the worker panicked", executor.name())))
-        })
+        map.ok()
     }
 }

@@ -1,11 +1,11 @@
 //! Lakes that lose water: how far depressions fill where their water dries up.
 //!
 //! Each cell of a lake loses `dry` a year, in the unit of the rain, and each cell of the land sends
-//! its rain to the pit that it runs to on the ground. What comes into a depression, m, keeps a lake of
-//! at most m / `dry` cells. So the lake is as high as it can be with so many cells below its level.
-//! If all cells below the rim of the depression do not take m, the rest runs over the rim into the next
-//! basin. Two depressions on both sides of a rim that are full are one from then on. In a steady state
-//! no time passes, so no volumes are needed.
+//! its rain to the pit that it runs to on the ground. What comes into a depression, m, keeps a lake
+//! of at most m / `dry` cells. So the lake is as high as it can be with so many cells below its
+//! level. If all cells below the rim of the depression do not take m, the rest runs over the rim
+//! into the next basin. Two depressions on both sides of a rim that are full are one from then on.
+//! In a steady state no time passes, so no volumes are needed.
 //!
 //! Source of the tree and of the way of what runs over: R. Barnes, K. L. Callaghan, A. D. Wickert,
 //! *Computing water flow through complex landscapes – Part 3: Fill–Spill–Merge: flow routing in
@@ -41,8 +41,8 @@ enum Exit {
 struct Shape {
     /// The halves of each depression; none for a basin.
     halves: Vec<[u32; 2]>,
-    /// The places of the first and behind the last basin of each depression, in an order in which those
-    /// of a depression lie together.
+    /// The places of the first and behind the last basin of each depression, in an order in which
+    /// those of a depression lie together.
     ranges: Vec<[usize; 2]>,
     /// The basins in that order.
     order: Vec<u32>,
@@ -120,8 +120,8 @@ impl Sums {
     }
 }
 
-/// How full depressions are where each cell of a lake loses `dry` of the rain's unit. `rain` is that of
-/// each cell.
+/// How full depressions are where each cell of a lake loses `dry` of the rain's unit. `rain` is
+/// that of each cell.
 pub fn levels(
     surface: &[i32],
     basins: &Basins,
@@ -141,8 +141,8 @@ pub fn levels(
     let mut cells: Vec<u64> = (0..surface.len()).into_par_iter().filter(under).map(key).collect();
     cells.par_sort_unstable();
     let cell_of = |key: u64| (key & 0xffff_ffff) as usize;
-    // How many cells of each depression lie below its rim: each is counted in the first depression whose
-    // rim is above it, and in all that have that.
+    // How many cells of each depression lie below its rim: each is counted in the first depression
+    // whose rim is above it, and in all that have that.
     let mut wet = vec![0i64; nodes];
     let mut next: Vec<u32> = (0..nodes as u32).collect();
     for &key in &cells {
@@ -242,7 +242,8 @@ pub fn levels(
 
 impl Levels {
     /// The directions on the land and its lakes, and the lakes; [`SINK`] in the deepest cell of a
-    /// lake without an outlet, and in the pit of a dry depression. `surface` becomes that of the water.
+    /// lake without an outlet, and in the pit of a dry depression. `surface` becomes that of the
+    /// water.
     ///
     /// Land keeps the directions that it has on the ground, by which its water was counted. A lake
     /// has one outlet, where it was counted to run over.
@@ -311,8 +312,8 @@ impl Levels {
         (directions, lakes)
     }
 
-    /// A depression of each lake, or of each dry depression, and where its water goes. Halves that join at
-    /// their level are two lakes: one runs over into the other.
+    /// A depression of each lake, or of each dry depression, and where its water goes. Halves that
+    /// join at their level are two lakes: one runs over into the other.
     fn lakes(&self, basins: &Basins, tree: &Depressions) -> Vec<(u32, Exit)> {
         let count = basins.pits.len() + 1;
         let mut all = vec![];
@@ -348,8 +349,8 @@ impl Levels {
     }
 }
 
-/// The first depression round a basin whose rim is above a height. Heights must come from the lowest
-/// up: what is passed is left out later.
+/// The first depression round a basin whose rim is above a height. Heights must come from the
+/// lowest up: what is passed is left out later.
 fn above(next: &mut [u32], tree: &Depressions, basin: u32, height: i32) -> u32 {
     let mut at = root(next, basin);
     while tree.all[at as usize].spill <= height && tree.all[at as usize].parent != OUTSIDE {

@@ -6,7 +6,7 @@
 
 use super::Water;
 use super::directions::Routing;
-use crate::spec::CELL;
+use crate::arith::CELL;
 
 /// Cells from the middle of a river to where its bed ends at most: wider ones are cut as wide as
 /// that.

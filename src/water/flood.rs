@@ -1,11 +1,11 @@
 //! Depressions: how they lie within each other, how full they are, and ways through their rims.
 //!
 //! Every cell runs down to a pit, the sea or the border, which divides the land into basins. Taken
-//! from the lowest up, the passes between basins join them into larger depressions until all are joined
-//! to the outside: a tree whose leaves are the pits. From it follow the levels of a priority flood
-//! (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims instead (G.
-//! Cordonnier, B. Bovy, J. Braun, *A versatile, linear complexity algorithm for flow routing in
-//! topographies with depressions*, 2019). Everything is integers.
+//! from the lowest up, the passes between basins join them into larger depressions until all are
+//! joined to the outside: a tree whose leaves are the pits. From it follow the levels of a priority
+//! flood (R. Barnes, C. Lehman, D. Mulla, *Priority-flood*, 2014), and the ways that cut rims
+//! instead (G. Cordonnier, B. Bovy, J. Braun, *A versatile, linear complexity algorithm for flow
+//! routing in topographies with depressions*, 2019). Everything is integers.
 
 use super::directions::{
     Full, OUT, SEA, SINK, Size, UNKNOWN, Way, across_flats, descend, opposite,
@@ -87,8 +87,8 @@ pub(super) struct Pass {
     pub(super) cells: [u32; 2],
 }
 
-/// All depressions, each before the one that it is a half of. Depression 0 is the outside, the basins come
-/// next.
+/// All depressions, each before the one that it is a half of. Depression 0 is the outside, the
+/// basins come next.
 pub struct Depressions {
     pub(super) all: Vec<Depression>,
     pub(super) passes: Vec<Pass>,
@@ -183,8 +183,8 @@ impl Depressions {
         }
     }
 
-    /// For each of `count` basins, the level of water in it if every depression is full to its rim; the
-    /// lowest number for the outside.
+    /// For each of `count` basins, the level of water in it if every depression is full to its rim;
+    /// the lowest number for the outside.
     pub fn full(&self, count: usize) -> Vec<i32> {
         let mut of: Vec<i32> = self.all.iter().map(|depression| depression.spill).collect();
         for i in (1..of.len()).rev() {
@@ -264,8 +264,8 @@ pub fn routed_again(size: Size, surface: &[i32], way: Way, old: &[u8]) -> Vec<u8
     let mut directions = unrouted(old);
     descend(size, surface, way, &mut directions);
     across_flats(size, surface, &mut directions, |_| false);
-    // What has no way down is a depression deeper than the sea that it is cut through to. Its cells are
-    // level, and old directions lead from one to the next and into the sea.
+    // What has no way down is a depression deeper than the sea that it is cut through to. Its cells
+    // are level, and old directions lead from one to the next and into the sea.
     directions.par_iter_mut().zip(old).for_each(|(direction, &old)| {
         if *direction == UNKNOWN {
             *direction = old;

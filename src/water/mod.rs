@@ -17,12 +17,12 @@ mod settings;
 mod simplify;
 pub mod vectors;
 
+use crate::arith::CELL;
 use crate::error::Result;
 use crate::map::Metric;
 use crate::memory;
 use crate::params::rounded;
 use crate::site::Scale;
-use crate::spec::CELL;
 use channel::Channel;
 use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
 use rayon::prelude::*;

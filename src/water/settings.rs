@@ -39,14 +39,14 @@ pub struct Settings {
     /// How the map `drainage_area` is made. Rivers have areas of their own, where all water of a
     /// cell goes to one neighbour.
     pub area_routing: AreaRouting,
-    /// From what area on the water of a depression that runs over is a lake, in m², 0 to 1e12; none:
-    /// the area of 10 cells. Rivers run through smaller ones, which are puddles.
+    /// From what area on the water of a depression that runs over is a lake, in m², 0 to 1e12;
+    /// none: the area of 10 cells. Rivers run through smaller ones, which are puddles.
     pub lake_min_m2: Option<f64>,
     /// From what drainage area on there is a river, in km², above 0 to 1e12; none: the area of 1000
     /// cells.
     pub channel_area_km2: Option<f64>,
-    /// In place of `channel_area_km2`: from what `flow` on there is a river, above 0 to 4 294 967 295. So
-    /// rivers are where particles have passed, as Talle proposes for his snowballs.
+    /// In place of `channel_area_km2`: from what `flow` on there is a river, above 0 to 4 294
+    /// 967 295. So rivers are where particles have passed, as Talle proposes for his snowballs.
     pub channel_flow: Option<f64>,
     /// Water that runs off where the layer of rain is 1, in mm a year, 0 to 100 000.
     pub runoff_mm: f64,

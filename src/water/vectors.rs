@@ -77,8 +77,8 @@ pub struct Basin {
     pub mouth: [i32; 2],
     /// Whether it ends in the sea.
     pub to_sea: bool,
-    /// Whether its water dries up in a depression; else, if it does not end in the sea, it ends at the
-    /// border.
+    /// Whether its water dries up in a depression; else, if it does not end in the sea, it ends at
+    /// the border.
     pub is_closed: bool,
     /// Its area in m².
     pub area_m2: f64,
@@ -357,7 +357,7 @@ impl Water {
         sea.iter().for_each(|&cell| labels[cell as usize] = count as i32 + 1);
         let mut polygons = outlines(size, &labels, count + 1).into_iter();
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        let deep = |words: i64| words as f64 / f64::from(crate::spec::CELL) * self.scale.spacing_m;
+        let deep = |words: i64| words as f64 / f64::from(crate::arith::CELL) * self.scale.spacing_m;
         let floor = self.bed.as_ref().unwrap_or(&self.ground);
         let lake = |id: u32, cells: &[u32], outlet: Option<usize>, polygons| {
             let depth = |&cell: &u32| {

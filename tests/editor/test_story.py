@@ -123,7 +123,7 @@ def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):
     state = tmp_path / "state"
     served = Served(thalweg, state, "--snapshots", "0")
     # Its last stage takes long and has no levels, so it is killed there, when all levels are done.
-    slides = {"kind": "thermal", "steps": 8000, "levels": False, "repose_deg": 25}
+    slides = {"kind": "thermal", "steps": 8000, "finest_only": True, "repose_deg": 25}
     editor = window({**SMALL, "name": "long", "stage": [*SMALL["stage"], slides]}, at=served.url)
     page = editor.page
     page.click("#simulate")

@@ -255,7 +255,7 @@ fn spectrum(method: &str) -> Vec<f64> {
         let all: BTreeMap<_, _> =
             everything(&STAGE, &case(settings, window), &mut cpu()).into_iter().collect();
         let at =
-            |x: usize, y: usize| all["height"][y * 256 + x] as f64 / thalweg::spec::CELL as f64;
+            |x: usize, y: usize| all["height"][y * 256 + x] as f64 / thalweg::arith::CELL as f64;
         let hann =
             |n: usize| 0.5 - 0.5 * (n as f64 / (SIDE - 1) as f64 * std::f64::consts::TAU).cos();
         let mut field: Vec<Complex<f64>> = (0..SIDE * SIDE)
@@ -731,7 +731,7 @@ fn a_climate_reaches_as_far_as_stated() {
         let mut cpu = cpu();
         // Land at 25 cells of 10 m, the sea at 18; a column of water at the western border.
         let height =
-            |i: usize| if water && i.is_multiple_of(260) { 0 } else { 25 * thalweg::spec::CELL };
+            |i: usize| if water && i.is_multiple_of(260) { 0 } else { 25 * thalweg::arith::CELL };
         cpu.write("height", &(0..260 * 40).map(height).collect::<Vec<_>>()).unwrap();
         cpu.begin(&plan).unwrap();
         crate::common::run(&mut cpu, &plan, 0..plan.passes.len());

@@ -1,10 +1,10 @@
 //! Blur: binomial weights, exact sums, planes that stay planes.
 
 use crate::common::{cpu, plan, run};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::site::{Layers, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, blur::STAGE};
 
 const W: usize = 61;

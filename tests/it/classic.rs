@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use thalweg::Error;
+use thalweg::arith::CELL;
 use thalweg::classic::diamond_square::{
     Edge, Lazy, PAIR_DIVISOR, PAIR_MAX, Rand, World, dense, midpoint_1d, rand_from_pair, rand_hash,
 };
@@ -10,7 +11,6 @@ use thalweg::classic::droplets::{Brush, Droplets, Report, erode, erode_inside, s
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Layers, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, droplets::STAGE};
 use thalweg::{Job, Recipe, Step};
 
@@ -531,7 +531,7 @@ fn the_stage_moves_nearly_what_the_loop_moves_on_land() {
         }
         // The land as it is.
         recipe.levels = None;
-        recipe.stages.retain(|step| step.stage.makes);
+        recipe.stages.retain(|step| step.stage.is_generator);
         recipe.stages.push(Step::new("droplets", &[("rain", Value::Number(0.0))]).unwrap());
         let outcome =
             Job::read(recipe).unwrap().run_on(&mut crate::common::cpu(), &mut |_| Ok(())).unwrap();

@@ -2,6 +2,7 @@
 //! what they refuse.
 
 use std::path::Path;
+use thalweg::arith::CELL;
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
 use thalweg::classic::droplets::{Droplets, erode_inside};
 use thalweg::classic::snowballs::{self, Snowballs};
@@ -10,7 +11,6 @@ use thalweg::map::Map;
 use thalweg::quality::{Grid, change};
 use thalweg::recipe::Recipe;
 use thalweg::recipe::{Levels, PRESETS};
-use thalweg::spec::CELL;
 use thalweg::{Job, Outcome};
 
 const LAND: &str = "schema = 2\nseed = 77\nwidth = 49\nheight = 33\nspacing_m = 10\n\

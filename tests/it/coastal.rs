@@ -2,10 +2,10 @@
 //! of heights, and noise that is the same in every window.
 
 use crate::common::{cpu, plan, run};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Layer, Layers, Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, coastal::STAGE};
 
 /// Metres a cell, as `common::site` has it.

@@ -2,9 +2,9 @@
 //! what recipes say of it.
 
 use crate::common::{cpu, made, plan, prepare, run};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
-use thalweg::spec::CELL;
 use thalweg::stage::combine::STAGE;
 use thalweg::{Job, Recipe};
 

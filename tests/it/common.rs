@@ -4,12 +4,12 @@ use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, Rn
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
+use thalweg::arith::{CELL, HEIGHT_BITS, mix};
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
 use thalweg::site::{Layer, Site, Window};
-use thalweg::spec::{CELL, HEIGHT_BITS, mix};
 use thalweg::stage::{Case, INNER, STAGES, Stage, layer, levels};
 use thalweg::{Job, Map, Outcome, Recipe};
 
@@ -73,7 +73,7 @@ fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
     for (n, (name, shape, words)) in levels::waiting(&plan(stage, case)).into_iter().enumerate() {
         let noise = |i: usize| mix(i as u32 ^ mix(100 + n as u32)) as i32;
         // The ground and the mask of a generator are those of the case.
-        if (stage.makes || stage.name == "combine") && name != "ground" {
+        if (stage.is_generator || stage.name == "combine") && name != "ground" {
             continue;
         }
         let word = |i: usize| match name.split(' ').next() {
@@ -93,7 +93,7 @@ fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
 
 /// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
 pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
-    if stage.makes && case.settings.iter().all(|(name, _)| *name != "combine") {
+    if stage.is_generator && case.settings.iter().all(|(name, _)| *name != "combine") {
         return;
     }
     let heights = case.surface.heights(&case.window);

@@ -66,7 +66,7 @@ fn counts_are_those_of_the_plans() {
         if !case.layers.has(Layer::Ledger) || !stage.hosts() {
             continue;
         }
-        for nested in STAGES.into_iter().filter(|nested| nested.nests) {
+        for nested in STAGES.into_iter().filter(|nested| nested.can_interleave) {
             for (every, opens) in [(1, true), (3, false), (1 << 18, true)] {
                 let [draft, plan] =
                     [true, false].map(|draft| of(draft, Some((nested, every)), Some(opens)));

@@ -17,7 +17,7 @@ fn land(foot: f64, [fall, rise, over, plain]: [f64; 4]) -> Map {
         let (x, y) = ((i % SIDE) as f64, (i / SIDE) as f64);
         let above = foot - y;
         let sides = rise * (above / over).clamp(0.0, 1.0) * (x - VALLEY as f64).abs();
-        let rough = f64::from(thalweg::spec::mix(i as u32)) / f64::from(u32::MAX) * 2.0 - 1.0;
+        let rough = f64::from(thalweg::arith::mix(i as u32)) / f64::from(u32::MAX) * 2.0 - 1.0;
         (if above > 0.0 { fall * above + sides } else { plain * above } + rough) as f32
     };
     Map {

@@ -4,12 +4,12 @@
 use crate::common::{cpu, plan, run};
 use std::collections::HashMap;
 use thalweg::Job;
+use thalweg::arith::{CELL, hash, key};
 use thalweg::classic::diamond_square::{Lazy, Rand, World};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::recipe::Recipe;
 use thalweg::site::{Layers, Window};
-use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::{Case, Surface, diamond_square::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, x: i64, y: i64, width: u32, height: u32) -> Case {

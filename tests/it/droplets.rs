@@ -2,11 +2,11 @@
 
 use crate::common::{anywhere, cpu, plan, prepare, run};
 use crate::stepper::{books, books_at_end, farthest, gone_from};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Fill;
 use thalweg::site::{Layer, Layers, Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::stepper::Gone;
 use thalweg::stage::stepper::{TAIL, class, taps};
 use thalweg::stage::{Case, Surface, droplets::STAGE};
@@ -524,8 +524,8 @@ fn boulders_stand_out_and_water_goes_round_them() {
 }
 
 /// In a stream, the capacity grows with what has passed: the classes are at most half an octave
-/// wide, and begin at `river_threshold` for each droplet that falls, of which a level's droplets count
-/// twice as much as those of the next finer one.
+/// wide, and begin at `river_threshold` for each droplet that falls, of which a level's droplets
+/// count twice as much as those of the next finer one.
 #[test]
 fn streams_have_classes_of_half_an_octave() {
     let window = Window::sized(31, 17);

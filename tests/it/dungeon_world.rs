@@ -4,11 +4,11 @@
 use crate::common::{Made, cpu, made};
 use std::collections::BTreeSet;
 use thalweg::Job;
+use thalweg::arith::CELL;
 use thalweg::dungeon::placed::{Entrance, Placing};
 use thalweg::dungeon::{Generator, isaac};
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
-use thalweg::spec::CELL;
 
 /// The heights of a window on a world of hills with cliffs.
 fn ground(window: Window) -> Vec<i32> {

@@ -2,9 +2,9 @@
 //! everywhere.
 
 use crate::common::{generated, same_everywhere};
+use thalweg::arith::{CELL, hash, key};
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Site, Window};
-use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::hills::STAGE;
 
 const WINDOW: Window = Window { origin: [-20, 300], width: 66, height: 58 };

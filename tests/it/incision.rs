@@ -4,11 +4,11 @@ use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use thalweg::arith::{CELL, fold};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::plan::Plan;
 use thalweg::site::{Layer, Layers, Window};
-use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, incision::STAGE};
 
 /// By how much water falls from vertex to vertex: a hundredth of a cell.
@@ -255,7 +255,8 @@ fn strata_are_as_hard_as_they_say() {
 }
 
 /// Strata are those of `strata_seed`: neither the recipe's seed, nor that of a level, nor the
-/// stage's place in the recipe changes them. Without rivers the ground falls as they stand, by no die.
+/// stage's place in the recipe changes them. Without rivers the ground falls as they stand, by no
+/// die.
 #[test]
 fn strata_belong_to_their_own_seed() {
     let height = |seed: u32, before: &str, more: &str| {

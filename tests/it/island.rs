@@ -2,10 +2,10 @@
 //! of the depth asked for.
 
 use crate::common::{cpu, run};
+use thalweg::arith::{CELL, hash, key};
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Site, Window};
-use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::island::STAGE;
 
 const SPACING: f64 = 10.0;

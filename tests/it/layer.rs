@@ -2,12 +2,12 @@
 
 use crate::common::{cpu, made, plan, prepare, run};
 use thalweg::Job;
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::recipe::Recipe;
 use thalweg::site::{Layer, Layers, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Stage, Surface, droplets, layer};
 
 fn after(

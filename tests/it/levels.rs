@@ -554,7 +554,7 @@ fn the_land_drains() {
             .words("height")
             .unwrap()
             .iter()
-            .map(|h| f64::from(*h) / f64::from(thalweg::spec::CELL))
+            .map(|h| f64::from(*h) / f64::from(thalweg::arith::CELL))
             .collect();
         let drained =
             thalweg::quality::drainage(thalweg::quality::Grid::new(&height, side, side).unwrap());

@@ -9,6 +9,7 @@
 
 #[cfg(feature = "gpu")]
 mod agree;
+mod arith;
 #[cfg(feature = "cli")]
 mod articles;
 #[cfg(feature = "classic")]
@@ -83,7 +84,6 @@ mod service;
 mod shaders;
 mod shore;
 mod snowballs;
-mod spec;
 mod stepper;
 mod strokes;
 mod thermal;

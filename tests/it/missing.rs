@@ -3,12 +3,12 @@
 
 use crate::common::{cpu, gpu};
 use std::path::Path;
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::job::{Heights, StageReport};
 use thalweg::map::{Georef, Globe, Map};
 use thalweg::morphometry::HeightGrid;
 use thalweg::site::{Scale, Window};
-use thalweg::spec::CELL;
 use thalweg::water::{Place, Settings, Water};
 use thalweg::{Device, Job, Outcome, Recipe};
 

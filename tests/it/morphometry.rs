@@ -2,11 +2,11 @@
 //! bytes everywhere.
 
 use crate::common::{cpu, gpu, made};
+use thalweg::arith::CELL;
 use thalweg::job::digest;
 use thalweg::morphometry::HeightGrid;
 use thalweg::recipe::Recipe;
 use thalweg::site::Window;
-use thalweg::spec::CELL;
 use thalweg::stage::Surface;
 
 const W: usize = 9;

@@ -2,9 +2,9 @@
 //! and on every level.
 
 use crate::common::{generated, same_everywhere};
+use thalweg::arith::{CELL, hash, key};
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Site, Window};
-use thalweg::spec::{CELL, hash, key};
 use thalweg::stage::noise::STAGE;
 
 fn n(name: &'static str, v: f64) -> (&'static str, Value) {

@@ -86,7 +86,7 @@ fn left(stage: &Stage, case: &Case, plan: &Plan) -> Vec<Vec<i32>> {
 #[test]
 fn nested_stages_do_not_depend_on_their_scratch() {
     let mut seen = 0;
-    for (stage, case) in cases().filter(|(stage, _)| stage.nests) {
+    for (stage, case) in cases().filter(|(stage, _)| stage.can_interleave) {
         let plain = plan(stage, &case);
         let mut dirty = plan(stage, &case);
         let scratch =
@@ -104,7 +104,7 @@ fn nested_stages_do_not_depend_on_their_scratch() {
         seen += 1;
     }
     let all: usize =
-        STAGES.iter().filter(|stage| stage.nests).map(|stage| (stage.cases)().len()).sum();
+        STAGES.iter().filter(|stage| stage.can_interleave).map(|stage| (stage.cases)().len()).sum();
     assert!(seen == all && all > 0);
 }
 
@@ -125,7 +125,7 @@ fn stages_that_change_heights_say_so() {
     for stage in thalweg::stage::STAGES {
         let writes =
             (stage.cases)().iter().any(|case| crate::common::plan(stage, case).writes("height"));
-        assert_eq!(stage.changes, writes && !stage.makes, "{}", stage.name);
+        assert_eq!(stage.changes, writes && !stage.is_generator, "{}", stage.name);
         assert!(!stage.erodes() || stage.changes, "{}", stage.name);
     }
 }

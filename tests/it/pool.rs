@@ -182,6 +182,14 @@ fn wrong_windows_are_named() {
     refused(1, window(0, 0, 9, 9), "height", &["level = 1", "no levels"]);
     refused(0, window(0, 0, 9, 9), "heights", &["heights", "height, flow, slope"]);
     refused(0, window(1 << 61, 0, 9, 9), "height", &["2^60"]);
+    // A land that no run makes at once has windows.
+    let wide = land
+        .replace("width = 64", "width = 40000")
+        .replace("incision", "thermal")
+        .replace("\"flow\", ", "");
+    let pool = WindowPool::new(job(&wide), options(1)).unwrap();
+    let map = pool.request(0, window(39_990, 0, 10, 9), "height", 0).unwrap().wait().unwrap();
+    assert_eq!(map.data.len(), 90);
     let deep = WORLD.replace("steps = 6", "steps = 8200").replace("levels = 2", "levels = 1");
     let mut wide = options(1);
     wide.cut = 16384.into();

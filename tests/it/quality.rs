@@ -4,6 +4,7 @@
 use serde_json::Value;
 use std::f64::consts::{SQRT_2, TAU};
 use std::path::Path;
+use thalweg::arith::hash;
 use thalweg::io::{ReadOptions, read};
 use thalweg::map::Map;
 use thalweg::quality::{
@@ -11,7 +12,6 @@ use thalweg::quality::{
     in_cells, network, spectrum, statistics,
 };
 use thalweg::recipe::Levels;
-use thalweg::spec::hash;
 use thalweg::{Device, Heights, Job, Preset, Recipe};
 
 fn map(w: usize, d: usize, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {

@@ -2,9 +2,9 @@
 //! everywhere.
 
 use crate::common::generated;
+use thalweg::arith::CELL;
 use thalweg::params::Value;
 use thalweg::site::{Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::random_raise::STAGE;
 
 fn settings(points: i64, hits: i64, spread: f64) -> Vec<(&'static str, Value)> {

@@ -2,8 +2,8 @@
 //! than it needs.
 
 use crate::common::{cpu, gpu};
+use thalweg::arith::mix;
 use thalweg::exec::{Executor, Part};
-use thalweg::spec::mix;
 use thalweg::{Job, Recipe};
 
 /// Words of all sizes.

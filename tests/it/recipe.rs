@@ -334,8 +334,10 @@ fn recipes_of_schema_1_are_rewritten() {
                [output.formats]\nerosion = \"png\"\n";
     let (text, changes) = thalweg::recipe::upgrade(old).unwrap();
     assert_eq!(text, new);
-    assert_eq!(changes.len(), 26, "{changes:?}");
-    assert!(changes.contains(&"stage.2.with is interleave".into()), "{changes:?}");
+    assert_eq!(changes.len(), 25, "{changes:?}");
+    for change in ["stage 3 with is interleave", "stage 4 levels is finest_only = true"] {
+        assert!(changes.contains(&change.into()), "{changes:?}");
+    }
     let upgraded = toml(new).unwrap();
 
     let inline = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nstage = [{ kind = \"noise\", \
@@ -358,7 +360,27 @@ fn recipes_of_schema_1_are_rewritten() {
     let (text, _) = thalweg::recipe::upgrade(&old_json).unwrap();
     assert_eq!(Recipe::from_json(&text, "", "x").unwrap().describe(), upgraded.describe());
 
-    for (text, word) in [(new, "schema = 2"), ("width = 3\n", "missing"), ("][", "TOML")] {
+    // What has the names already stays; line ends, marks, dotted keys and inline tables do, too.
+    assert_eq!(thalweg::recipe::upgrade(new).unwrap(), (new.into(), vec![]));
+    let windows = "\u{feff}schema = 1.0\r\nwidth = 9\r\nwater.hollows = 'fill' # full\r\n\
+                   stage = [\r\n  # the land\r\n  { kind = \"noise\", # first\r\n    feature = 5 },\r\n]\r\n";
+    let (text, _) = thalweg::recipe::upgrade(windows).unwrap();
+    let expected = windows
+        .replace("1.0", "2")
+        .replace("hollows", "depressions")
+        .replace("feature", "feature_cells");
+    assert_eq!(text, expected);
+
+    let both = old.replace("margin = 4", "margin_cells = 3\nmargin = 4");
+    let ran = old.replace("levels = false", "levels = true");
+    assert!(thalweg::recipe::upgrade(&ran).unwrap().0.contains("finest_only = false"));
+    let wrong = [
+        ("schema = 3\n", "schema = 3"),
+        ("width = 3\n", "missing"),
+        ("][", "TOML"),
+        (&*both, "margin: margin_cells is there, too"),
+    ];
+    for (text, word) in wrong {
         let error = thalweg::recipe::upgrade(text).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }

@@ -211,8 +211,8 @@ fn skyline_is_dark_up_to_the_profile() {
     assert_eq!((filled(10), filled(80)), (8, 40));
 }
 
-/// Sand, rock and water are drawn where deposition, erosion and flow pass their thresholds, and nowhere
-/// else.
+/// Sand, rock and water are drawn where deposition, erosion and flow pass their thresholds, and
+/// nowhere else.
 /// Holds A19.
 /// Holds A18, C1, C29 in part.
 #[test]

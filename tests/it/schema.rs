@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use thalweg::arith::mix;
 use thalweg::recipe::{EXAMPLES, Input, RELATIONS, Recipe};
-use thalweg::spec::mix;
 use thalweg::{Error, Job};
 
 /// Numbers that are the same every time. `THALWEG_SOAK=CASES` draws others, and that many.
@@ -480,7 +480,7 @@ fn nested_stages_of_the_schema_are_those_that_nest() {
     };
     let nests = thalweg::stage::STAGES
         .iter()
-        .filter(|stage| stage.nests)
+        .filter(|stage| stage.can_interleave)
         .map(|stage| stage.name.to_string());
     assert_eq!(kinds("nested"), nests.collect::<Vec<_>>());
     assert_eq!(kinds("nested"), ["thermal", "coastal", "blur"]);

@@ -264,7 +264,7 @@ fn constants_are_equal() {
             "stage/octaves",
             "stage/survey",
             "stage/weather",
-            "spec",
+            "arith",
             "stage/stepper",
         ]
         .map(|stem| (stem.into(), stem.trim_start_matches("stage/"))),

@@ -2,10 +2,10 @@
 //! flooding errs, and beaches.
 
 use crate::common::{cpu, plan, run};
+use thalweg::arith::{CELL, NOWHERE, mix};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::site::{Layers, Scale, Window};
-use thalweg::spec::{CELL, NOWHERE, mix};
 use thalweg::stage::{Case, Surface, shore::STAGE};
 
 /// The offsets to the coast and the beaches of heights, with the sea at 0.

@@ -1,10 +1,10 @@
 //! The physics of snowballs.
 
 use crate::common::{cpu, plan, prepare, run};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::site::{Layers, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, snowballs::STAGE};
 
 fn eroded(

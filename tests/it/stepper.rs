@@ -2,10 +2,10 @@
 
 use crate::common::{anywhere, config, cpu, gpu, plan, prepare, run};
 use proptest::prelude::*;
+use thalweg::arith::{CELL, fold};
 use thalweg::exec::Executor;
 use thalweg::params::{ParamKind, Settings, Value};
 use thalweg::site::{Layer, Layers, Window};
-use thalweg::spec::{CELL, fold};
 use thalweg::stage::stepper::{EXPORT_WORDS, Gone, Home, Params, gone};
 use thalweg::stage::{Case, STAGES, Stage, Surface, droplets, snowballs, wind};
 

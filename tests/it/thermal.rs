@@ -2,10 +2,10 @@
 
 use crate::common::{config, cpu, plan, prepare, run};
 use proptest::prelude::*;
+use thalweg::arith::{CELL, fold};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::site::{Layer, Layers, Window};
-use thalweg::spec::{CELL, fold};
 use thalweg::stage::{Case, Surface, thermal::STAGE};
 
 fn case(settings: Vec<(&'static str, Value)>, width: u32, height: u32, surface: Surface) -> Case {

@@ -492,7 +492,7 @@ fn tiles_of_a_valley_have_the_words_of_one_run() {
     let (width, height) = (1200u32, 24u32);
     let ground = |i: u32| {
         let (x, y) = (f64::from(i % width), f64::from(i / width));
-        (-x + (y - 12.0).abs() + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0)
+        (-x + (y - 12.0).abs() + f64::from(thalweg::arith::mix(i)) / f64::from(u32::MAX) / 2.0)
             as f32
     };
     let map = Map {
@@ -540,7 +540,7 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
             let (x, y) = (f64::from(i % width), f64::from(i / width));
             let low = if i % width % 90 < 25 { dip } else { 0.0 };
             (-x * steep + (y - 12.0).abs() - low
-                + f64::from(thalweg::spec::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
+                + f64::from(thalweg::arith::mix(i)) / f64::from(u32::MAX) / 2.0) as f32
         };
         Map {
             width,
@@ -680,7 +680,7 @@ fn an_edit_costs_the_tiles_within_its_reach() {
     // With every tool, on the ground and on a layer, anywhere in the window, wide and narrow.
     let stroke = |n: u32| {
         let draw = |word: u32, low: f64, high: f64| {
-            low + f64::from(thalweg::spec::mix(8 * n + word)) / f64::from(u32::MAX) * (high - low)
+            low + f64::from(thalweg::arith::mix(8 * n + word)) / f64::from(u32::MAX) * (high - low)
         };
         let [x, y] = [draw(0, -10e3, 10e3), draw(1, -10e3, 10e3)];
         let mut stroke = match n % 7 {
@@ -1107,7 +1107,7 @@ fn random_tiles(drawn: &Drawn, executor: &mut dyn Executor) {
     let over: Vec<Tile> =
         Tiles::new(job.clone(), drawn.cut()).unwrap().over(0, &whole.window).collect();
     for n in 0..2 {
-        let tile = over[thalweg::spec::mix(n ^ drawn.seed) as usize % over.len()];
+        let tile = over[thalweg::arith::mix(n ^ drawn.seed) as usize % over.len()];
         let mut tiles = Tiles::new(job.clone(), drawn.cut()).unwrap();
         let window = tiles.window(tile).unwrap();
         let end = |w: &Window, a: usize| w.origin[a] + i64::from([w.width, w.height][a]);
@@ -1270,8 +1270,8 @@ impl Given {
         let [width, height] = self.size;
         let at = |i: u32| {
             let (x, y) = ((i % width) as f32, (i / width) as f32);
-            let noise =
-                thalweg::spec::mix(i ^ thalweg::spec::mix(self.seed ^ n)) as f32 / u32::MAX as f32;
+            let noise = thalweg::arith::mix(i ^ thalweg::arith::mix(self.seed ^ n)) as f32
+                / u32::MAX as f32;
             ((x / (9.0 + n as f32)).sin() * (y / 13.0).cos() * 0.4 + 0.5 + (noise - 0.5) * 0.2)
                 .clamp(0.0, 1.0)
                 * high
@@ -1386,7 +1386,7 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
     let part = drawn.part(&job.whole_window());
     let coarsest = job.levels() as i32 - 1;
     for level in 0..=coarsest {
-        if level > 0 && (thalweg::spec::mix(drawn.seed) as i32 + level) % 2 == 0 {
+        if level > 0 && (thalweg::arith::mix(drawn.seed) as i32 + level) % 2 == 0 {
             continue;
         }
         let job = if level > 0 { with_maps_of(&job, level) } else { job.clone() };
@@ -1457,7 +1457,7 @@ proptest! {
 fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     let job = drawn.job();
     let mut recipe = job.recipe().clone();
-    let bits = thalweg::spec::mix(drawn.seed ^ 1);
+    let bits = thalweg::arith::mix(drawn.seed ^ 1);
     // The height alone, or about half of the maps.
     let is_wanted = |n: usize| n == 0 || (bits & 7 != 0 && bits >> (n % 29 + 3) & 1 == 1);
     let maps = std::mem::take(&mut recipe.output.maps);
@@ -1478,7 +1478,7 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
     for (n, bytes) in snapshots
         .iter()
         .enumerate()
-        .filter(|(n, _)| thalweg::spec::mix(bits ^ *n as u32).is_multiple_of(3))
+        .filter(|(n, _)| thalweg::arith::mix(bits ^ *n as u32).is_multiple_of(3))
     {
         let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
         let resumed = job

@@ -2,9 +2,9 @@
 //! the same land everywhere.
 
 use crate::common::{generated, same_everywhere};
+use thalweg::arith::CELL;
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::voronoi_island::{STAGE, distances, joined, nodes, polygons};
 
 const SIDE: usize = 257;

@@ -4,9 +4,9 @@
 use crate::common::{config, cpu};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, BinaryHeap};
+use thalweg::arith::CELL;
 use thalweg::recipe::Recipe;
 use thalweg::site::Scale;
-use thalweg::spec::CELL;
 use thalweg::water::directions::{AROUND, OUT, Routing, SEA, SINK, Size};
 use thalweg::water::{AreaRouting, Settings, Through, Water};
 use thalweg::{Device, Job};
@@ -531,8 +531,8 @@ fn recipes_have_maps_of_water() {
     }
 }
 
-/// Rivers by traffic are the cells that at least `channel_flow` particles have passed, and all cells
-/// below them, whatever drains there.
+/// Rivers by traffic are the cells that at least `channel_flow` particles have passed, and all
+/// cells below them, whatever drains there.
 /// Holds A18.
 #[test]
 fn rivers_are_where_snowballs_have_passed() {

@@ -24,8 +24,8 @@ fn water(ground: &[i32], width: usize, rain: Option<&[i32]>, settings: &Settings
     Water::of(ground.to_vec(), width, Scale::of(10.0), rain.map(<[i32]>::to_vec), settings).unwrap()
 }
 
-/// A lake, or a depression without water: its pits, its level, and the pit across its rim once it runs
-/// over.
+/// A lake, or a depression without water: its pits, its level, and the pit across its rim once it
+/// runs over.
 struct Pool {
     pits: Vec<usize>,
     level: i32,
@@ -303,7 +303,7 @@ fn what_runs_over_comes_to_rest_beyond_the_rim() {
 /// none.
 #[test]
 fn the_ends_of_evaporation_have_results() {
-    let ground: Vec<i32> = (0..400).map(|i| (thalweg::spec::mix(i) >> 8) as i32).collect();
+    let ground: Vec<i32> = (0..400).map(|i| (thalweg::arith::mix(i) >> 8) as i32).collect();
     let full = water(&ground, 20, None, &all_lakes());
     let little = water(&ground, 20, None, &losing(1.0 / 65536.0));
     assert!(little.left.is_some() && full.lakes.len() > 5);
@@ -454,8 +454,8 @@ fn vectors_agree_with_the_maps() {
     assert!(closed.get() > 30, "{}", closed.get());
 }
 
-/// Every line ends in the sea, in a lake, at the border, in a dry depression or where another begins,
-/// and points say so. The maps of rivers have the same cells.
+/// Every line ends in the sea, in a lake, at the border, in a dry depression or where another
+/// begins, and points say so. The maps of rivers have the same cells.
 fn rivers_end(size: Size, found: &Water, vectors: &Vectors) {
     let cell_of = |[x, y]: [i32; 2]| y as usize / 2 * size.width + x as usize / 2;
     let mut on = vec![false; size.cells()];

@@ -2,10 +2,10 @@
 //! gentle backs and steep slip faces.
 
 use crate::common::{anywhere, cpu, plan, prepare, run};
+use thalweg::arith::CELL;
 use thalweg::exec::Executor;
 use thalweg::params::{Settings, Value};
 use thalweg::site::{Layer, Layers, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Case, Surface, wind::STAGE};
 
 const SIDE: usize = 128;
@@ -318,7 +318,7 @@ fn farthest(settings: &[(&'static str, Value)], ground: Land) -> Vec<[usize; 2]>
         let differs = |i: &usize| (0..2).any(|k| a[k][*i] != b[k][*i]);
         let far =
             (0..window.cells()).filter(differs).map(|i| (i % LONG).abs_diff(AT)).max().unwrap();
-        [far, (STAGE.spread.unwrap())(&known, &anywhere(), 0..step as u32) as usize]
+        [far, (STAGE.halo.unwrap())(&known, &anywhere(), 0..step as u32) as usize]
     };
     (1..16).map(after).collect()
 }
@@ -334,7 +334,9 @@ fn a_change_goes_no_faster_than_stated() {
         ("patches", |x, _| [0, if x % 170 < 30 { 4 * CELL } else { 0 }]),
         ("gap", |x, _| [0, if (40..700).contains(&x) { 0 } else { 20 * CELL }]),
         ("valley", |x, y| [(y as i32 - 12).abs() * CELL - x as i32 * CELL / 4, 3 * CELL]),
-        ("sheet", |x, y| [thalweg::spec::mix((y * 1500 + x) as u32) as i32 & (CELL - 1), 9 * CELL]),
+        ("sheet", |x, y| {
+            [thalweg::arith::mix((y * 1500 + x) as u32) as i32 & (CELL - 1), 9 * CELL]
+        }),
     ];
     for (land, ground) in lands {
         for (lifetime, sand, hop, gust, grain) in [

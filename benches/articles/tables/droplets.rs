@@ -4,12 +4,12 @@ use super::common::{seconds, settings};
 use super::measure::{Bench, Cell, Law, Line, Report, density, line_text};
 use std::time::Instant;
 use thalweg::Result;
+use thalweg::arith::CELL;
 use thalweg::classic::droplets::{Droplets, erode};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::plan::Plan;
 use thalweg::site::{Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{diamond_square, droplets};
 
 /// A row of the article: sweep, value, milliseconds.

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use std::path::Path;
 use std::time::Instant;
 use thalweg::Result;
+use thalweg::arith::CELL;
 use thalweg::classic::snowballs::{self as classic, Snowballs, Splat};
 use thalweg::exec::Executor;
 use thalweg::image::{RgbImage, imageops};
@@ -14,7 +15,6 @@ use thalweg::map::Map;
 use thalweg::params::Value;
 use thalweg::render::{Style, shaded};
 use thalweg::site::{Site, Window};
-use thalweg::spec::CELL;
 use thalweg::stage::{Stage, blur, island, snowballs};
 
 /// How the loop shares a change of height among four vertices.

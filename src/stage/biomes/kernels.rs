@@ -5,8 +5,8 @@ use super::{
     ADD, DUNES, FORM_WORDS, GRADIENTS, GROUP, POINT_WORDS, Params, RECORD_WORDS, RIDGED, SET_WORDS,
     SO_FAR, TOTAL, WAVE_WORDS, WET,
 };
+use crate::arith::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use crate::plan::Call;
-use crate::spec::{fold, hash, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use multiversion::multiversion;
 
 /// Noise on triangles at a cell of the recipe, in the coordinates of points: −65536 to 65536.

@@ -6,11 +6,11 @@ use super::{
     PAINT, Params, RAISE, RECORD_WORDS, SET_WORDS, SHORE, SIDE_MAX, STAGE, TEXTURE, WAVE_WORDS,
     biomes, layers, radius, table,
 };
+use crate::arith::{self, CELL};
 use crate::lattice::{FARTHEST, Lattice};
 use crate::params::Settings;
 use crate::plan::{self, Buffer, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
-use crate::spec::{self, CELL};
 use glam::IVec2;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -502,7 +502,7 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
         let [x, y] = first.map(|v| v as u64);
         let start = [(x, y), (y, x)]
             .map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));
-        waves.extend(spec::key(site.world.seed, purpose).map(|k| k as i32));
+        waves.extend(arith::key(site.world.seed, purpose).map(|k| k as i32));
         waves.extend([along as i32, across as i32]);
         waves.extend(start.map(|v| [v as i32, (v >> 32) as i32]).as_flattened());
         waves.push(amplitude);

@@ -1,8 +1,8 @@
 //! Uplift against incision by rivers, on the nodes of a lattice: IEEE doubles, + − × ÷ and √, in
 //! one order.
 
+use crate::arith::{self, hash};
 use crate::picture::Picture;
-use crate::spec::{self, hash};
 use crate::stage::fractal::{ONE, Spot, gradient};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,7 +89,7 @@ impl Land<'_> {
         for (n, halved) in (0..=halvings).rev().enumerate() {
             let finer = self.nodes.map(|count| ((count - 1) >> halved) + 1);
             let lattice = self.lattice(finer);
-            let key = spec::key(self.seed, 20 + halved as u32);
+            let key = arith::key(self.seed, 20 + halved as u32);
             let rough = |i: usize| f64::from(hash(key, i as u32, 1) >> 8) / 16_777_216.0;
             height = if n == 0 {
                 (0..lattice.uplift.len()).map(|i| lattice.uplift[i] * rough(i)).collect()
@@ -151,7 +151,7 @@ impl Land<'_> {
     /// The lattice of so many nodes over the area.
     fn lattice(&self, nodes: [usize; 2]) -> Lattice {
         let [columns, rows] = nodes;
-        let key = spec::key(self.seed, 10);
+        let key = arith::key(self.seed, 10);
         let share = |word: u32| f64::from(word & 0xffff) / 65536.0;
         // A node that finer lattices have too is off its place in the same direction on all of
         // them.
@@ -182,7 +182,7 @@ impl Land<'_> {
             let square = spot.map(f64::floor);
             let part = [0, 1].map(|a| ((spot[a] - square[a]) * f64::from(ONE)) as i32);
             let at = Spot { square: square.map(|v| v as i32), part };
-            sum += weight * f64::from(gradient(spec::key(self.seed, purpose * 16 + octave), &at))
+            sum += weight * f64::from(gradient(arith::key(self.seed, purpose * 16 + octave), &at))
                 / f64::from(ONE);
             weight /= 2.0;
             size /= 2.0;

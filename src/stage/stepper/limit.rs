@@ -6,8 +6,8 @@ use super::room::{SLACK, room};
 use super::settle::occupied;
 use super::stream::class_of;
 use super::{ALLOW_MAX, MOVED_WORDS, Params, SHARE_BITS, TORUS, WANT_WORDS, WHOLE};
+use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::plan::{Call, Kernel};
-use crate::spec::{LEDGER_WORDS, div_small, fold, mul_q16};
 use multiversion::multiversion;
 use std::ops::Range;
 

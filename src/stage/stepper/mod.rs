@@ -8,29 +8,29 @@
 //! 1. `limit` (gather) grants each particle a share of what it proposed in the step before: all
 //!    particles at a vertex get the same. What is granted there is at most the vertex's *room*
 //!    (below), less what it carries already, and at most 4 cells. The share of what is taken is
-//!    multiplied by the erodibility of the ground: (1 − hardness) · (1 − `root_strength` · vegetation) for
-//!    bedrock, 1 − `root_strength` · vegetation for loose sediment, and a mean of the two where the
-//!    sediment is thinner than the amount taken. With a sediment layer, bedrock is `bedrock` times
-//!    as erodible. With the grant comes the class of the stream: how often particles have passed
-//!    the vertex, on coarser levels and so far on this one.
+//!    multiplied by the erodibility of the ground: (1 − hardness) · (1 − `root_strength` ·
+//!    vegetation) for bedrock, 1 − `root_strength` · vegetation for loose sediment, and a mean of
+//!    the two where the sediment is thinner than the amount taken. With a sediment layer, bedrock
+//!    is `bedrock` times as erodible. With the grant comes the class of the stream: how often
+//!    particles have passed the vertex, on coarser levels and so far on this one.
 //! 2. The law's own kernel (scatter): each particle settles what it was granted, moves on the
 //!    frozen `height`, and proposes to take from or give to one vertex (`want`).
 //! 3. `settle` (gather): a vertex wishes to change by spread(given) − brush(taken), and by the
 //!    *carry* that it and its neighbours have. It changes by that as far as it has room, and
 //!    carries the rest. The spread gives 7/64 to each neighbour along the axes and 7/128 along the
 //!    diagonals, and leaves the rest at the vertex. It is slightly narrower than the binomial
-//!    kernel, which cannot undo a ripple of two cells. The brush is nearly a cone of `radius_cells` (see
-//!    `brush`). Integer remainders stay at the centre cell. Each vertex passes an eighth of its
-//!    carry on to each of its eight neighbours. All of this folds back at the borders.
+//!    kernel, which cannot undo a ripple of two cells. The brush is nearly a cone of `radius_cells`
+//!    (see `brush`). Integer remainders stay at the centre cell. Each vertex passes an eighth of
+//!    its carry on to each of its eight neighbours. All of this folds back at the borders.
 //!
 //! After the last step with rain come 32 without, in which particles lay down what they have left
 //! and the carry finds its place.
 //!
-//! **Room.** In one step a vertex falls by at most `max_step_fraction` times the drop to the lowest of its
-//! eight neighbours, and not below `floor_m` or the sea. It rises by at most `max_step_fraction` times the rise
-//! to the highest, or to a tenth of a cell above the lowest. Where an open border lets water out,
-//! the vertices of the border fall as the land behind them does and never rise. What would raise
-//! them leaves the map.
+//! **Room.** In one step a vertex falls by at most `max_step_fraction` times the drop to the lowest
+//! of its eight neighbours, and not below `floor_m` or the sea. It rises by at most
+//! `max_step_fraction` times the rise to the highest, or to a tenth of a cell above the lowest.
+//! Where an open border lets water out, the vertices of the border fall as the land behind them
+//! does and never rise. What would raise them leaves the map.
 //!
 //! **Maximum principle.** Whatever particles, brush and carry do, a vertex changes by no more than
 //! its room: so no vertex ends a step lower than the lowest of its neighbourhood, or higher than
@@ -78,7 +78,7 @@ mod travel;
 
 /// The x of a particle that does not exist. Every x is stored with the bits of this flipped, so
 /// zeroed memory has no particles.
-pub use crate::spec::NOWHERE;
+pub use crate::arith::NOWHERE;
 pub use brush::taps;
 pub use limit::LIMIT;
 pub use limit::shares;

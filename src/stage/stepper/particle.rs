@@ -2,8 +2,8 @@
 //! proposes and leaves behind.
 
 use super::{EXPORT_WORDS, MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
+use crate::arith::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use crate::plan::Adder;
-use crate::spec::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use glam::UVec2;
 
 /// The home of a particle in a step, and where in its life the particle is.

@@ -2,7 +2,7 @@
 //! from here.
 
 use super::Params;
-use crate::spec::{HEIGHT_END, mul_q16};
+use crate::arith::{HEIGHT_END, mul_q16};
 
 /// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells: a
 /// tenth of a cell. Without it, sediment on level ground could only advance as a front with a steep

@@ -12,10 +12,10 @@ use super::{
     BANKED_WORDS, EXPORT_WORDS, LOAD_MAX, MOVED_WORDS, Options, PART, Params, Stream, TILE,
     TILE_DROPS, WANT_MAX, WANT_WORDS, overruns_at,
 };
+use crate::arith::{self, LEDGER_WORDS};
 use crate::params::Settings;
 use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
 use crate::site::{Layer, Site, Window};
-use crate::spec::{self, LEDGER_WORDS};
 use glam::UVec2;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Walk {
             "steps": self.steps, "lives": self.lives, "block_cells": self.block,
             "density": 1.0 / cells, "rain": self.rain,
             "droplets": Homes::of(&site.window, self.block).count(),
-            "load_max_cells": LOAD_MAX as f64 / spec::CELL as f64,
+            "load_max_cells": LOAD_MAX as f64 / arith::CELL as f64,
         })
     }
 }
@@ -243,7 +243,7 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let base = Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
-        key: spec::key(site.world.seed, 0).into(),
+        key: arith::key(site.world.seed, 0).into(),
         home: homes.first.map(|f| f as u32).into(),
         homes: UVec2::new(homes.wide, homes.high),
         corner: homes.corner.into(),

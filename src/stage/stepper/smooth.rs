@@ -1,8 +1,8 @@
 //! After the last step: the change of the whole run, smoothed.
 
 use super::{Params, TORUS};
+use crate::arith::{fold, height_within};
 use crate::plan::{Call, Kernel};
-use crate::spec::{fold, height_within};
 
 /// Copies the heights before the first step.
 pub(super) static REMEMBER: Kernel = Kernel {

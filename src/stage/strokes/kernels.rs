@@ -1,8 +1,8 @@
 //! The kernels. Twins of `shaders/strokes.wgsl`.
 
 use super::{FLATTEN, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
+use crate::arith::{fold, lerp, mul_q16};
 use crate::plan::Call;
-use crate::spec::{fold, lerp, mul_q16};
 use crate::stage::octaves::{OCTAVE_WORDS, noise};
 
 /// What a piece of a path is to a cell that it does not reach.

@@ -6,12 +6,12 @@ use super::{
     PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS,
     TILE_BITS,
 };
+use crate::arith::CELL;
 use crate::error::{Invalid, Result};
 use crate::params::Settings;
 use crate::picture::Picture;
 use crate::plan::{Buffer, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Site};
-use crate::spec::CELL;
 use crate::stage::octaves::{self, FEATURE_MAX, OCTAVE_WORDS};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-// The arithmetic that both executors share. Twin of src/spec.rs. Goes before the shader of every
+// The arithmetic that both executors share. Twin of src/arith.rs. Goes before the shader of every
 // stage, after the line `const WORKGROUP: u32 = …;`.
 
 const HEIGHT_BITS: u32 = 18u;

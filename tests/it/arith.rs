@@ -1,10 +1,10 @@
 //! The arithmetic: against wide integers, and the twins against each other on the device.
 
 use crate::common::{gpu, run};
+use thalweg::arith::*;
 use thalweg::exec::Executor;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use thalweg::site::Window;
-use thalweg::spec::*;
 
 const NASTY: [i32; 31] = [
     0,
@@ -214,7 +214,7 @@ fn the_hash_has_no_symmetry_and_no_period() {
 /// Both twins of every function over all pairs of nasty numbers.
 #[test]
 fn the_twins_agree() {
-    let Some(mut gpu) = gpu("spec::the_twins_agree", 64, None) else { return };
+    let Some(mut gpu) = gpu("arith::the_twins_agree", 64, None) else { return };
     const OUT: usize = 16;
     fn both(a: i32, b: i32) -> [i32; OUT] {
         let f = b as u32 % 65537;

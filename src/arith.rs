@@ -1,5 +1,5 @@
 //! The arithmetic that both executors share: fixed point, rounding, hashing. Twin of
-//! `shaders/spec.wgsl`.
+//! `shaders/arith.wgsl`.
 //!
 //! Everything here is wrapping integer arithmetic, which WGSL defines alike on every device. Floats
 //! occur twice, as the first guess of a quotient and of a root, and integer steps then make the
