@@ -512,7 +512,7 @@ impl Plan {
 
     /// Inserts the plan `other(n)` after the n-th step for each n that is a multiple of `every`.
     /// They differ in nothing but their uniform structs. Their scratch buffers are filled only
-    /// once, so they must not depend on what these hold ([`crate::stage::Stage::nests`]).
+    /// once, so they must not depend on what these hold ([`crate::stage::Stage::can_interleave`]).
     pub fn interleave(&mut self, every: u32, mut other: impl FnMut(usize) -> Plan) {
         if let Some(count) = &mut self.draft {
             let runs = count.steps / u64::from(every);
