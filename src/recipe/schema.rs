@@ -569,7 +569,7 @@ impl Recipe {
         };
         let stage = |stage: &Stage| {
             json!({
-                "kind": stage.name, "text": stage.about, "makes": stage.is_generator, "nests": stage.can_interleave, "hosts": stage.hosts(),
+                "kind": stage.name, "text": stage.about, "is_generator": stage.is_generator, "can_interleave": stage.can_interleave, "hosts": stage.hosts(),
                 "maps": stage.maps, "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
             })
         };
