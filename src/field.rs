@@ -412,9 +412,8 @@ pub static FIELDS: [Field; 29] = [
         name: "coast_distance",
         unit: "m",
         about: "How far the nearest cell of the coast is, from middle to middle, on land and at \
-                sea: 0 on the coast, −1 where there is none `within_cells` \
-                so many cells. Its words are the offsets to that cell, so squares of distances are \
-                exact. It is of the height as the stage finds it. See \
+                sea: 0 on the coast, −1 where there is none within `within_cells` cells. Its words \
+                are the offsets to that cell, so squares of distances are exact. It is of the height as the stage finds it. See \
                 [coasts.md](coasts.md).",
         decode: Decode::Length,
         origin: Origin::Stage,
@@ -461,21 +460,30 @@ impl Field {
 
     /// The values of words of this field.
     pub fn values(&self, words: &[i32], scale: &Scale) -> Vec<f32> {
+        let mut values = vec![0.0; words.len()];
+        self.values_into(words, scale, &mut values);
+        values
+    }
+
+    /// The same in memory that is there. What is longer of the two is left alone.
+    pub fn values_into(&self, words: &[i32], scale: &Scale, values: &mut [f32]) {
+        fn fill(words: &[i32], values: &mut [f32], of: impl Fn(i32) -> f32) {
+            values.iter_mut().zip(words).for_each(|(value, word)| *value = of(*word));
+        }
         let metres = scale.spacing_m / CELL as f64;
         match self.decode {
-            Decode::Height => scale.to_metres(words),
-            Decode::Thickness => words.iter().map(|&w| (w as f64 * metres) as f32).collect(),
-            Decode::Fraction => words.iter().map(|&w| w as f32 / 65536.0).collect(),
+            Decode::Height => fill(words, values, |w| scale.height_m(f64::from(w)) as f32),
+            Decode::Thickness => fill(words, values, |w| (f64::from(w) * metres) as f32),
+            Decode::Fraction => fill(words, values, |w| w as f32 / 65536.0),
             Decode::Count | Decode::Number | Decode::Colour => {
-                words.iter().map(|&w| w as u32 as f32).collect()
+                fill(words, values, |w| w as u32 as f32)
             }
-            Decode::Float => words.iter().map(|&w| f32::from_bits(w as u32)).collect(),
-            Decode::Length => words
-                .iter()
-                .map(|&w| length(w).map_or(-1.0, |cells| (cells * scale.spacing_m) as f32))
-                .collect(),
+            Decode::Float => fill(words, values, |w| f32::from_bits(w as u32)),
+            Decode::Length => fill(words, values, |w| {
+                length(w).map_or(-1.0, |cells| (cells * scale.spacing_m) as f32)
+            }),
             Decode::Bearing => {
-                words.iter().map(|&w| bearing(w).map_or(-1.0, |degrees| degrees as f32)).collect()
+                fill(words, values, |w| bearing(w).map_or(-1.0, |degrees| degrees as f32))
             }
         }
     }

@@ -101,7 +101,6 @@ pub mod arith;
 pub mod classic;
 #[doc(hidden)]
 pub mod clock;
-#[doc(hidden)]
 pub mod compare;
 #[doc(hidden)]
 pub mod device;
@@ -125,7 +124,6 @@ pub mod picture;
 pub mod plan;
 #[doc(hidden)]
 pub mod recipe;
-#[doc(hidden)]
 pub mod scatter;
 #[cfg(feature = "serve")]
 #[doc(hidden)]
@@ -135,10 +133,8 @@ pub mod site;
 #[doc(hidden)]
 pub mod stage;
 pub mod tiles;
-#[doc(hidden)]
 pub mod water;
 
-pub use compare::{Comparison, Difference, Every, KernelTime, StageComparison};
 pub use device::{Device, adapters};
 pub use error::{Error, Invalid, Result};
 pub use exec::cpu::{Cpu, Order};
@@ -153,13 +149,9 @@ pub use params::{Param, ParamKind, Settings, Value};
 pub use recipe::{
     ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment,
 };
-pub use scatter::{Method as ScatterMethod, Place, places as scatter_places};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};
-pub use water::channel::{Channel, Law as RiverLaw};
-pub use water::outline::{Polygon, Ring};
-pub use water::vectors::{Basin, Lake, Point as WaterPoint, PointKind, Reach, Vectors, Vertex};
-pub use water::{Settings as WaterSettings, Splines, Through, VectorFormat};
+pub use water::{Settings as WaterSettings, Vectors};
 
 #[cfg(feature = "io")]
 pub use bundle::{Bundle, Folder, Memory, Sink, Timelapse, TimelapseOptions, Zip};

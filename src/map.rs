@@ -156,7 +156,7 @@ impl Georef {
         matches!(self.epsg, Some(3857 | 3785 | 900_913 | 102_100 | 102_113))
     }
 
-    /// The place of a map that begins so many columns to the east and rows to the south.
+    /// The place of a map that begins some columns to the east and rows to the south.
     pub fn from(self, columns: i64, rows: i64) -> Self {
         let (west, north) =
             (self.west + columns as f64 * self.cell.0, self.north - rows as f64 * self.cell.1);

@@ -626,8 +626,8 @@ impl Plan {
         })
     }
 
-    /// Whether what a buffer holds after so many passes is of use later: to another pass, or to
-    /// what comes after the plan.
+    /// Whether what a buffer holds after the first `after` passes is of use later: to another pass,
+    /// or to what comes after the plan.
     pub(crate) fn needs(&self, name: &str, after: usize) -> bool {
         let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
             return false;

@@ -64,7 +64,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Sides of the largest square maps that bindings of so many bytes hold: droplets at their default
+/// Sides of the largest square maps that bindings of a given size hold: droplets at their default
 /// settings, alone and where a ledger is kept of what is loose, worn and laid down; and, about,
 /// wind and biomes.
 fn sides_max(a: &AdapterInfo) -> [(&'static str, u32); 4] {

@@ -415,7 +415,7 @@ struct Changes {
     /// Another size than the recipe's, in cells
     #[arg(long, value_name = "N or WxH", value_parser = size, help_heading = "Recipe")]
     size: Option<(u32, u32)>,
-    /// The same land with so many times the cells a side: 2, 4, 8 … Needs a recipe with levels
+    /// The same land with N times the cells a side: 2, 4, 8 … Needs a recipe with levels
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     scale: Option<u32>,
     /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for

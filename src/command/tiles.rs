@@ -149,7 +149,7 @@ enum StoreCommand {
         /// The store
         folder: PathBuf,
     },
-    /// Remove the tiles that were used longest ago, until the others have at most so many bytes
+    /// Remove the tiles that were used longest ago, until the others have at most this many bytes
     Prune {
         /// The store
         folder: PathBuf,

@@ -119,7 +119,7 @@ impl Cpu {
 }
 
 impl Memory {
-    /// The smallest piece of spare memory that has room for so many words; none that has room for
+    /// The smallest piece of spare memory that holds this many words; none that has room for
     /// many more, since a few words would hold it.
     fn spared(&mut self, words: usize) -> Option<Vec<i32>> {
         let fits = |i: &usize| (words..=2 * words).contains(&self.spare[*i].capacity());

@@ -21,7 +21,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of a buffer of so many words.
+    /// All of a buffer with this number of words.
     pub fn all(words: usize) -> Self {
         Self { first: 0, width: words, each: 1, columns: 0..words, rows: 0..1, of: 0..1 }
     }

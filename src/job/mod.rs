@@ -512,7 +512,7 @@ impl Job {
         Some(self.map_of(field, words))
     }
 
-    /// The site of the run's part `i`, from 0.
+    /// The site of unit `i` of the run, from 0.
     #[doc(hidden)]
     pub fn site(&self, i: usize) -> Site {
         let unit = &self.units[i];

@@ -18,6 +18,7 @@ use crate::water::{self, Water};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 #[cfg(feature = "dungeon")]
 use crate::dungeon::placed::Entrance;
@@ -54,6 +55,8 @@ pub struct Outcome {
     /// Rivers, lakes, basins and points, where the recipe asks for files of them.
     pub vectors: Option<Vectors>,
     words: BTreeMap<&'static str, Vec<i32>>,
+    /// The digests of maps, once they are asked for.
+    digests: BTreeMap<&'static str, OnceLock<String>>,
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
     /// What tells the sizes of cells of each row, the row of the input that is the first, and how
@@ -303,12 +306,37 @@ impl Outcome {
         Ok(map_of(field, words, self.window, &self.scale, self.range_m, self.georef.clone()))
     }
 
+    /// The values of a map in the unit of its field, row by row from the north-west, in memory that
+    /// the caller has.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that was not read, and for room that is not that of its cells.
+    pub fn map_into(&self, name: &str, values: &mut [f32]) -> Result<()> {
+        let words = self.words(name)?;
+        let field =
+            field::find(name).ok_or_else(|| Error::param(unknown("map", name, self.names())))?;
+        if values.len() != words.len() {
+            return Err(Error::param(format!(
+                "room for {} values: the map {name} has {}",
+                values.len(),
+                words.len()
+            )));
+        }
+        field.values_into(words, &self.scale, values);
+        Ok(())
+    }
+
     /// BLAKE3 of a map's words, little-endian: equal on every device.
     ///
     /// # Errors
     /// [`Error::Param`] for a map that was not read.
-    pub fn digest(&self, name: &str) -> Result<String> {
-        self.words(name).map(digest)
+    pub fn digest(&self, name: &str) -> Result<&str> {
+        let words = self.words(name)?;
+        match self.digests.get(name) {
+            Some(kept) => Ok(kept.get_or_init(|| digest(words))),
+            // Each map that has words has its place.
+            None => Err(Error::param(unknown("map", name, self.names()))),
+        }
     }
 }
 
@@ -455,6 +483,7 @@ impl Job {
             start_digest: self.start_digest(),
             water: water.as_ref().map(|water| water.summary_with(beds.as_ref())),
             vectors,
+            digests: words.keys().map(|name| (*name, OnceLock::new())).collect(),
             words,
             range_m: self.range_m,
             georef: self.place_of(self.until_level, &self.land().0),

@@ -96,7 +96,7 @@ impl Lands {
     }
 }
 
-/// A window with so many cells round it, as far as the land goes.
+/// A window grown by `by` cells on each side, as far as the land goes.
 pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
     let by = by.min(1 << 40) as i64;
     let sides = [window.width, window.height];
@@ -120,7 +120,7 @@ pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<
     Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })
 }
 
-/// How many cells a stage of so many steps reaches, those of nested stages included.
+/// How far a stage of `steps` steps reaches, in cells, with the stages between its steps.
 pub(super) fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
     let of = |step: &Step| (step.stage.reach)(&step.settings, site);
     let nested =
@@ -453,7 +453,7 @@ fn keep_on(kept: &mut BTreeMap<&'static str, usize>, plan: &Plan) {
     }));
 }
 
-/// The maps of a plan that are of use after so many of its passes, and their words a cell.
+/// The maps of a plan that later passes still need after the first `after`, and their words a cell.
 pub(crate) fn needed_by(plan: &Plan, after: usize) -> impl Iterator<Item = (&'static str, usize)> {
     plan.buffers.iter().filter_map(move |buffer| match buffer.shape {
         Shape::Cells(each) if plan.needs(buffer.name, after) => Some((buffer.name, each)),
@@ -490,7 +490,7 @@ pub struct Piece {
     pub(crate) after: Option<After>,
 }
 
-/// When a state is, for people: after so many of a stage's steps.
+/// When a state is, for people: after a number of a stage's steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     /// The stage's number among the parts of the run.
@@ -623,7 +623,7 @@ impl Job {
         self.draft_on_little(i).count().steps as u32
     }
 
-    /// The slabs that a level's time is cut into, so that none has more than so many steps of a
+    /// The slabs that a level's time is cut into, so that none has more than `most` steps of a
     /// stage: the last first.
     pub(crate) fn slabs(&self, level: i32, most: u32) -> Vec<Slab> {
         let mut slabs = vec![Slab::WHOLE];
@@ -885,7 +885,7 @@ impl Job {
         Ok(Piece { words, ..Piece::empty(level, target) })
     }
 
-    /// All that there is in the middle of a plan, after so many of its passes, in a window of it.
+    /// All that there is in a window in the middle of a plan, after its first `after` passes.
     fn state(
         &self,
         level: i32,

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 /// Rivers begin where a thousandth of the land drains through a cell, and at least this many cells.
 const CHANNEL_CELLS: u32 = 200;
-/// The slope of a river is that over so many cells downstream, since heights are often rounded to
+/// The slope of a river is measured over this many cells downstream, since heights are often rounded to
 /// metres.
 const STEPS_DOWN: usize = 8;
-/// The direction from which a river comes to a junction is that of its cell so many cells above the
+/// The direction from which a river comes to a junction is that of its cell this many cells above the
 /// first.
 const STEPS_UP: usize = 10;
 /// A slope below this is that of a filled depression.

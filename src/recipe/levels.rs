@@ -168,8 +168,7 @@ impl ByLevel {
         }
     }
 
-    /// The value on a level, where the recipe's lattice is level 0 and the coarsest of so many.
-    /// Finer ones have the recipe's.
+    /// The value on a level of `count`: 0 is the recipe's lattice, and finer ones have its value.
     fn at(&self, param: &Param, level: i32, count: u32) -> Value {
         let level = level.max(0) as u32;
         match self {

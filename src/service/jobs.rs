@@ -263,7 +263,7 @@ fn idempotency_key(headers: &HeaderMap) -> Answer<Option<String>> {
 pub struct Page {
     /// Jobs before this one.
     before: Option<i64>,
-    /// At most so many, 1 to 1000.
+    /// The most jobs to list, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     most: Option<usize>,
 }

@@ -345,6 +345,6 @@ fn run(
             maps.insert(*name, outcome.map(name)?);
         }
     }
-    record(finest, &maps, Some(outcome.digest("height")?), true)?;
+    record(finest, &maps, Some(outcome.digest("height")?.into()), true)?;
     Ok(())
 }

@@ -279,7 +279,7 @@ impl Pyramid {
         Ok(Self { folder: place, head })
     }
 
-    /// The values of a tile with a border of so many pixels. Beyond the land its edge goes on.
+    /// The values of a tile with a border, whose width is in pixels. Beyond the land its edge goes on.
     fn read(&self, at: &At, border: u32) -> Answer<Map> {
         let halvings = zoom_max(self.head.size) - at.zoom;
         let [width, height] = self.head.at(halvings);

@@ -356,7 +356,7 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
     all
 }
 
-/// The parameters of each level, coarsest first. A cell of the recipe has so many `parts`, and
+/// The parameters of each level, coarsest first. A cell of the recipe has `parts` parts a side, and
 /// `spacing` is in parts.
 fn levels(
     s: &Settings,

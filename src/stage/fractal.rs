@@ -93,7 +93,7 @@ impl Tables {
 }
 
 /// Where the columns and rows of the window lie on a lattice of squares of `spacing` cells, which
-/// is moved by so many cells.
+/// is moved by that many cells.
 pub fn places(site: &Site, spacing: f64, moved: [f64; 2]) -> Vec<i32> {
     const PART: i128 = 1 << 16;
     let exact = |cells: f64| (cells * PART as f64).round() as i128;
@@ -127,7 +127,7 @@ pub fn spot(places: &[i32], width: i32, height: i32, n: usize, x: i32, y: i32) -
     Spot { square: [places[column], places[row]], part: [places[column + 1], places[row + 1]] }
 }
 
-/// A place moved by so many squares, 2⁻²⁰.
+/// A place moved by some squares, in 2⁻²⁰.
 #[inline(always)]
 pub fn moved(at: Spot, by: [i32; 2]) -> Spot {
     let axis = |a: usize| {

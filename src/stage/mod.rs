@@ -33,8 +33,7 @@ use crate::plan::{Kernel, Plan};
 use crate::site::{Layers, Site, Window};
 use std::ops::Range;
 
-/// How many cells what is wrong at the edge of a window can come inwards during some of a stage's
-/// steps.
+/// How far, in cells, an error at a window's edge can travel inward in a range of a stage's steps.
 #[doc(hidden)]
 pub type Halo = fn(&Settings, &Site, Range<u32>) -> u64;
 
@@ -52,9 +51,9 @@ pub struct Stage {
     /// Whether it can run between the steps of another. Each of its plans must then set its scratch
     /// buffers before it reads them.
     pub can_interleave: bool,
-    /// How many cells what is wrong at the edge of a window can come inwards during some of its
-    /// steps, counting all that lies between steps: heights, particles, and what these ask for.
-    /// None for a stage that has no steps. The plans of others say where the steps end.
+    /// How far, in cells, an error at a window's edge can travel inward in a range of steps, by any
+    /// of what a step passes on: heights, particles, and what these ask for. None for a stage that
+    /// has no steps. The plans of others say where the steps end.
     #[doc(hidden)]
     pub halo: Option<Halo>,
     /// The layers that it makes.
@@ -79,7 +78,7 @@ pub struct Stage {
     /// Its plan. Settings and site have been checked.
     #[doc(hidden)]
     pub plan: fn(&Settings, &Site) -> Plan,
-    /// How many cells away a result can depend on the heights.
+    /// How far away, in cells, heights can change a result.
     #[doc(hidden)]
     pub reach: fn(&Settings, &Site) -> u64,
     /// Figures that follow from the settings (steps, droplets …), as a JSON object.

@@ -12,7 +12,7 @@
 //!
 //! and the height is `base_m` + `relief_m` · the sum, clamped to 0..1.
 //!
-//! With `warp_cells`, the place is moved first by up to so many cells along each axis: by three
+//! With `warp_cells`, the place is moved first by up to that many cells along each axis: by three
 //! octaves of gradient noise, which is ½ of `feature_cells` wide, or `warp_feature_cells`.
 //!
 //! # Shape

@@ -13,7 +13,8 @@ pub const OCTAVE_WORDS: usize = 8;
 /// Largest features, in vertices.
 pub const FEATURE_MAX: i64 = 32768;
 
-/// The table of octaves, of which the first has features of so many cells of the recipe's lattice.
+/// The table of octaves, of which the first has features whose size is in cells of the recipe's
+/// lattice.
 pub fn octaves(count: usize, gain: f64, feature: i64, seed: u64, site: &Site) -> Vec<i32> {
     let mut weights = vec![1.0];
     for _ in 1..count {

@@ -17,7 +17,7 @@ pub const SHIFT_OCTAVES: usize = 3;
 /// Squares beyond this are beyond every survey.
 const FAR: i128 = 1 << 30;
 
-/// The tables of a survey whose first node is at `corner`, in cells, with a warp of so many cells.
+/// The tables of a survey whose first node is at `corner`, in cells, with a warp in cells.
 pub fn tables(site: &Site, corner: [i64; 2], spacing: f64, warp: f64, feature: f64) -> Tables {
     const PART: i128 = 1 << 16;
     let size = (spacing * PART as f64).round() as i128;
@@ -53,7 +53,7 @@ fn shares(t: i32) -> [i32; 3] {
     [before, ONE - before - after, after]
 }
 
-/// The value of a survey of so many columns and rows at a place of the land.
+/// The value of a survey, with its columns and rows, at a place of the land.
 #[inline(always)]
 pub fn surveyed(
     survey: &[i32],

@@ -47,7 +47,7 @@ impl Axis {
         Some((first, (end - first) as u32))
     }
 
-    /// The tiles that cover so many cells from a first one on. The cells lie in the land.
+    /// The tiles that cover a run of cells. The cells lie in the land.
     pub fn over(&self, first: i64, cells: u32) -> RangeInclusive<i64> {
         self.at(first)..=self.at(first + i64::from(cells) - 1)
     }

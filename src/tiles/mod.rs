@@ -99,7 +99,7 @@ pub struct Cut {
 /// How the levels of a land are cut in space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Squares of so many cells a side, or nearly.
+    /// Squares with about this many cells a side.
     Squares(u32),
     /// A part of a level, and of each coarser level what the part depends on, each cut into as few
     /// pieces as are small enough. Tile 0, 0 is the north-west one.
@@ -123,7 +123,7 @@ struct Part {
 }
 
 impl Part {
-    /// A window of a level in pieces of at most so many cells with their halo in a slab.
+    /// A window of a level in pieces that have at most `cells` cells with their halo in a slab.
     fn of(job: &Job, level: i32, slab: &Slab, window: Window, cells: u64) -> Result<Self> {
         let halo = job.halo(level, slab, &window)?;
         let (all, reach) = ([halo.width, halo.height], 2 * job.reach_in(level, slab));
@@ -178,7 +178,7 @@ impl Cut {
         Space::Part { level, window, cells: u64::MAX }.into()
     }
 
-    /// The same with a level's time in slabs of at most so many steps of a stage.
+    /// The same with a level's time cut into slabs of at most `steps` steps of a stage.
     pub fn in_slabs(self, steps: u32) -> Self {
         Self { slab: Some(steps), ..self }
     }

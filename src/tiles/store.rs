@@ -253,7 +253,7 @@ impl Store {
         Ok((files.len() as u64, files.iter().map(|(_, bytes, _)| bytes).sum()))
     }
 
-    /// Removes the tiles that were used longest ago until the others have at most so many bytes,
+    /// Removes the tiles that were used longest ago until the others have at most `bytes` bytes,
     /// and what killed processes have begun. Says how many tiles went, and their bytes.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Each cell of a lake loses `dry` a year, in the unit of the rain, and each cell of the land sends
 //! its rain to the pit that it runs to on the ground. What comes into a depression, m, keeps a lake
-//! of at most m / `dry` cells. So the lake is as high as it can be with so many cells below its
+//! of at most m / `dry` cells. So the lake is as high as it can be with that many cells below its
 //! level. If all cells below the rim of the depression do not take m, the rest runs over the rim
 //! into the next basin. Two depressions on both sides of a rim that are full are one from then on.
 //! In a steady state no time passes, so no volumes are needed.

@@ -5,16 +5,23 @@
 //! with + − × ÷, √ and the powers of `libm`. Drainage is that of the map: what lies beyond its
 //! border sends no water.
 
+#[doc(hidden)]
 pub mod area;
 mod budget;
+#[doc(hidden)]
 pub mod carve;
+#[doc(hidden)]
 pub mod channel;
+#[doc(hidden)]
 pub mod directions;
 mod distance;
+#[doc(hidden)]
 pub mod flood;
+#[doc(hidden)]
 pub mod outline;
 mod settings;
 mod simplify;
+#[doc(hidden)]
 pub mod vectors;
 
 use crate::arith::CELL;
@@ -23,11 +30,13 @@ use crate::map::Metric;
 use crate::memory;
 use crate::params::rounded;
 use crate::site::Scale;
-use channel::Channel;
+pub use channel::{Channel, Law};
 use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
+pub use outline::{Polygon, Ring};
 use rayon::prelude::*;
 use serde_json::json;
 pub use settings::{AreaRouting, LAYERS, Settings, Splines, Through, VectorFormat};
+pub use vectors::{Basin, Lake, Point, PointKind, Reach, Vectors, Vertex};
 
 /// Cells from which on there is a river, where no area is given.
 const RIVER_CELLS: i64 = 1000;

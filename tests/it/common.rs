@@ -201,7 +201,8 @@ pub struct Made {
 impl Made {
     pub fn of(outcome: Outcome) -> Self {
         let maps = outcome.names().map(|name| (name, outcome.map(name).unwrap())).collect();
-        let digests = outcome.names().map(|name| (name, outcome.digest(name).unwrap())).collect();
+        let digests =
+            outcome.names().map(|name| (name, outcome.digest(name).unwrap().to_string())).collect();
         Self { maps, digests, outcome }
     }
 }

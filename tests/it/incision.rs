@@ -267,7 +267,7 @@ fn strata_belong_to_their_own_seed() {
         );
         let recipe: thalweg::Recipe = text.parse().unwrap();
         let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
-        job.run(&mut |_| Ok(())).unwrap().digest("height").unwrap()
+        job.run(&mut |_| Ok(())).unwrap().digest("height").unwrap().to_string()
     };
     let usual = height(1, "", "");
     assert_eq!(usual, height(2, "", ""));

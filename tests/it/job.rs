@@ -226,6 +226,7 @@ fn unknown_names_are_errors() {
         outcome.map("hieght").map(drop),
         outcome.words("flow").map(drop),
         outcome.digest("").map(drop),
+        outcome.map_into("", &mut []),
     ] {
         let error = error.unwrap_err();
         assert!(
@@ -233,6 +234,14 @@ fn unknown_names_are_errors() {
             "{error}"
         );
     }
+    let land = outcome.map("height").unwrap();
+    let mut values = vec![f32::NAN; land.data.len()];
+    outcome.map_into("height", &mut values).unwrap();
+    assert_eq!(values, land.data);
+    let error = outcome.map_into("height", &mut values[1..]).unwrap_err().to_string();
+    let cells = land.data.len();
+    assert!(error.contains(&format!("{} values", cells - 1)), "{error}");
+    assert!(error.contains(&cells.to_string()), "{error}");
     assert!(executor.read("nothing").is_err());
     assert!(
         Preset::find("none").is_err() && Step::new("none", &[]).is_err() && find("none").is_none()

@@ -458,7 +458,7 @@ struct Strip {
     cells: Range<usize>,
 }
 
-/// The strips of a window, from the north, whose records have so many words at most, or a single
+/// The strips of a window, from the north, whose records have a bounded number of words, or a single
 /// row of chunks.
 fn strips(layout: &Layout, window: &Window, records_max: usize) -> Vec<Strip> {
     let [across, down] = layout.chunks.map(|n| n as usize);

@@ -148,7 +148,7 @@ impl Land<'_> {
         out
     }
 
-    /// The lattice of so many nodes over the area.
+    /// The lattice of nodes over the area.
     fn lattice(&self, nodes: [usize; 2]) -> Lattice {
         let [columns, rows] = nodes;
         let key = arith::key(self.seed, 10);

@@ -9,8 +9,8 @@ use crate::plan::{Plan, Shape};
 use crate::site::Window;
 use std::any::Any;
 
-/// Particles that stand within so many cells of an edge where a window was cut are lost: the vertex
-/// that they came from may lie beyond it.
+/// Particles that stand within this distance, in cells, of an edge where a window was cut are lost:
+/// the vertex that they came from may lie beyond it.
 pub const EDGE: u32 = 2;
 
 /// Words of a particle in a list before its record: its home.
@@ -49,7 +49,7 @@ fn params(plan: &Plan) -> Option<&Params> {
         .find_map(|block| (block as &dyn Any).downcast_ref())
 }
 
-/// Whether a place in another window, which lies so many cells away, is in a window. The place is
+/// Whether a place in another window, which lies some cells away, is in a window. The place is
 /// the first two words of a record.
 fn is_in(window: &Window, away: [i64; 2], place: [i32; 2]) -> bool {
     let cell = [(place[0] ^ NOWHERE) >> 16, (place[1] & i32::MAX) >> 16].map(i64::from);
@@ -100,7 +100,7 @@ impl Travellers {
         self.words.reserve_exact(count * self.each());
     }
 
-    /// Adds a particle of a window that lies so many cells away, if it stands in the window of the
+    /// Adds a particle of a window that lies some cells away, if it stands in the window of the
     /// list.
     fn push(
         &mut self,

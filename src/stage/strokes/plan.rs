@@ -143,8 +143,8 @@ fn length(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     (x * x + y * y).sqrt()
 }
 
-/// The columns and rows of the window, both ends included, that lie within so many cells of the box
-/// round two points.
+/// The columns and rows of the window, both ends included, that lie within a distance, in cells, of
+/// the box round two points.
 fn reached(site: &Site, [a, b]: [&[f64; 3]; 2], cells: f64) -> Option<[[u32; 2]; 2]> {
     let (spacing, window) = (site.spacing_m(), site.window);
     let reach = |axis: usize, side: u32| {
