@@ -24,7 +24,11 @@ pub extern "C" fn digest(example: u32) -> u64 {
     let made = || {
         let mut recipe = Recipe::from_toml(text, "", name)?;
         recipe.resize(128, 128)?;
-        Job::new(recipe)?.device(Device::Cpu).run(&mut |_| Ok(()))?.digest("height")
+        Job::new(recipe)?
+            .device(Device::Cpu)
+            .run(&mut |_| Ok(()))?
+            .digest("height")
+            .map(String::from)
     };
     let digest = made().unwrap_or_else(|e| panic!("{name}: {e}"));
     u64::from_str_radix(&digest[..16], 16).expect("a digest is hexadecimal")
