@@ -38,7 +38,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             Recipe::from_toml(text, "", "")
         };
         if let Err(e) = read {
-            console.warn(format!("{}: it is no recipe then, either: {e}", path.display()));
+            console.warn(format!(
+                "{}: it has the names of schema 2, and is still refused: {e}",
+                path.display()
+            ));
         }
         if a.dry_run || changes.is_empty() {
             continue;

@@ -63,8 +63,8 @@ fn windows_have_the_words_of_tiles() {
     }
 }
 
-/// A pool with one worker, which waits after each answer until it is told to go on, and the numbers
-/// that it answered.
+/// A pool with one worker, which stops after each answer until the test lets it continue, and the
+/// numbers of the requests that it answered.
 fn halting() -> (WindowPool, Receiver<u64>, Sender<()>) {
     let (said, heard) = channel();
     let (go, gone) = channel();
@@ -137,7 +137,7 @@ fn a_request_ends_alone() {
     assert!(second.wait().map_or_else(|e| matches!(e, Error::Cancelled), |_| true));
 }
 
-/// What a worker makes is ended by its request's cancel, too, and the worker goes on.
+/// Cancelling a request also stops the worker that is making it.
 #[test]
 fn work_that_nobody_wants_ends() {
     let slow = WORLD.replace("steps = 6", "steps = 4000").replace("levels = 2", "levels = 1");
