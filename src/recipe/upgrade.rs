@@ -131,7 +131,7 @@ fn of_keys(
         let place = [place, std::slice::from_ref(key)].concat();
         if table.contains_key(new) {
             let message =
-                format!("{}: {new} is there, too: leave one of the two out", shown(&place));
+                format!("{} and {new} are both given: leave one of them out", shown(&place));
             return Err(Invalid::from(message).about(key.as_str()).into());
         }
         all.push(Change { place, key: Some(new), value: None });

@@ -378,7 +378,7 @@ fn recipes_of_schema_1_are_rewritten() {
         ("schema = 3\n", "schema = 3"),
         ("width = 3\n", "missing"),
         ("][", "TOML"),
-        (&*both, "margin: margin_cells is there, too"),
+        (&*both, "margin and margin_cells are both given"),
     ];
     for (text, word) in wrong {
         let error = thalweg::recipe::upgrade(text).unwrap_err().to_string();
