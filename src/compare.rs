@@ -7,7 +7,7 @@ use crate::clock::Moment;
 use crate::device::{Device, with};
 use crate::error::{Error, Result};
 use crate::exec::{Adapter, Control, Executor};
-use crate::job::part::Bases;
+use crate::job::units::Given;
 use crate::job::{Event, Job, Progress};
 use crate::plan::{Fill, Plan};
 use serde::Serialize;
@@ -208,17 +208,15 @@ impl Job {
         let [a, b] = pair;
         let devices = [a.name(), b.name()];
         let mut stages = vec![];
-        let count = self.units.len();
-        let mut bases = [Bases::new(), Bases::new()];
+        let count = self.schedule().units.len();
+        let mut given = [Given::nothing(), Given::nothing()];
         self.upload_start(a)?;
         self.upload_start(b)?;
-        for (i, unit) in self.units.iter().enumerate().skip(self.done()) {
+        for (i, unit) in self.schedule().units.iter().enumerate().skip(self.done()) {
             let plan = self.plan_to_run(i)?;
             let (name, passes) = (unit.step.stage.name, plan.passes.len());
-            for (executor, bases) in [&mut *a, &mut *b].into_iter().zip(&mut bases) {
-                executor.admits(&plan)?;
-                self.upload_samples(i, &plan, executor)?;
-                self.crop_inputs(i, &plan, bases, executor)?;
+            for (executor, given) in [&mut *a, &mut *b].into_iter().zip(&mut given) {
+                self.give_inputs(i, &plan, given, executor)?;
             }
             let mut progress = |done| {
                 watch(Event::Progress(Progress { stage: i, name, stages: count, done, passes }))

@@ -125,6 +125,8 @@ pub mod plan;
 #[doc(hidden)]
 pub mod recipe;
 pub mod scatter;
+#[doc(hidden)]
+pub mod schedule;
 #[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod service;

@@ -401,7 +401,7 @@ pub fn stop() -> Arc<AtomicBool> {
 /// Writes down the passes of a plan that has many. For a draft it writes each round once and counts
 /// the others: so what a plan will have is known, by the planner's own arithmetic, before memory is
 /// taken for it.
-pub struct Schedule {
+pub struct PlanBuilder {
     passes: Vec<Pass>,
     steps: Vec<usize>,
     count: Count,
@@ -410,8 +410,8 @@ pub struct Schedule {
     is_draft: bool,
 }
 
-impl Schedule {
-    /// An empty schedule.
+impl PlanBuilder {
+    /// A plan without passes.
     pub fn of(site: &Site) -> Self {
         Self {
             passes: vec![],

@@ -7,6 +7,7 @@ use crate::io::{Stored, encode_picture};
 use crate::job::Job;
 use crate::map::Map;
 use crate::render::Style;
+use crate::schedule::Schedule;
 use crate::stage::levels::lattice;
 use crate::tiles::{Tiles, Watch};
 use serde_json::json;
@@ -80,7 +81,7 @@ impl Tiles {
         if let Some(why) = job.untileable() {
             return Err(Error::Limit(format!("the land cannot be made by tiles: {why}")));
         }
-        let (recipe, window) = (job.recipe(), Job::on_level(&job.whole_window(), level));
+        let (recipe, window) = (job.recipe(), Schedule::on_level(&job.schedule().world(), level));
         folder.announce(&names(recipe, None))?;
         folder.begin()?;
         folder.withdraw(MANIFEST)?;
@@ -121,7 +122,7 @@ impl Tiles {
                 maps.into_iter().map(|((level, window), field)| Ok((field.name, self.map(level, window, field, executor)?)));
             Ok((files, entries, maps.collect::<Result<Vec<(&str, Map)>>>()?))
         })?;
-        let mut manifest = manifest::head(&job, window, job.scale_on(level));
+        let mut manifest = manifest::head(&job, window, job.schedule().scale_on(level));
         manifest["by_tiles"] = true.into();
         manifest["maps"] = entries.into();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);

@@ -20,6 +20,7 @@ use thalweg::map::Map;
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
 use thalweg::recipe::EXAMPLES;
+use thalweg::schedule::Schedule;
 use thalweg::site::{Layer, Layers, Site, Window};
 use thalweg::stage::{STAGES, Stage, diamond_square, droplets, incision, island, layer, wind};
 use thalweg::{Device, Error, Job, Recipe, Result, adapters};
@@ -647,7 +648,7 @@ fn pyramid(bench: &mut Bench, executor: &mut dyn Executor, side: u32, label: &st
                         (row.passes, row.seconds) = (row.passes + passes, row.seconds + seconds)
                     }
                     None => {
-                        let side = Job::on_level(&job.whole_window(), level).width;
+                        let side = Schedule::on_level(&job.schedule().world(), level).width;
                         levels.push(LevelRow { level, side, passes, seconds });
                     }
                 }

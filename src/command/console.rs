@@ -71,7 +71,7 @@ impl Console {
         job: &Job,
         run: impl FnOnce(&mut dyn FnMut(Event) -> Result<()>) -> Result<T>,
     ) -> Result<T> {
-        let bar = || self.progress(job.parts().collect());
+        let bar = || self.progress(job.schedule().names().collect());
         let mut progress = bar();
         run(&mut |event| {
             match event {

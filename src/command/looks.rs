@@ -202,7 +202,7 @@ fn columns(
 
     let settings = &recipe.stages[at].settings;
     let rain = settings.number("rain");
-    let seed = job.site(at).world.seed;
+    let seed = job.schedule().site(at).world.seed;
     let heights = sequential(console, settings, seed, &ground, job.window().width as usize)?;
     let data = heights.iter().map(|&h| (h as f64 * spacing_m) as f32).collect();
     let classic = column("classic", Map { data, ..start.clone() }, Some(rain))?;

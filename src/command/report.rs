@@ -10,7 +10,7 @@ use thalweg::stage::strokes;
 
 /// A line that says what is made.
 pub fn title(job: &Job) -> String {
-    let (recipe, (window, scale)) = (job.recipe(), job.land());
+    let (recipe, (window, scale)) = (job.recipe(), job.schedule().land());
     let spacing_m = rounded(scale.spacing_m);
     format!(
         "{}: {} x {} cells of {spacing_m} m, seed {}",

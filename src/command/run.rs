@@ -15,6 +15,7 @@ use std::time::Instant;
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
 use thalweg::io::FilmFormat;
 use thalweg::job::Event;
+use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Store, Tiles};
 use thalweg::{Error, Job, Result};
 
@@ -112,7 +113,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     let level = a.level.unwrap_or(job.recipe().finest());
-    let window = Job::on_level(&job.whole_window(), level);
+    let window = Schedule::on_level(&job.schedule().world(), level);
     let by_tiles = |why: String| {
         // A time-lapse, too, is of whole lands.
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
@@ -126,7 +127,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "{why} (`run` does not make tiles by itself here: {cannot})"
             ))),
             None => {
-                let cost = Tiles::choose(&job, level, &window, usual_memory(), None)?;
+                let cost = job.schedule().choose(level, &window, usual_memory(), None)?;
                 console.warn(format!("{why}; the land is made by tiles: {}", cost.cut));
                 Ok(cost)
             }
@@ -163,7 +164,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } =
         &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
-    let (window, scale) = job.land();
+    let (window, scale) = job.schedule().land();
     console.result(
         || {
             json!({
@@ -224,7 +225,7 @@ fn run_by_tiles(
         tiles.write_bundle(level, &mut folder, &mut |warning| console.warn(warning), &mut watch)?;
     drop(progress);
     let removed: Vec<_> = bundle.removed.iter().map(|path| path.to_string_lossy()).collect();
-    let window = Job::on_level(&job.whole_window(), level);
+    let window = Schedule::on_level(&job.schedule().world(), level);
     let made = tiles.counts()[0];
     console.result(
         || {
@@ -257,22 +258,23 @@ fn dry_run(
         console.warn(warning);
         Ok(())
     })?;
-    let (recipe, (window, scale)) = (job.recipe(), job.land());
+    let (recipe, (window, scale)) = (job.recipe(), job.schedule().land());
     let plans: Vec<_> = job
-        .parts()
-        .zip(job.costs().into_iter().zip(job.counts()))
+        .schedule()
+        .names()
+        .zip(job.schedule().costs().into_iter().zip(job.schedule().counts()))
         .enumerate()
         .map(|(i, (name, ((bytes, _), (steps, passes))))| {
-            (name, passes as usize, bytes, job.reach(i, steps as usize))
+            (name, passes as usize, bytes, job.schedule().reach(i, steps as usize))
         })
         .collect();
-    let water = job.water_bytes();
+    let water = job.schedule().water_bytes();
     let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).chain(water).max().unwrap_or(0);
     let per_cell = memory as f64 / window.cells() as f64;
     console.result(
         || {
             let stage = |(i, (name, passes, bytes, reach)): (usize, &(&str, usize, u64, u64))| {
-                let level = job.site(i).level;
+                let level = job.schedule().site(i).level;
                 json!({ "stage": name, "level": level, "passes": passes, "bytes": bytes, "reach_cells": reach })
             };
             let stages: Vec<_> = plans.iter().enumerate().map(stage).collect();
@@ -287,7 +289,7 @@ fn dry_run(
             let told = plans.iter().enumerate().filter(|(_, (name, passes, ..))| tells(name, *passes));
             for (i, (name, passes, size, reach)) in told {
                 let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
-                let name = match (job.levels(), job.site(i).level) {
+                let name = match (job.schedule().levels(), job.schedule().site(i).level) {
                     (1, _) => (*name).to_string(),
                     (_, level) => format!("{name}, level {level}"),
                 };

@@ -92,7 +92,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     method.check()?;
     let whole = console.read(recipe)?;
     let part = a.part.window()?;
-    part.iter().try_for_each(|part| whole.check_part(part))?;
+    part.iter().try_for_each(|part| whole.schedule().check_region(part))?;
     let job = match (part, a.method) {
         // Beyond the outermost samples of the part, heights follow from the next ones.
         (Some(part), Kind::Lattice) => whole.clone().part(one_wider(part, &whole))?,
@@ -155,7 +155,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
 
 /// A part with one more column and row on each side, where the land has them.
 fn one_wider(part: Window, whole: &Job) -> Window {
-    let land = whole.whole_window();
+    let land = whole.schedule().world();
     let more = |axis: usize, side: u32, all: u32| {
         let (first, last) = (land.origin[axis], land.origin[axis] + i64::from(all));
         let (from, to) = (part.origin[axis], part.origin[axis] + i64::from(side));

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
+use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Cut, FileOptions, Listed, Store, Tile, Tiles, XyzOptions, engine};
 use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
 
@@ -187,11 +188,11 @@ impl Which {
     /// graph of tiles a part is not made in one piece.
     fn cost(&self, job: &Job, level: i32, window: &Window, is_graph: bool) -> Result<Cost> {
         match self.tile_size {
-            Some(side) => Tiles::cost(job, self.cut(side), level, window),
+            Some(side) => job.schedule().cost(self.cut(side), level, window),
             None if is_graph => {
-                Tiles::choose_side(job, level, window, self.memory(), self.time_chunk)
+                job.schedule().choose_side(level, window, self.memory(), self.time_chunk)
             }
-            None => Tiles::choose(job, level, window, self.memory(), self.time_chunk),
+            None => job.schedule().choose(level, window, self.memory(), self.time_chunk),
         }
     }
 
@@ -251,13 +252,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let level = a.level.unwrap_or(job.recipe().finest());
     let window = match a.part.window()? {
         Some(part) => {
-            job.check_part(&part)?;
+            job.schedule().check_region(&part)?;
             part
         }
-        None => job.whole_window(),
+        None => job.schedule().world(),
     };
-    job.check_level(level)?;
-    let own = Job::on_level(&window, level);
+    job.schedule().check_level(level)?;
+    let own = Schedule::on_level(&window, level);
     let cost = a.which.cost(&job, level, &own, a.list)?;
     let output = a.output.clone().unwrap_or_default();
     let ends = |end: &str| output.extension().is_some_and(|e| e == end);
@@ -536,8 +537,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     let cut = match a.which.tile_size {
         Some(side) => a.which.cut(side),
         None => {
-            let whole = Job::on_level(&job.whole_window(), level);
-            Tiles::choose_side(&job, level, &whole, a.which.memory(), a.which.time_chunk)?.cut
+            let whole = Schedule::on_level(&job.schedule().world(), level);
+            job.schedule().choose_side(level, &whole, a.which.memory(), a.which.time_chunk)?.cut
         }
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;

@@ -175,10 +175,10 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
     Ok(left)
 }
 
-/// The plan of a stage that runs so: its maps, and no passes; none for one that runs as ever.
-pub(super) fn plan(step: &Step, site: &Site) -> Option<Plan> {
+/// The plan of a stage that runs so: its maps, and no passes. Others have their own.
+fn plan(step: &Step, site: &Site) -> Plan {
     if !is_published(step) {
-        return None;
+        return (step.stage.plan)(&step.settings, site);
     }
     let window = &site.window;
     let height = match step.stage.is_generator {
@@ -194,7 +194,7 @@ pub(super) fn plan(step: &Step, site: &Site) -> Option<Plan> {
         vec![],
     );
     // One step, after which the ledger is entered.
-    Some(Plan { steps: vec![0], beside: CELL_BYTES * window.cells() as u64, ..plan })
+    Plan { steps: vec![0], beside: CELL_BYTES * window.cells() as u64, ..plan }
 }
 
 /// What a stage leaves.
@@ -307,6 +307,7 @@ impl Job {
     /// all other stages, exactly as ever.
     pub fn classic(mut self) -> Self {
         self.classic = true;
+        self.schedule.planner = plan;
         self.device(Device::Cpu)
     }
 
@@ -323,7 +324,7 @@ impl Job {
         plan: &Plan,
         executor: &mut dyn Executor,
     ) -> Result<Option<serde_json::Value>> {
-        let (step, site) = (&self.units[i].step, self.site(i));
+        let (step, site) = (&self.schedule.units[i].step, self.schedule.site(i));
         if !is_published(step) {
             return Ok(None);
         }
@@ -348,7 +349,7 @@ impl Job {
             let message = format!(
                 "the published algorithm diverged at column {x}, row {y}: lower erosion or capacity"
             );
-            let (stage, name) = (self.units[i].stage, step.stage.name);
+            let (stage, name) = (self.schedule.units[i].stage, step.stage.name);
             return Err(Invalid::from(message)
                 .inside(&format!("stage {}, {name}", stage + 1), &format!("/stage/{stage}"))
                 .into());

@@ -7,10 +7,12 @@ mod heights;
 mod maps;
 mod missing;
 mod outcome;
-pub(crate) mod part;
+mod part;
+pub(crate) mod piece;
 mod report;
 mod run;
 mod snapshot;
+pub(crate) mod units;
 
 pub use heights::Heights;
 pub use maps::Maps;
@@ -23,12 +25,12 @@ use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Invalid, Result};
 use crate::map::{Georef, Map, Samples};
 use crate::picture::Picture;
-use crate::recipe::{Input, Recipe, Unit};
-use crate::site::{Scale, Site, Window};
-use crate::stage::levels::{lattice, spacing_m};
+use crate::recipe::{Input, Recipe};
+use crate::schedule::Schedule;
+use crate::site::{Scale, Window};
+use crate::stage::levels::spacing_m;
 use crate::stage::{biomes, strokes};
 use missing::Missing;
-use part::Lands;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,19 +50,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Job {
-    recipe: Recipe,
-    /// What is made, without its margin, on the recipe's lattice: the land or a part of it. And
-    /// that lattice's scale.
-    window: Window,
-    scale: Scale,
-    lands: Lands,
+    /// What it does, and where.
+    schedule: Schedule,
     start: Start,
     /// The cells of the input that have no height.
     missing: Option<Missing>,
-    /// What it does, in order.
-    pub(crate) units: Vec<Unit>,
-    /// The level after which it ends.
-    until_level: i32,
     /// For each stage, the samples that it reads, in words.
     samples: Vec<Option<Arc<[i32]>>>,
     range_m: Option<(f64, f64)>,
@@ -196,8 +190,9 @@ impl Job {
     /// # Errors
     /// [`Error::Param`] for a snapshot of another recipe or of other inputs.
     pub fn resume_from(self, snapshot: Snapshot) -> Result<Self> {
-        snapshot.check(&self.recipe)?;
-        let same = snapshot.window() == self.window && snapshot.scale() == self.scale;
+        snapshot.check(self.recipe())?;
+        let same = snapshot.window() == self.schedule.region()
+            && snapshot.scale() == self.schedule.scale_on(0);
         if !same || snapshot.start_digest() != self.start_digest() {
             let message = "the snapshot is of a run with another input; make it anew";
             return Err(Invalid::from(message).about("snapshot").into());
@@ -207,19 +202,16 @@ impl Job {
 
     fn at(window: Window, scale: Scale, start: Start, recipe: Recipe) -> Result<Self> {
         recipe.check()?;
-        let units = recipe.units(recipe.padded(window))?;
-        let lands = Lands::of(&recipe, window, &units, scale);
         #[cfg(feature = "dungeon")]
         recipe.dungeons.iter().try_for_each(|placing| placing.admits(window))?;
-        let job = Self {
-            window,
-            scale,
-            lands,
+        let (samples, warnings) = (vec![None; recipe.stages.len()], recipe.warnings(window));
+        let schedule = Schedule::of(recipe, window, scale)?;
+        schedule.check_passes()?;
+        Ok(Self {
+            schedule,
             start,
             missing: None,
-            units,
-            until_level: recipe.finest(),
-            samples: vec![None; recipe.stages.len()],
+            samples,
             range_m: None,
             georef: None,
             options: DeviceOptions::default(),
@@ -227,11 +219,8 @@ impl Job {
             #[cfg(feature = "classic")]
             classic: false,
             cancel: Cancel::default(),
-            warnings: recipe.warnings(window),
-            recipe,
-        };
-        job.check_passes()?;
-        Ok(job)
+            warnings,
+        })
     }
 
     /// Reads the files that a recipe names, its input and those of its stages, and makes a run of
@@ -282,14 +271,14 @@ impl Job {
             read_all(path, options).map(|reading| reading.map)
         };
         for (i, path) in job.files().collect::<Vec<_>>() {
-            let samples = job.recipe.stages[i].samples().unwrap_or_default();
+            let samples = job.recipe().stages[i].samples().unwrap_or_default();
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
             job.supply(i, &map)?;
         }
         let files: std::collections::BTreeSet<String> =
             job.pictures().map(|(_, _, file)| file).collect();
         for file in files {
-            let path = job.recipe.folder.join(&file);
+            let path = job.recipe().folder.join(&file);
             let options = crate::io::ReadOptions {
                 samples: Samples::Shares,
                 max_cells: Picture::SAMPLES_MAX as u64,
@@ -313,11 +302,11 @@ impl Job {
 
     /// The files that its stages read: the stage's number from 0, and the path.
     pub fn files(&self) -> impl Iterator<Item = (usize, std::path::PathBuf)> {
-        self.recipe
+        self.recipe()
             .stages
             .iter()
             .enumerate()
-            .filter_map(|(i, step)| step.file().map(|file| (i, self.recipe.folder.join(file))))
+            .filter_map(|(i, step)| step.file().map(|file| (i, self.recipe().folder.join(file))))
     }
 
     /// The files that its stages and strokes read.
@@ -325,13 +314,13 @@ impl Job {
     pub(crate) fn read_files(&self) -> impl Iterator<Item = std::path::PathBuf> {
         self.files()
             .map(|(_, path)| path)
-            .chain(self.pictures().map(|(_, _, file)| self.recipe.folder.join(file)))
+            .chain(self.pictures().map(|(_, _, file)| self.recipe().folder.join(file)))
     }
 
     /// The pictures that its strokes stamp and its `ranges` rise by: the numbers of the stage and
     /// of the stroke, from 0, and the file, relative to the recipe.
     pub fn pictures(&self) -> impl Iterator<Item = (usize, usize, String)> {
-        self.recipe.stages.iter().enumerate().flat_map(|(i, step)| {
+        self.recipe().stages.iter().enumerate().flat_map(|(i, step)| {
             let strokes = match step.stage.name == strokes::STAGE.name {
                 true => strokes::strokes(&step.settings).unwrap_or_default(),
                 false => vec![],
@@ -347,7 +336,7 @@ impl Job {
     /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes
     /// stroke `j`.
     pub(crate) fn picture_place(&self, i: usize, j: usize) -> (String, String) {
-        let name = self.recipe.stages[i].stage.name;
+        let name = self.recipe().stages[i].stage.name;
         match name == strokes::STAGE.name {
             true => (
                 format!("stage {}, {name}: stroke {}", i + 1, j + 1),
@@ -377,7 +366,7 @@ impl Job {
             others.sort();
             others.dedup();
             others.retain(|other| other != file);
-            let settings = &self.recipe.stages[*stage].settings;
+            let settings = &self.recipe().stages[*stage].settings;
             let there: usize = others
                 .iter()
                 .filter_map(|other| settings.picture(other))
@@ -412,8 +401,9 @@ impl Job {
         let shown = |step: &&mut crate::recipe::Step| {
             step.stage.name == strokes::STAGE.name || step.picture().is_some()
         };
-        let units = self.units.iter_mut().map(|unit| &mut unit.step);
-        for step in self.recipe.stages.iter_mut().chain(units).filter(shown) {
+        let Schedule { recipe, units, .. } = &mut self.schedule;
+        let units = units.iter_mut().map(|unit| &mut unit.step);
+        for step in recipe.stages.iter_mut().chain(units).filter(shown) {
             step.settings.show(file, picture.clone());
         }
     }
@@ -425,8 +415,8 @@ impl Job {
     /// [`Error::Param`] for a stage that does not exist, and for a map of another size or with
     /// other values.
     pub fn supply(&mut self, i: usize, map: &Map) -> Result<()> {
-        let Some(step) = self.recipe.stages.get(i) else {
-            let count = self.recipe.stages.len();
+        let Some(step) = self.recipe().stages.get(i) else {
+            let count = self.recipe().stages.len();
             return Err(Error::param(format!(
                 "stage {}: the recipe has stages 1 to {count}",
                 i + 1
@@ -450,7 +440,7 @@ impl Job {
                 .about("file")
                 .inside(&place, &format!("/stage/{i}"))
         };
-        let land = self.lands.land;
+        let land = self.schedule.world();
         if [map.width, map.height] != [land.width, land.height] || map.data.len() != land.cells() {
             let Window { width, height, .. } = land;
             return Err(wrong(format!(
@@ -486,22 +476,22 @@ impl Job {
         if let Start::Snapshot(snapshot) = &self.start {
             snapshot.check(&recipe)?;
         }
-        let land = self.lands.land;
-        recipe.check_on(land, self.scale)?;
-        let units = recipe.units(recipe.padded(land))?;
-        let lands = Lands::of(&recipe, land, &units, self.scale);
+        recipe.check_on(self.schedule.world(), self.schedule.scale_on(0))?;
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
-        let mut job = Self { recipe, samples, units, lands, ..self.clone() };
+        let schedule = self.schedule.with_recipe(recipe)?;
+        schedule.check_passes()?;
+        let mut job = Self { schedule, samples, ..self.clone() };
         for (i, _, file) in self.pictures().collect::<Vec<_>>() {
-            if let Some(picture) = self.recipe.stages[i].settings.picture(&file) {
+            if let Some(picture) = self.recipe().stages[i].settings.picture(&file) {
                 job.show(&file, picture);
             }
         }
-        if self.lands.is_part {
-            job.lands = job.part_of_land(job.until_level)?;
+        if job.schedule.is_part() {
+            // How far strokes reach depends on their pictures.
+            let region = job.schedule.region();
+            job.schedule = job.schedule.with_region(region)?;
         }
-        job.check_passes()?;
         Ok(job)
     }
 
@@ -512,73 +502,6 @@ impl Job {
         Some(self.map_of(field, words))
     }
 
-    /// The site of unit `i` of the run, from 0.
-    #[doc(hidden)]
-    pub fn site(&self, i: usize) -> Site {
-        let unit = &self.units[i];
-        Site {
-            window: self.window_of(unit),
-            ..self.recipe.unit_site(unit, self.whole(), self.scale)
-        }
-    }
-
-    /// The names of what it does, in order: the recipe's stages, on each level, and what goes
-    /// between levels.
-    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
-        self.units.iter().map(|unit| unit.step.stage.name)
-    }
-
-    /// How many levels the land has: 1 for a recipe without levels.
-    pub fn levels(&self) -> u32 {
-        (self.coarsest() - self.until_level + 1).max(1) as u32
-    }
-
-    /// The levels that it makes, the coarsest first, each with its land and its scale; one for a
-    /// recipe without levels.
-    pub fn lands(&self) -> impl Iterator<Item = (i32, Window, Scale)> {
-        (self.until_level..=self.coarsest().max(self.until_level)).rev().map(|level| {
-            let (window, scale) = self.land_at(level);
-            (level, window, scale)
-        })
-    }
-
-    /// Cells of its largest level, with the margin or what a part depends on.
-    pub fn whole_cells(&self) -> u64 {
-        self.lands.cells()
-    }
-
-    /// The level of its part `i`, from 0.
-    pub fn level_of(&self, i: usize) -> Option<i32> {
-        self.units.get(i).map(|unit| unit.level)
-    }
-
-    fn coarsest(&self) -> i32 {
-        self.units.iter().map(|unit| unit.level).max().unwrap_or(0)
-    }
-
-    /// Refuses a level that the land has not.
-    ///
-    /// # Errors
-    /// [`Error::Param`] with the levels that it has.
-    pub fn check_level(&self, level: i32) -> Result<()> {
-        let (finest, coarsest) = (self.recipe.finest(), self.coarsest());
-        if !(finest..=coarsest).contains(&level) {
-            let message = match self.levels() {
-                1 => format!(
-                    "level = {level}: the recipe has no levels; put levels = \"auto\" in it"
-                ),
-                _ => format!(
-                    "level = {level}: the land has levels {finest} to {coarsest}, of which \
-                     {finest} is the finest"
-                ),
-            };
-            return Err(Invalid::of("level", level, format!("{finest} to {coarsest}"))
-                .saying(message)
-                .into());
-        }
-        Ok(())
-    }
-
     /// Ends the run when the land of a level is done: 0 is the recipe's lattice, each next one is
     /// half as fine, and with a scale there are finer ones below 0. The words are those that the
     /// whole run has on that level.
@@ -586,36 +509,8 @@ impl Job {
     /// # Errors
     /// [`Error::Param`] for a level that the land has not, and for maps of the output that only a
     /// finer level has.
-    pub fn until_level(mut self, level: i32) -> Result<Self> {
-        self.check_level(level)?;
-        self.recipe.check_maps_on(level)?;
-        let finest = self.recipe.finest();
-        if level > finest {
-            let last = self.units.iter().position(|unit| unit.level == level && unit.ends_level);
-            self.units.truncate(last.map_or(0, |last| last + 1));
-            // The lands of finer levels are not needed, unless coarser ones come from them.
-            if self.recipe.makes_each_level() {
-                self.units.retain(|unit| unit.level >= level);
-            }
-        }
-        self.until_level = level;
-        if self.lands.is_part || self.recipe.endless {
-            // Coarser levels need not cover what finer ones reach.
-            self.lands = self.part_of_land(level)?;
-        }
-        Ok(self)
-    }
-
-    /// The land that is left, without its margin: a coarser one than the recipe's where the run
-    /// ends before the finest level, a finer one where the recipe has a scale.
-    pub fn land(&self) -> (Window, Scale) {
-        self.land_at(self.until_level)
-    }
-
-    /// The land without its margin on a level.
-    pub(crate) fn land_at(&self, level: i32) -> (Window, Scale) {
-        let window = lattice(&self.window, level, self.recipe.is_torus());
-        (window, Scale { spacing_m: spacing_m(self.scale.spacing_m, level), ..self.scale })
+    pub fn until_level(self, level: i32) -> Result<Self> {
+        Ok(Self { schedule: self.schedule.until(level)?, ..self })
     }
 
     /// Where to compute. [`Device::Auto`] if not said.
@@ -674,35 +569,41 @@ impl Job {
         // In cells of the recipe's lattice, exactly: origins have up to 62 bits.
         let cells =
             |at: i64| if level < 0 { i128::from(at) >> -level } else { i128::from(at) << level };
-        let from = [0, 1]
-            .map(|axis| (cells(window.origin[axis]) - i128::from(self.window.origin[axis])) as f64);
+        let from = [0, 1].map(|axis| {
+            (cells(window.origin[axis]) - i128::from(self.schedule.region().origin[axis])) as f64
+        });
         self.georef.clone().map(|georef| georef.on_lattice(spacing_m(1.0, level), from[0], from[1]))
     }
 
     /// The recipe.
     pub fn recipe(&self) -> &Recipe {
-        &self.recipe
+        self.schedule.recipe()
     }
 
-    /// The land that is left, without its margin: the first part of [`Job::land`].
+    /// The same run of another schedule of its land.
+    pub(crate) fn of_schedule(&self, schedule: Schedule) -> Self {
+        Self { schedule, ..self.clone() }
+    }
+
+    /// What it does, and where.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The land that is left, without its margin: the first part of [`Schedule::land`].
     pub fn window(&self) -> Window {
-        self.land().0
+        self.schedule.land().0
     }
 
     /// Metres of a cell of the land that is left, and of the word 0: the second part of
-    /// [`Job::land`].
+    /// [`Schedule::land`].
     pub fn scale(&self) -> Scale {
-        self.land().1
+        self.schedule.land().1
     }
 
-    /// Metres of a cell of a level, and of the word 0.
-    pub(crate) fn scale_on(&self, level: i32) -> Scale {
-        self.land_at(level).1
-    }
-
-    /// The digest of the samples that part `i` of the run reads, if it reads some.
+    /// The digest of the samples that unit `i` reads, if it reads some.
     pub(crate) fn samples_digest(&self, i: usize) -> Option<String> {
-        let unit = &self.units[i];
+        let unit = &self.schedule.units[i];
         self.samples[unit.stage].as_ref().filter(|_| unit.named).map(|samples| digest(samples))
     }
 

@@ -1,7 +1,7 @@
 //! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
 
 use super::Job;
-use super::part::{cut, within};
+use super::piece::{cut, within};
 use super::report::StageReport;
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Part};
@@ -379,14 +379,16 @@ impl Job {
     #[cfg(feature = "dungeon")]
     fn entrances(&self, executor: &mut dyn Executor) -> Result<Vec<Entrance>> {
         // Entrances lie on the finest level.
-        if self.recipe.dungeons.is_none() || self.until_level != 0 {
+        if self.schedule.recipe.dungeons.is_none() || self.schedule.until_level() != 0 {
             return Ok(vec![]);
         }
         let mut words = executor.read("height")?;
-        let kinds = if self.recipe.suited()?.is_some() { executor.read("biome")? } else { vec![] };
-        let mut entrances = self.level_entrances(self.lands.window(0), &mut words, &kinds)?;
+        let kinds =
+            if self.schedule.recipe.suited()?.is_some() { executor.read("biome")? } else { vec![] };
+        let mut entrances =
+            self.level_entrances(self.schedule.level_window(0), &mut words, &kinds)?;
         executor.write("height", &words)?;
-        entrances.retain(|entrance| self.window.contains(entrance.x, entrance.y));
+        entrances.retain(|entrance| self.schedule.region().contains(entrance.x, entrance.y));
         Ok(entrances)
     }
 
@@ -399,29 +401,37 @@ impl Job {
         words: &mut [i32],
         kinds: &[i32],
     ) -> Result<Vec<Entrance>> {
-        let Some(placing) = &self.recipe.dungeons else { return Ok(vec![]) };
-        let units = crate::arith::CELL as f64 / self.scale.spacing_m;
-        let suited = self.recipe.suited()?;
+        let Some(placing) = &self.schedule.recipe.dungeons else { return Ok(vec![]) };
+        let units = crate::arith::CELL as f64 / self.schedule.scale_on(0).spacing_m;
+        let suited = self.schedule.recipe.suited()?;
         let outside = self.missing_at(0, &window);
         let suits = |cell: usize| {
             outside.binary_search(&cell).is_err()
                 && suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize])
         };
-        Ok(placing.entrances(self.recipe.seed, window, words, units, self.scale.datum_m, &suits))
+        Ok(placing.entrances(
+            self.schedule.recipe.seed,
+            window,
+            words,
+            units,
+            self.schedule.scale_on(0).datum_m,
+            &suits,
+        ))
     }
 
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
-        let level = self.until_level;
+        let level = self.schedule.until_level();
         let known: Vec<&Field> = self
+            .schedule
             .recipe
             .fields()
             .into_iter()
-            .filter(|field| self.recipe.lacks(field, level).is_none())
+            .filter(|field| self.schedule.recipe.lacks(field, level).is_none())
             .collect();
         let has_biomes = known.iter().any(|field| field.name == "biome");
-        if let Some((_, settings)) = self.recipe.biomes().filter(|_| has_biomes) {
+        if let Some((_, settings)) = self.schedule.recipe.biomes().filter(|_| has_biomes) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
@@ -430,22 +440,28 @@ impl Job {
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage
         // after the levels, for one.
-        let stages_follow = self.units.last().is_none_or(|unit| !unit.ends_level);
+        let stages_follow = self.schedule.units.last().is_none_or(|unit| !unit.ends_level);
         let changed = stages_follow || beds.is_some();
         #[cfg(feature = "dungeon")]
-        let changed = changed || self.recipe.dungeons.is_some();
-        if let Some(last) =
-            leaves.levels.last().filter(|last| last.level == self.until_level && !changed)
+        let changed = changed || self.schedule.recipe.dungeons.is_some();
+        if let Some(last) = leaves
+            .levels
+            .last()
+            .filter(|last| last.level == self.schedule.until_level() && !changed)
         {
             words.insert("height", last.words.clone());
         }
-        for name in self.recipe.wanted() {
+        for name in self.schedule.recipe.wanted() {
             self.cancel.check()?;
             if let Some(field) =
                 known.iter().find(|field| field.name == name && !words.contains_key(field.name))
             {
                 if matches!(field.source, Source::Water(_)) && water.is_none() {
-                    water = self.water(self.until_level, self.recipe.has_rain(), executor)?;
+                    water = self.water(
+                        self.schedule.until_level(),
+                        self.schedule.recipe.has_rain(),
+                        executor,
+                    )?;
                 }
                 words.insert(
                     field.name,
@@ -453,26 +469,33 @@ impl Job {
                         (Source::Water(of), Some(water), _) => of(water),
                         // It has been read.
                         (Source::Grid(of), _, Some(heights))
-                            if self.with_surroundings(self.until_level) == self.land().0 =>
+                            if self.schedule.with_surroundings(self.schedule.until_level())
+                                == self.schedule.land().0 =>
                         {
-                            self.on_grid(self.until_level, of, heights, &self.land().0)
+                            self.on_grid(
+                                self.schedule.until_level(),
+                                of,
+                                heights,
+                                &self.schedule.land().0,
+                            )
                         }
                         _ => self.field_words(field, executor)?,
                     },
                 );
             }
         }
-        let asks = self.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
+        let asks = self.schedule.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
         if asks && water.is_none() {
             self.cancel.check()?;
-            water = self.water(self.until_level, self.recipe.has_rain(), executor)?;
+            water =
+                self.water(self.schedule.until_level(), self.schedule.recipe.has_rain(), executor)?;
         }
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
-            recipe: self.recipe.clone(),
+            recipe: self.schedule.recipe.clone(),
             device: self.computed_by(executor),
-            window: self.land().0,
-            scale: self.land().1,
+            window: self.schedule.land().0,
+            scale: self.schedule.land().1,
             stages: leaves.stages,
             levels: leaves.levels,
             biomes: shares,
@@ -486,16 +509,17 @@ impl Job {
             digests: words.keys().map(|name| (*name, OnceLock::new())).collect(),
             words,
             range_m: self.range_m,
-            georef: self.place_of(self.until_level, &self.land().0),
+            georef: self.place_of(self.schedule.until_level(), &self.schedule.land().0),
             globe: self.globe().map(|globe| {
-                let cell = libm::exp2(f64::from(self.until_level));
+                let cell = libm::exp2(f64::from(self.schedule.until_level()));
                 (
                     globe,
-                    self.land().0.origin[1] as f64 * cell - self.lands.land.origin[1] as f64,
+                    self.schedule.land().0.origin[1] as f64 * cell
+                        - self.schedule.world().origin[1] as f64,
                     cell,
                 )
             }),
-            missing: self.missing_at(self.until_level, &self.land().0),
+            missing: self.missing_at(self.schedule.until_level(), &self.schedule.land().0),
         })
     }
 
@@ -514,7 +538,7 @@ impl Job {
         field: &Field,
         executor: &mut dyn Executor,
     ) -> Result<Vec<i32>> {
-        self.field_words_at(self.until_level, field, executor)
+        self.field_words_at(self.schedule.until_level(), field, executor)
     }
 
     /// The same on the level that the run has come to.
@@ -533,20 +557,24 @@ impl Job {
                     [word, less].map(|word| self.read_at(level, buffer, each, word, executor));
                 more?.into_iter().zip(less?).map(|(more, less)| more.saturating_sub(less)).collect()
             }
-            Source::Water(of) => match self.water(level, self.recipe.has_rain(), executor)? {
-                Some(water) => of(&water),
-                None => {
-                    return Err(Error::param(format!(
-                        "{}: the recipe has no table [water]",
-                        field.name
-                    )));
+            Source::Water(of) => {
+                match self.water(level, self.schedule.recipe.has_rain(), executor)? {
+                    Some(water) => of(&water),
+                    None => {
+                        return Err(Error::param(format!(
+                            "{}: the recipe has no table [water]",
+                            field.name
+                        )));
+                    }
                 }
-            },
+            }
             Source::Grid(of) => {
                 // Of a part, what lies round it counts.
-                let wide = self.with_surroundings(level);
-                let heights = executor
-                    .read_part("height", &within(&self.lands.window(level), &wide, 1, 0..1))?;
+                let wide = self.schedule.with_surroundings(level);
+                let heights = executor.read_part(
+                    "height",
+                    &within(&self.schedule.level_window(level), &wide, 1, 0..1),
+                )?;
                 self.on_grid(level, of, &heights, &wide)
             }
         })
@@ -560,7 +588,7 @@ impl Job {
         heights: &[i32],
         wide: &Window,
     ) -> Vec<i32> {
-        let (land, scale) = self.land_at(level);
+        let (land, scale) = self.schedule.land_at(level);
         let metric = self.metric(level, wide);
         let grid =
             HeightGrid::new(heights, wide.width as usize, scale.spacing_m).on(metric.as_ref());
@@ -576,11 +604,11 @@ impl Job {
         has_rain: bool,
         executor: &mut dyn Executor,
     ) -> Result<Option<Water>> {
-        let Some(settings) = &self.recipe.water else { return Ok(None) };
-        if self.recipe.lacks_water(level) {
+        let Some(settings) = &self.schedule.recipe.water else { return Ok(None) };
+        if self.schedule.recipe.lacks_water(level) {
             return Ok(None);
         }
-        let (land, scale) = self.land_at(level);
+        let (land, scale) = self.schedule.land_at(level);
         let ground = self.read_at(level, "height", 1, 0, executor)?;
         let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
         let mut place = self.place_of_water(level, &land);
@@ -602,15 +630,15 @@ impl Job {
     /// What tells the sizes of cells of each row, where rows differ.
     pub(super) fn globe(&self) -> Option<Globe> {
         let georef = self.georef.as_ref()?;
-        let (part, whole) = (self.window.origin, self.lands.land);
+        let (part, whole) = (self.schedule.region().origin, self.schedule.world());
         // What is known of the map is said of all of it.
         let georef = georef.clone().from(whole.origin[0] - part[0], whole.origin[1] - part[1]);
-        Globe::of(&georef, self.scale.spacing_m, whole.height)
+        Globe::of(&georef, self.schedule.scale_on(0).spacing_m, whole.height)
     }
 
     /// The sizes of the cells of each row of a window of a level, where rows differ.
     pub(crate) fn metric(&self, level: i32, window: &Window) -> Option<Metric> {
-        let north = self.lands.land.origin[1] as f64;
+        let north = self.schedule.world().origin[1] as f64;
         let cell = libm::exp2(f64::from(level));
         let row = |row: u32| (window.origin[1] as f64 + f64::from(row)) * cell - north;
         Some(self.globe()?.metric((0..window.height).map(row)))
@@ -619,19 +647,21 @@ impl Job {
     /// Cuts the beds of rivers into the height that a whole run has left, where the recipe asks for
     /// it: the water, and what was cut.
     fn carve(&self, executor: &mut dyn Executor) -> Result<(Option<Water>, Option<Beds>)> {
-        let asks = self.recipe.water.as_ref().is_some_and(|water| water.carve);
+        let asks = self.schedule.recipe.water.as_ref().is_some_and(|water| water.carve);
         // Coarser levels are previews, whose heights are those that the whole run has there.
-        if !asks || self.until_level != self.recipe.finest() {
+        if !asks || self.schedule.until_level() != self.schedule.recipe.finest() {
             return Ok((None, None));
         }
         self.cancel.check()?;
-        let Some(mut water) = self.water(self.until_level, self.recipe.has_rain(), executor)?
+        let Some(mut water) =
+            self.water(self.schedule.until_level(), self.schedule.recipe.has_rain(), executor)?
         else {
             return Ok((None, None));
         };
         let beds = water.carve();
         let mut words = executor.read("height")?;
-        let (from, to) = (self.lands.window(self.until_level), self.land().0);
+        let (from, to) =
+            (self.schedule.level_window(self.schedule.until_level()), self.schedule.land().0);
         let [left, top] = [0, 1].map(|axis| (to.origin[axis] - from.origin[axis]) as usize);
         for (y, row) in beds.ground.chunks(to.width as usize).enumerate() {
             words[(top + y) * from.width as usize + left..][..row.len()].copy_from_slice(row);
@@ -642,26 +672,31 @@ impl Job {
 
     /// A map of the land in the unit of its field.
     pub(super) fn map_of(&self, field: &Field, words: &[i32]) -> Map {
-        self.map_of_at(self.until_level, field, words)
+        self.map_of_at(self.schedule.until_level(), field, words)
     }
 
     /// The same on a level.
     pub(super) fn map_of_at(&self, level: i32, field: &Field, words: &[i32]) -> Map {
-        let (land, scale) = self.land_at(level);
+        let (land, scale) = self.schedule.land_at(level);
         map_of(field, words, land, &scale, self.range_m, self.place_of(level, &land))
     }
 
     /// A map of a level as large as the land that is left.
     pub(super) fn enlarged(&self, map: Map, level: i32) -> Map {
         let ((from, _), (Window { origin, width, height }, scale)) =
-            (self.land_at(level), self.land());
-        if level == self.until_level {
+            (self.schedule.land_at(level), self.schedule.land());
+        if level == self.schedule.until_level() {
             return map;
         }
-        let enlarged =
-            Enlarged::of(&map.data, &from, origin, width, (level - self.until_level) as u32);
+        let enlarged = Enlarged::of(
+            &map.data,
+            &from,
+            origin,
+            width,
+            (level - self.schedule.until_level()) as u32,
+        );
         let data = (0..i64::from(height)).flat_map(|y| enlarged.row(y)).collect();
-        let georef = self.place_of(self.until_level, &self.land().0);
+        let georef = self.place_of(self.schedule.until_level(), &self.schedule.land().0);
         Map { width, height, spacing_m: scale.spacing_m, data, georef, ..map }
     }
 
@@ -671,8 +706,8 @@ impl Job {
         settings: &crate::params::Settings,
         executor: &mut dyn Executor,
     ) -> Result<Vec<BiomeShare>> {
-        let kinds = self.read_at(self.until_level, "biome", 1, 0, executor)?;
-        let heights = self.read_at(self.until_level, "height", 1, 0, executor)?;
+        let kinds = self.read_at(self.schedule.until_level(), "biome", 1, 0, executor)?;
+        let heights = self.read_at(self.schedule.until_level(), "height", 1, 0, executor)?;
         let all = biomes::biomes(settings)?;
         let mut sums = vec![(0usize, 0i64); all.len()];
         for (kind, height) in kinds.iter().zip(&heights) {
@@ -685,7 +720,7 @@ impl Job {
             name: biome.name,
             cells,
             share: cells as f64 / kinds.len() as f64,
-            mean_m: (cells > 0).then(|| self.land().1.height_m(sum as f64 / cells as f64)),
+            mean_m: (cells > 0).then(|| self.schedule.land().1.height_m(sum as f64 / cells as f64)),
         };
         Ok(all.into_iter().zip(sums).map(share).collect())
     }
@@ -693,14 +728,14 @@ impl Job {
     /// Where the n-th map is in a buffer of several, one after another, without the margin.
     fn stacked(&self, n: usize) -> Part {
         Part {
-            first: n * self.lands.window(self.until_level).cells(),
-            ..self.part_at(self.until_level, 1, 0)
+            first: n * self.schedule.level_window(self.schedule.until_level()).cells(),
+            ..self.part_at(self.schedule.until_level(), 1, 0)
         }
     }
 
     /// The textures of the weights, without the margin.
     fn textures(&self, shares: &[BiomeShare], executor: &mut dyn Executor) -> Result<Vec<Texture>> {
-        let Window { width, height, .. } = self.land().0;
+        let Window { width, height, .. } = self.schedule.land().0;
         let mut texture = |(n, biomes): (usize, &[BiomeShare])| {
             Ok(Texture {
                 width,
@@ -713,7 +748,12 @@ impl Job {
                 biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
             })
         };
-        shares.chunks(4).enumerate().take(self.recipe.textures()).map(&mut texture).collect()
+        shares
+            .chunks(4)
+            .enumerate()
+            .take(self.schedule.recipe.textures())
+            .map(&mut texture)
+            .collect()
     }
 
     /// The weights of all biomes, without the margin.
@@ -722,10 +762,10 @@ impl Job {
         shares: &[BiomeShare],
         executor: &mut dyn Executor,
     ) -> Result<Option<BiomeWeights>> {
-        if self.recipe.weights().is_none() {
+        if self.schedule.recipe.weights().is_none() {
             return Ok(None);
         }
-        let land = self.land().0;
+        let land = self.schedule.land().0;
         let Window { width, height, .. } = land;
         let (cells, pairs) = (land.cells(), shares.len().div_ceil(2));
         let mut values = Vec::with_capacity(cells * 2 * pairs);

@@ -1,25 +1,26 @@
 //! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
 
 use super::outcome::{Leaves, Level, Outcome};
-use super::part::{self, Bases};
+use super::piece::within;
 use super::report::StageReport;
 use super::snapshot::Snapshot;
+use super::units::{Given, Observer};
 use super::{Job, Start};
-use crate::arith::{CELL, fold};
+use crate::arith::CELL;
 use crate::clock::Moment;
 use crate::device::{Opened, with};
 use crate::error::{Error, Invalid, Result};
 use crate::exec::{self, Control, Executor};
-use crate::field::{self, Source};
+use crate::field;
 use crate::map::Map;
 use crate::params::unknown;
-use crate::plan::{Fill, Interim, Plan, Shape, stoppable};
-use crate::recipe::{Nested, Step, Unit};
-use crate::site::{Layer, Site, Window};
-use crate::stage::levels::stored_name;
-use crate::stage::{incision, layer, stepper};
-use rayon::prelude::*;
+use crate::plan::{Interim, Plan, Shape};
+use crate::recipe::Unit;
+use crate::schedule::Kept;
+use crate::site::Layer;
+use crate::stage::incision;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Most frames of one run: their files are numbered with four digits.
@@ -76,7 +77,7 @@ pub struct AfterStage<'a> {
     job: &'a Job,
     executor: &'a mut dyn Executor,
     reports: &'a [StageReport],
-    kept: &'a [&'static str],
+    kept: &'a Kept,
     levels: &'a [Level],
     ends_level: bool,
 }
@@ -100,15 +101,20 @@ impl AfterStage<'_> {
     /// Whether its level's land is made now, and what follows changes it.
     pub fn is_bare(&self) -> bool {
         let changes = |unit: &Unit| unit.step.stage.changes;
-        let unit = &self.job.units[self.stage()];
-        let first =
-            self.job.units.iter().find(|unit| unit.named && changes(unit)).map(|unit| unit.stage);
+        let unit = &self.job.schedule.units[self.stage()];
+        let first = self
+            .job
+            .schedule
+            .units
+            .iter()
+            .find(|unit| unit.named && changes(unit))
+            .map(|unit| unit.stage);
         unit.named && first.is_some_and(|first| unit.stage + 1 == first)
     }
 
     /// The level on which it ran.
     pub fn on_level(&self) -> i32 {
-        self.job.units[self.stage()].level
+        self.job.schedule.units[self.stage()].level
     }
 
     /// A map as it is now, in the unit of its field: one that a stage has left, or that follows
@@ -117,13 +123,15 @@ impl AfterStage<'_> {
     /// # Errors
     /// [`Error::Param`] for a map that is not there.
     pub fn map(&mut self, name: &str) -> Result<Map> {
-        let known = self.job.recipe.fields();
+        let known = self.job.schedule.recipe.fields();
         let field = known.iter().find(|field| field.name == name);
         let field = field.ok_or_else(|| {
             Error::param(unknown("map of this recipe", name, known.iter().map(|f| f.name)))
         })?;
-        let level = self.job.units[self.stage()].level;
-        if let Some(why) = self.job.recipe.lacks_on_the_way(field, level, self.job.until_level) {
+        let level = self.job.schedule.units[self.stage()].level;
+        if let Some(why) =
+            self.job.schedule.recipe.lacks_on_the_way(field, level, self.job.schedule.until_level())
+        {
             return Err(Error::param(format!("{name:?}: {why}")));
         }
         Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
@@ -137,7 +145,7 @@ impl AfterStage<'_> {
     pub fn snapshot(&mut self) -> Result<Snapshot> {
         self.job.check_whole()?;
         let read = |name: &&'static str| Ok((name.to_string(), self.executor.read(name)?));
-        let buffers = self.kept.iter().map(read).collect::<Result<_>>()?;
+        let buffers = self.kept.keys().map(read).collect::<Result<_>>()?;
         let levels = self.levels.iter().map(|level| (level.level, level.words.clone())).collect();
         Ok(Snapshot::new(self.job, self.reports.to_vec(), buffers, levels))
     }
@@ -173,8 +181,8 @@ impl Job {
     fn open(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<Opened> {
         let admits = |executor: &dyn Executor| {
             // The largest first, so that what is said to fit does so on all levels.
-            let drafts = (self.done()..self.units.len())
-                .map(|i| self.cancel.check().map(|()| self.draft(i)));
+            let drafts = (self.done()..self.schedule.units.len())
+                .map(|i| self.cancel.check().map(|()| self.schedule.draft(i)));
             let mut drafts = drafts.collect::<Result<Vec<Plan>>>()?;
             drafts.sort_by_key(|draft| std::cmp::Reverse(draft.bytes()));
             drafts.iter().try_for_each(|draft| executor.admits(draft))
@@ -190,7 +198,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run`].
     pub fn device_name(&self, warn: &mut dyn FnMut(String) -> Result<()>) -> Result<String> {
-        self.check_size()?;
+        self.schedule.check_size()?;
         self.admit_plans()?;
         Ok(self.open(warn)?.executor.name())
     }
@@ -252,9 +260,9 @@ impl Job {
 
     /// Refuses a run whose stages lack the samples that they read, and one that is too large.
     pub(crate) fn check_ready(&self) -> Result<()> {
-        self.check_size()?;
+        self.schedule.check_size()?;
         self.admit_plans()?;
-        for (i, step) in self.recipe.stages.iter().enumerate().skip(self.done()) {
+        for (i, step) in self.schedule.recipe.stages.iter().enumerate().skip(self.done()) {
             if self.samples[i].is_none() && step.samples().is_some() {
                 let what = match step.file() {
                     Some(file) => format!("its file, {file}, was not read"),
@@ -277,10 +285,11 @@ impl Job {
                     .into());
             }
         }
-        let left =
-            |i: usize| self.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named);
+        let left = |i: usize| {
+            self.schedule.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named)
+        };
         for (i, j, file) in self.pictures() {
-            if left(i) && self.recipe.stages[i].settings.picture(&file).is_none() {
+            if left(i) && self.schedule.recipe.stages[i].settings.picture(&file).is_none() {
                 let (place, pointer) = self.picture_place(i, j);
                 let what = format!("its picture, {file}, was not read");
                 return Err(Invalid::from(what).about("file").inside(&place, &pointer).into());
@@ -289,61 +298,12 @@ impl Job {
         Ok(())
     }
 
-    /// The land with its margin: what kernels work on.
-    pub(crate) fn whole(&self) -> Window {
-        self.recipe.padded(self.lands.land)
-    }
-
     /// The heights in units that the run starts from, where it has an input.
     pub(crate) fn start(&self) -> Option<&[i32]> {
         match &self.start {
             Start::Heights(words) => Some(words),
             Start::Nothing | Start::Snapshot(_) => None,
         }
-    }
-
-    /// The plan of stage `i`, with those that run between its steps, and the ledger.
-    #[doc(hidden)]
-    pub fn plan(&self, i: usize) -> Plan {
-        self.plan_at(i, &self.site(i))
-    }
-
-    /// The plan of stage `i`, which is about to run.
-    ///
-    /// # Errors
-    /// [`Error::Cancelled`] if the run was cancelled meanwhile.
-    pub(crate) fn plan_to_run(&self, i: usize) -> Result<Plan> {
-        let plan = stoppable(&self.cancel.0, || self.plan(i));
-        self.cancel.check()?;
-        Ok(plan)
-    }
-
-    /// The plan of stage `i` on a site.
-    pub(crate) fn plan_at(&self, i: usize, site: &Site) -> Plan {
-        let unit = &self.units[i];
-        let step = &unit.step;
-        let mut plan = self.bare_plan(step, site);
-        for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
-            plan.interleave(*every, |n| {
-                (nested.stage.plan)(
-                    &nested.settings,
-                    &self.recipe.nested_site(unit.stage, j, n, site),
-                )
-            });
-        }
-        if let Some(opens) = unit.ledger.filter(|_| site.layers.has(Layer::Ledger)) {
-            layer::keep_ledger(&mut plan, site, opens);
-        }
-        plan
-    }
-
-    /// The plan of a stage without what runs beside it.
-    fn bare_plan(&self, step: &Step, site: &Site) -> Plan {
-        #[cfg(feature = "classic")]
-        if let Some(plan) = super::classic::plan(step, site).filter(|_| self.classic) {
-            return plan;
-        }
-        (step.stage.plan)(&step.settings, site)
     }
 
     /// Runs stage `i` by the published algorithm, if the job does so and there is one: what is to
@@ -362,84 +322,9 @@ impl Job {
         Ok(None)
     }
 
-    /// Writes what the first stage finds: the input, or a snapshot.
-    pub(crate) fn upload_start(&self, executor: &mut dyn Executor) -> Result<()> {
-        match &self.start {
-            Start::Nothing => Ok(()),
-            Start::Heights(words) => {
-                executor.write("height", &self.grow(words, &self.lands.land, &self.units[0]))
-            }
-            Start::Snapshot(snapshot) => snapshot
-                .buffers()
-                .try_for_each(|(name, words)| executor.write(self.kept_name(name)?, words)),
-        }
-    }
-
-    /// Writes the samples that stage `i` reads.
-    pub(crate) fn upload_samples(
-        &self,
-        i: usize,
-        plan: &Plan,
-        executor: &mut dyn Executor,
-    ) -> Result<()> {
-        let unit = &self.units[i];
-        if !unit.named || !plan.buffers.iter().any(|b| b.name == "mask" && b.fill == Fill::Keep) {
-            return Ok(());
-        }
-        match &self.samples[unit.stage] {
-            Some(samples) => executor.write("mask", &self.grow(samples, &self.lands.land, unit)),
-            // The plan asks where there is water.
-            None => {
-                let has_rain = self.site(i).layers.has(Layer::Rain);
-                let Some(water) = self.water(unit.level, has_rain, executor)? else {
-                    return Ok(());
-                };
-                let land = self.land_at(unit.level).0;
-                let wet: Vec<i32> = (0..land.cells())
-                    .into_par_iter()
-                    .map(|cell| i32::from(water.has_water(cell)) << 16)
-                    .collect();
-                executor.write("mask", &self.grow(&wet, &land, unit))
-            }
-        }
-    }
-
-    /// The buffer name that plans have for a name from a snapshot.
-    pub(super) fn kept_name(&self, name: &str) -> Result<&'static str> {
-        let buffers = field::FIELDS.iter().filter_map(|field| match field.source {
-            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => Some(buffer),
-            Source::Grid(_) | Source::Water(_) => None,
-        });
-        let all =
-            buffers.chain(field::FIELDS.iter().map(|field| field.name)).chain(["splat", "weights"]);
-        all.into_iter().find(|known| *known == name).or_else(|| stored_name(name)).ok_or_else(
-            || {
-                Error::param(format!(
-                    "snapshot: {name:?}: this version of thalweg has no such buffer; \
-                     make the snapshot anew"
-                ))
-            },
-        )
-    }
-
-    /// The words of a map of a land where a part of the run works on it: mirrored outwards.
-    pub(super) fn grow(&self, words: &[i32], land: &Window, unit: &Unit) -> Vec<i32> {
-        let window = self.window_of(unit);
-        let [left, top] = [0, 1].map(|a| (window.origin[a] - land.origin[a]) as i32);
-        let (w, h) = (land.width as i32, land.height as i32);
-        let columns: Vec<usize> =
-            (left..left + window.width as i32).map(|x| fold(x, w, false) as usize).collect();
-        (top..top + window.height as i32)
-            .flat_map(|y| {
-                let row = fold(y, h, false) as usize * w as usize;
-                columns.iter().map(move |x| words[row + x])
-            })
-            .collect()
-    }
-
     /// The heights of the land that an executor has come to, without its margin.
     pub(crate) fn heights(&self, executor: &mut dyn Executor) -> Result<Vec<i32>> {
-        self.read_at(self.until_level, "height", 1, 0, executor)
+        self.read_at(self.schedule.until_level(), "height", 1, 0, executor)
     }
 
     /// Of a map of a level with its margin, `each` words a cell, the word at `word` of each cell of
@@ -457,7 +342,12 @@ impl Job {
 
     /// Where these words are in a buffer.
     pub(super) fn part_at(&self, level: i32, each: usize, word: usize) -> exec::Part {
-        part::within(&self.lands.window(level), &self.land_at(level).0, each, word..word + 1)
+        within(
+            &self.schedule.level_window(level),
+            &self.schedule.land_at(level).0,
+            each,
+            word..word + 1,
+        )
     }
 
     /// After how many passes of stage `i`'s plan each of the steps that change heights is done;
@@ -468,13 +358,13 @@ impl Job {
 
     /// Whether steps of stage `i` change heights that are there.
     fn is_watched(&self, i: usize, plan: &Plan) -> bool {
-        let unit = &self.units[i];
+        let unit = &self.schedule.units[i];
         unit.named && !unit.step.stage.is_generator && plan.writes("height")
     }
 
     /// How many steps change heights, if a run can have as many frames as were asked for.
     pub(super) fn check_frames(&self) -> Result<usize> {
-        let drafts = (self.done()..self.units.len()).map(|i| (i, self.draft(i)));
+        let drafts = (self.done()..self.schedule.units.len()).map(|i| (i, self.schedule.draft(i)));
         let steps = drafts
             .filter(|(i, draft)| self.is_watched(*i, draft))
             .map(|(_, draft)| draft.count().steps);
@@ -505,182 +395,36 @@ impl Job {
 
     /// Runs every stage.
     fn compute(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Leaves> {
-        let stop = self.cancel.flag();
-        let (frames, first) = (self.frames, self.done());
-        let steps = if frames > 0 { self.check_frames()? } else { 0 };
-        // After how many steps frame `n` is due.
-        let due = |n: usize| (n * steps + (frames - 1) / 2) / (frames - 1);
-        let (mut index, mut before) = (0, 0);
-        let mut reports: Vec<StageReport> = match &self.start {
-            Start::Snapshot(snapshot) => snapshot.reports().to_vec(),
-            Start::Nothing | Start::Heights(_) => vec![],
-        };
-        let mut kept: Vec<&'static str> = match &self.start {
-            Start::Snapshot(snapshot) => {
-                snapshot.buffers().map(|(name, _)| self.kept_name(name)).collect::<Result<_>>()?
+        let (first, units) = (self.done(), self.schedule.units.len());
+        let mut given = Given::nothing();
+        let mut reporter = Reporter::new(self, watch)?;
+        if let Start::Snapshot(snapshot) = &self.start {
+            for (name, _) in snapshot.buffers() {
+                given.kept.insert(self.kept_name(name)?, None);
             }
-            Start::Nothing | Start::Heights(_) => vec![],
-        };
-        let mut levels: Vec<Level> = match &self.start {
-            Start::Snapshot(snapshot) => {
-                snapshot.levels().map(|(level, words)| self.level(level, words.to_vec())).collect()
-            }
-            Start::Nothing | Start::Heights(_) => vec![],
-        };
-        watch(Event::Started(&executor.name()))?;
-        executor.prepare(&mut (first..self.units.len()).map(|i| self.draft_on_little(i)))?;
-        self.upload_start(executor)?;
-        let stages = self.units.len();
-        let mut bases = Bases::new();
-        for (i, unit) in self.units.iter().enumerate().skip(first) {
-            let step = &unit.step;
-            let begun = Moment::now();
-            let mut watching = Duration::ZERO;
-            let plan = self.plan_to_run(i)?;
-            executor.admits(&plan)?;
-            self.upload_samples(i, &plan, executor)?;
-            self.crop_inputs(i, &plan, &mut bases, executor)?;
-            // What has passed on coarser levels is counted on, and was no work of this stage.
-            let is_passed = step.stage.work.is_some() && self.site(i).layers.has(Layer::Passed);
-            let passed = if is_passed { executor.sum("passed", false)? } else { 0 };
-            // A stage that has steps moves material, and some of it onto cells that are no land.
-            let moves = step.stage.halo.is_some();
-            let outside = if moves { self.missing_at(unit.level, &plan.window) } else { vec![] };
-            let before_cut = sum_before_cut(&plan, &outside, executor)?;
-            let outside_before = sum_over("height", &outside, executor)?;
-            executor.begin(&plan)?;
-            let passes = plan.passes.len();
-            let at = |done: usize| {
-                Event::Progress(Progress { stage: i, name: step.stage.name, stages, done, passes })
-            };
-            watch(at(0))?;
-            let ends = if index < frames { self.steps(i, &plan) } else { vec![] };
-            let mut done = 0;
-            while index < frames && !ends.is_empty() && due(index) <= before + ends.len() {
-                let step = due(index);
-                let end = (step - before).checked_sub(1).map_or(0, |last| ends[last]);
-                executor.run(
-                    &plan,
-                    done..end,
-                    &mut Control { stop, progress: &mut |done| watch(at(done)) },
-                )?;
-                done = end;
-                let looked = Moment::now();
-                let maps = self.interim_maps(i, &plan, step, &kept, executor)?;
-                watch(Event::Frame(&Frame { index, step, steps, maps }))?;
-                watching += looked.elapsed();
-                index += 1;
-            }
-            before += ends.len();
-            let sequential = self.run_sequential(i, &plan, executor)?;
-            if sequential.is_none() {
-                executor.run(
-                    &plan,
-                    done..passes,
-                    &mut Control { stop, progress: &mut |done| watch(at(done)) },
-                )?;
-            }
-            let books = before_cut
-                .map(|before| self.river_books(i, before, &outside, executor))
-                .transpose()?;
-            let mut gone_m3 = self.gone_m3(i, &plan, executor)?;
-            if !outside.is_empty() && books.is_none() {
-                let left =
-                    self.volume_m3(i, sum_over("height", &outside, executor)? - outside_before);
-                gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
-            }
-            executor.end(&plan);
-            // What a plan takes, or gives its name to something else, is there no longer, unless
-            // the plan leaves it.
-            kept.retain(|name| {
-                !plan.has(name) || plan.kept().any(|buffer| buffer.keep == Some(*name))
-            });
-            for name in plan.kept().filter_map(|buffer| buffer.keep) {
-                kept.extend((!kept.contains(&name)).then_some(name));
-            }
-            if i + 1 == stages {
-                // What follows are copies of maps; the kernels' memory is not needed any more.
-                executor.release();
-            }
-            // A clock may stand still over a stage that has nothing to do.
-            let seconds = (begun.elapsed() - watching).as_secs_f64().max(1e-9);
-            let site = self.site(i);
-            let invocations: u64 = plan.passes.iter().map(|pass| u64::from(pass.count())).sum();
-            let droplet_steps = match step.stage.work {
-                Some(buffer) => Some((executor.sum(buffer, false)? - passed).max(0) as u64),
-                None => None,
-            };
-            reports.push(StageReport {
-                stage: step.stage.name.into(),
-                passes,
-                seconds,
-                cells_per_s: invocations as f64 / seconds,
-                droplet_steps,
-                exported_m3: gone_m3.map(|[all, _]| all).or(books.map(|books| books.exported_m3)),
-                lost_m3: gone_m3.map(|[_, lost]| lost).filter(|lost| *lost != 0.0),
-                risen_m3: books.map(|books| books.risen_m3).filter(|risen| *risen != 0.0),
-                silted_m3: books.map(|books| books.silted_m3),
-                derived: sequential.unwrap_or_else(|| (step.stage.summary)(&step.settings, &site)),
-                level: if self.levels() > 1 { Some(unit.level) } else { None },
-            });
-            if unit.ends_level {
-                levels.push(
-                    self.level(unit.level, self.read_at(unit.level, "height", 1, 0, executor)?),
-                );
-            }
-            let ends_level = unit.ends_level;
-            let mut after = AfterStage {
-                job: self,
-                executor,
-                reports: &reports,
-                kept: &kept,
-                levels: &levels,
-                ends_level,
-            };
-            watch(Event::Stage(&mut after))?;
+            reporter.reports = snapshot.reports().to_vec();
+            let levels = snapshot.levels();
+            reporter.levels =
+                levels.map(|(level, words)| self.level(level, words.to_vec())).collect();
         }
-        let mut leaves = self.finish(executor, reports)?;
-        leaves.levels = levels;
-        Ok(leaves)
+        (reporter.watch)(Event::Started(&executor.name()))?;
+        executor.prepare(&mut (first..units).map(|i| self.schedule.draft_on_little(i)))?;
+        self.upload_start(executor)?;
+        reporter.now = Now::begin();
+        self.run_units(first..units, &mut given, &mut reporter, executor)?;
+        let Reporter { reports, levels, .. } = reporter;
+        Ok(Leaves { levels, ..self.finish(executor, reports)? })
     }
 
     /// The land of a level with these heights.
     fn level(&self, level: i32, words: Vec<i32>) -> Level {
-        let (window, scale) = self.land_at(level);
+        let (window, scale) = self.schedule.land_at(level);
         Level { level, window, scale, words }
     }
 
-    /// What particles of stage `i` took from the land for good, if it has particles, and how much
-    /// of that did not leave over a border. Fails if a sum could have wrapped.
-    pub(super) fn gone_m3(
-        &self,
-        i: usize,
-        plan: &Plan,
-        executor: &mut dyn Executor,
-    ) -> Result<Option<[f64; 2]>> {
-        if plan.buffers.iter().all(|buffer| buffer.name != "spilled") {
-            return Ok(None);
-        }
-        let [exported, spilled, banked] =
-            ["exported", "spilled", "banked"].map(|name| executor.read(name));
-        let gone =
-            stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
-                let message = format!(
-                    "{overruns} times more was to be moved at a vertex than fits in a step and its \
-                     carry, 4096 cells; lower capacity, rain or radius_cells, or raise max_step_fraction"
-                );
-                let stage = self.units[i].stage;
-                Invalid::from(message).inside(
-                    &format!("stage {}, {}", stage + 1, self.units[i].step.stage.name),
-                    &format!("/stage/{stage}"),
-                )
-            })?;
-        Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| self.volume_m3(i, units))))
-    }
-
     /// Cubic metres of a sum of heights on the lattice of stage `i`.
-    fn volume_m3(&self, i: usize, units: i64) -> f64 {
-        units as f64 / f64::from(CELL) * self.site(i).spacing_m().powi(3)
+    pub(super) fn volume_m3(&self, i: usize, units: i64) -> f64 {
+        units as f64 / f64::from(CELL) * self.schedule.site(i).spacing_m().powi(3)
     }
 
     /// What rivers did in stage `i`, from the sum of the land's heights before. What its rough
@@ -692,7 +436,7 @@ impl Job {
         outside: &[usize],
         executor: &mut dyn Executor,
     ) -> Result<RiverBooks> {
-        let (step, site) = (&self.units[i].step, self.site(i));
+        let (step, site) = (&self.schedule.units[i].step, self.schedule.site(i));
         let is_lifted = site.layers.has(Layer::Uplift) && incision::rise(&step.settings, &site) > 0;
         let uplift = is_lifted.then(|| executor.read("uplift")).transpose()?;
         let risen = incision::risen(&step.settings, &site, uplift.as_deref(), outside);
@@ -713,29 +457,33 @@ impl Job {
         i: usize,
         plan: &Plan,
         step: usize,
-        kept: &[&'static str],
+        kept: &Kept,
         executor: &mut dyn Executor,
     ) -> Result<BTreeMap<&'static str, Map>> {
-        let level = self.units[i].level;
+        let level = self.schedule.units[i].level;
         let interim = |name: &str| plan.interim.iter().find(|interim| interim.field == name);
         let there = |name: &str| match name {
             "height" => true,
             _ if step == 0 => false,
             // Beaches are made when the land is done.
             "beach" => false,
-            "flow" => interim(name).is_some() || kept.contains(&name) && !plan.has(name),
+            "flow" => interim(name).is_some() || kept.contains_key(name) && !plan.has(name),
             // Biomes are those of the last level.
             "biome_colour" => {
-                let has = |field| self.recipe.lacks(field, level).is_none();
-                level == self.until_level
+                let has = |field| self.schedule.recipe.lacks(field, level).is_none();
+                level == self.schedule.until_level()
                     && field::find(name).is_some_and(has)
-                    && self.recipe.biomes().is_some_and(|(at, _)| at <= self.units[i].stage)
+                    && self
+                        .schedule
+                        .recipe
+                        .biomes()
+                        .is_some_and(|(at, _)| at <= self.schedule.units[i].stage)
             }
-            "sediment" => self.recipe.fields().iter().any(|field| field.name == name),
+            "sediment" => self.schedule.recipe.fields().iter().any(|field| field.name == name),
             _ => true,
         };
-        let wanted =
-            std::iter::once("height").chain(self.recipe.output.colour.maps().iter().copied());
+        let wanted = std::iter::once("height")
+            .chain(self.schedule.recipe.output.colour.maps().iter().copied());
         let draw = |name: &'static str| {
             let field =
                 field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))?;
@@ -754,6 +502,203 @@ impl Job {
             Ok((name, self.enlarged(self.map_of_at(level, field, &words), level)))
         };
         wanted.filter(|name| there(name)).map(draw).collect()
+    }
+}
+
+/// Tells what a run does, and writes down what each unit did.
+struct Reporter<'a, 'w> {
+    watch: &'a mut Watch<'w>,
+    reports: Vec<StageReport>,
+    levels: Vec<Level>,
+    /// How many steps change heights, where frames are shown.
+    steps: usize,
+    /// The next frame's number.
+    index: usize,
+    /// How many of the steps were done before the unit.
+    steps_before: usize,
+    /// Of the unit that runs.
+    now: Now,
+}
+
+/// What is known of the unit that runs.
+struct Now {
+    begun: Moment,
+    /// How long was spent on what watches.
+    watching: Duration,
+    /// What had passed on coarser levels: that is counted on, and was no work of this unit.
+    passed: i64,
+    /// The cells that are no land, onto which some of what it moves may come.
+    outside: Vec<usize>,
+    /// Sums of heights: of all land, for rivers that cut, and of the cells outside.
+    land: Option<i64>,
+    beyond: i64,
+    gone_m3: Option<[f64; 2]>,
+    books: Option<RiverBooks>,
+    /// What the published algorithm says of itself, where it ran.
+    sequential: Option<serde_json::Value>,
+}
+
+impl Now {
+    fn begin() -> Self {
+        Self {
+            begun: Moment::now(),
+            watching: Duration::ZERO,
+            passed: 0,
+            outside: vec![],
+            land: None,
+            beyond: 0,
+            gone_m3: None,
+            books: None,
+            sequential: None,
+        }
+    }
+}
+
+impl<'a, 'w> Reporter<'a, 'w> {
+    fn new(job: &Job, watch: &'a mut Watch<'w>) -> Result<Self> {
+        let steps = if job.frames > 0 { job.check_frames()? } else { 0 };
+        Ok(Self {
+            watch,
+            reports: vec![],
+            levels: vec![],
+            steps,
+            index: 0,
+            steps_before: 0,
+            now: Now::begin(),
+        })
+    }
+}
+
+impl Observer for Reporter<'_, '_> {
+    fn before(
+        &mut self,
+        job: &Job,
+        i: usize,
+        plan: &Plan,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let (unit, site) = (&job.schedule.units[i], job.schedule.site(i));
+        let stage = unit.step.stage;
+        let now = &mut self.now;
+        if stage.work.is_some() && site.layers.has(Layer::Passed) {
+            now.passed = executor.sum("passed", false)?;
+        }
+        // A stage that has steps moves material.
+        if stage.halo.is_some() {
+            now.outside = job.missing_at(unit.level, &plan.window);
+        }
+        now.land = sum_before_cut(plan, &now.outside, executor)?;
+        now.beyond = sum_over("height", &now.outside, executor)?;
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        job: &Job,
+        i: usize,
+        plan: &Plan,
+        passes: Range<usize>,
+        kept: &Kept,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let (stop, frames, steps) = (job.cancel.flag(), job.frames, self.steps);
+        let Self { watch, index, steps_before, now, .. } = self;
+        let name = job.schedule.units[i].step.stage.name;
+        let stages = job.schedule.units.len();
+        let at = |done: usize| {
+            Event::Progress(Progress { stage: i, name, stages, done, passes: passes.end })
+        };
+        watch(at(0))?;
+        // After how many steps frame `n` is due.
+        let due = |n: usize| (n * steps + (frames - 1) / 2) / (frames - 1);
+        let ends = if *index < frames { job.steps(i, plan) } else { vec![] };
+        let mut done = passes.start;
+        while *index < frames && !ends.is_empty() && due(*index) <= *steps_before + ends.len() {
+            let step = due(*index);
+            let end = (step - *steps_before).checked_sub(1).map_or(0, |last| ends[last]);
+            let progress = &mut |done| watch(at(done));
+            executor.run(plan, done..end, &mut Control { stop, progress })?;
+            done = end;
+            let looked = Moment::now();
+            let maps = job.interim_maps(i, plan, step, kept, executor)?;
+            watch(Event::Frame(&Frame { index: *index, step, steps, maps }))?;
+            now.watching += looked.elapsed();
+            *index += 1;
+        }
+        *steps_before += ends.len();
+        now.sequential = job.run_sequential(i, plan, executor)?;
+        if now.sequential.is_none() {
+            let progress = &mut |done| watch(at(done));
+            executor.run(plan, done..passes.end, &mut Control { stop, progress })?;
+        }
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        job: &Job,
+        i: usize,
+        _: &Plan,
+        gone_m3: Option<[f64; 2]>,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let now = &mut self.now;
+        let books = now.land.map(|before| job.river_books(i, before, &now.outside, executor));
+        (now.books, now.gone_m3) = (books.transpose()?, gone_m3);
+        if !now.outside.is_empty() && now.books.is_none() {
+            let left = job.volume_m3(i, sum_over("height", &now.outside, executor)? - now.beyond);
+            now.gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
+        }
+        Ok(())
+    }
+
+    fn ended(
+        &mut self,
+        job: &Job,
+        i: usize,
+        plan: &Plan,
+        kept: &Kept,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        if i + 1 == job.schedule.units.len() {
+            // What follows are copies of maps; the kernels' memory is not needed any more.
+            executor.release();
+        }
+        let now = std::mem::replace(&mut self.now, Now::begin());
+        // A clock may stand still over a stage that has nothing to do.
+        let seconds = (now.begun.elapsed().saturating_sub(now.watching)).as_secs_f64().max(1e-9);
+        let (unit, site) = (&job.schedule.units[i], job.schedule.site(i));
+        let step = &unit.step;
+        let invocations: u64 = plan.passes.iter().map(|pass| u64::from(pass.count())).sum();
+        let droplet_steps = match step.stage.work {
+            Some(buffer) => Some((executor.sum(buffer, false)? - now.passed).max(0) as u64),
+            None => None,
+        };
+        let Now { gone_m3, books, sequential, .. } = now;
+        self.reports.push(StageReport {
+            stage: step.stage.name.into(),
+            passes: plan.passes.len(),
+            seconds,
+            cells_per_s: invocations as f64 / seconds,
+            droplet_steps,
+            exported_m3: gone_m3.map(|[all, _]| all).or(books.map(|books| books.exported_m3)),
+            lost_m3: gone_m3.map(|[_, lost]| lost).filter(|lost| *lost != 0.0),
+            risen_m3: books.map(|books| books.risen_m3).filter(|risen| *risen != 0.0),
+            silted_m3: books.map(|books| books.silted_m3),
+            derived: sequential.unwrap_or_else(|| (step.stage.summary)(&step.settings, &site)),
+            level: if job.schedule.levels() > 1 { Some(unit.level) } else { None },
+        });
+        if unit.ends_level {
+            let words = job.read_at(unit.level, "height", 1, 0, executor)?;
+            self.levels.push(job.level(unit.level, words));
+        }
+        let ends_level = unit.ends_level;
+        let Self { watch, reports, levels, .. } = self;
+        let mut after = AfterStage { job, executor, reports, kept, levels, ends_level };
+        watch(Event::Stage(&mut after))?;
+        // What watches took its time.
+        self.now = Now::begin();
+        Ok(())
     }
 }
 
@@ -781,12 +726,4 @@ fn sum_before_cut(
 /// The sum of all heights but those of some cells, in height units.
 fn sum_of_land(outside: &[usize], executor: &mut dyn Executor) -> Result<i64> {
     Ok(executor.sum("height", true)? - sum_over("height", outside, executor)?)
-}
-
-impl Job {
-    /// Cells of halo, of its level, that part `i` depends on, those of nested stages included.
-    #[doc(hidden)]
-    pub fn reach(&self, i: usize, steps: usize) -> u64 {
-        part::reach(&self.units[i].step, &self.site(i), steps)
-    }
 }

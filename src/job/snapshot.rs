@@ -1,13 +1,13 @@
 //! Snapshots: all that the stages so far leave to those that follow, in exact words.
 
 use super::Job;
-use super::part::Lands;
 use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{FIELDS, Source};
 use crate::identity;
 use crate::map::Georef;
 use crate::recipe::{Recipe, Unit};
+use crate::schedule::Schedule;
 use crate::site::{Scale, Window};
 use crate::stage::biomes;
 use crate::stage::levels::{LEVELS_MAX, lattice};
@@ -84,10 +84,13 @@ impl Snapshot {
         buffers: Vec<(String, Vec<i32>)>,
         levels: Vec<(i32, Vec<i32>)>,
     ) -> Self {
-        let (window, scale) = (job.window, job.scale);
+        let (window, scale) = (job.schedule.region(), job.schedule.scale_on(0));
         let header = Header {
             engine: identity::engine().into(),
-            recipe: fingerprint(job.recipe(), job.recipe().involved(&job.units, stages.len())),
+            recipe: fingerprint(
+                job.recipe(),
+                job.recipe().involved(&job.schedule.units, stages.len()),
+            ),
             origin: window.origin,
             width: window.width,
             height: window.height,
@@ -199,9 +202,9 @@ impl Snapshot {
     /// damaged, not who made it.
     fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
-        let units = recipe.units(recipe.padded(self.window()))?;
-        let lands = Lands::of(recipe, self.window(), &units, self.scale());
-        let cells_at = |level: i32| lands.window(level).cells();
+        let schedule = Schedule::of(recipe.clone(), self.window(), self.scale())?;
+        let units = &schedule.units;
+        let cells_at = |level: i32| schedule.level_window(level).cells();
         if recipe.input.is_none() && self.window() != recipe.window {
             return Err(wrong("its window is not the recipe's".into()));
         }

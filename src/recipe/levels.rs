@@ -228,6 +228,13 @@ pub(crate) struct Unit {
     pub ledger: Option<bool>,
 }
 
+impl Unit {
+    /// Whether it makes the land of its level from the next coarser one.
+    pub fn refines(&self) -> bool {
+        self.step.stage.name == REFINE.name
+    }
+}
+
 impl Step {
     /// The stage on a level: see [`ByLevel::at`].
     fn at(&self, level: i32, count: u32) -> Result<Self> {

@@ -218,7 +218,13 @@ fn make(
                     }
                     let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
                     if due || at.done == at.passes {
-                        track.step(at.stage, at.name, job.level_of(at.stage), at.done, at.passes);
+                        track.step(
+                            at.stage,
+                            at.name,
+                            job.schedule().level_of(at.stage),
+                            at.done,
+                            at.passes,
+                        );
                         told = Some(Instant::now());
                     }
                 }

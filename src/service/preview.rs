@@ -213,9 +213,9 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     let small = |(level, land, _): &(i32, crate::site::Window, _)| {
         (land.width.max(land.height) <= *cells + 2).then_some(*level)
     };
-    let Some(level) = job.lands().filter_map(|land| small(&land)).min() else {
-        let (land, _) = job.land();
-        let why = match job.levels() {
+    let Some(level) = job.schedule().lands().filter_map(|land| small(&land)).min() else {
+        let (land, _) = job.schedule().land();
+        let why = match job.schedule().levels() {
             1 => {
                 "the recipe has no levels, so its land is made at once: make it smaller, or put \
                  levels = \"auto\" in it"
@@ -228,7 +228,7 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
         ))
         .at("/width"));
     };
-    let job = if job.levels() > 1 { cut_short(job, fields, level)? } else { job };
+    let job = if job.schedule().levels() > 1 { cut_short(job, fields, level)? } else { job };
     service.limits.admit(&job)?;
     Ok(job)
 }
@@ -271,9 +271,9 @@ fn run(
         }
     };
     let _ = admitted.send(Ok(()));
-    let finest = job.lands().map(|(level, ..)| level).min().unwrap_or(0);
+    let finest = job.schedule().lands().map(|(level, ..)| level).min().unwrap_or(0);
     let origins: BTreeMap<i32, [i64; 2]> =
-        job.lands().map(|(level, land, _)| (level, land.origin)).collect();
+        job.schedule().lands().map(|(level, land, _)| (level, land.origin)).collect();
     let record = |level: i32,
                   maps: &BTreeMap<&str, Map>,
                   digest: Option<String>,

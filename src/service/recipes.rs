@@ -436,7 +436,7 @@ impl Limits {
     /// # Errors
     /// 413 with what is too large.
     pub fn admit(&self, job: &Job) -> Answer<Vec<f64>> {
-        let cells = job.whole_cells();
+        let cells = job.schedule().cells();
         if cells > self.cells {
             return Err(Problem::large(format!(
                 "the land has {cells} cells with its margin, allowed here {}: make it smaller, or \
@@ -444,7 +444,7 @@ impl Limits {
                 self.cells
             )));
         }
-        let costs = job.costs();
+        let costs = job.schedule().costs();
         let (bytes, all) = total(job, &costs);
         if all > self.work {
             return Err(Problem::large(format!(
@@ -462,6 +462,11 @@ impl Limits {
 
 /// The memory of a run and its work, from those of its stages and its water.
 pub fn total(job: &Job, costs: &[(u64, f64)]) -> (u64, f64) {
-    let bytes = costs.iter().map(|(bytes, _)| *bytes).chain(job.water_bytes()).max().unwrap_or(0);
+    let bytes = costs
+        .iter()
+        .map(|(bytes, _)| *bytes)
+        .chain(job.schedule().water_bytes())
+        .max()
+        .unwrap_or(0);
     (bytes, costs.iter().map(|(_, work)| work).sum())
 }

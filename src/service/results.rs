@@ -102,7 +102,7 @@ pub fn complete(
     bundle.outcome.store_maps(&words)?;
     let maps = Maps::open(&words)?;
     let (low, high) = bundle.outcome.map("height")?.min_max();
-    let (land, scale) = job.land();
+    let (land, scale) = job.schedule().land();
     let entry = |(name, file): &(String, &Stored)| json!({ "name": name, "bytes": file.bytes, "media_type": media_type(name), "blake3": file.blake3 });
     let meta = json!({
         "digest": digest, "recipe_digest": recipe_digest, "thalweg": identity::engine(),

@@ -94,13 +94,14 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             return Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response());
         }
         let levels: Vec<Value> = job
+            .schedule()
             .lands()
             .map(|(level, land, scale)| {
                 json!({ "level": level, "width": land.width, "height": land.height, "spacing_m": scale.spacing_m })
             })
             .collect();
-        let (land, scale) = job.land();
-        let (bytes, work) = (job.whole_cells() <= service.limits.cells).then(|| total(&job, &job.costs())).unzip();
+        let (land, scale) = job.schedule().land();
+        let (bytes, work) = (job.schedule().cells() <= service.limits.cells).then(|| total(&job, &job.schedule().costs())).unzip();
         Ok(Json(json!({
             "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
             "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,

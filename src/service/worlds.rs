@@ -97,8 +97,11 @@ impl Service {
     /// Refuses a world whose tiles are too much work, before it is taken.
     fn admit_world(&self, job: &Job) -> Answer<()> {
         let finest = job.recipe().finest();
-        let cost =
-            Tiles::cost(job, SIDE, finest, &Window { origin: [0, 0], width: SIDE, height: SIDE })?;
+        let cost = job.schedule().cost(
+            SIDE,
+            finest,
+            &Window { origin: [0, 0], width: SIDE, height: SIDE },
+        )?;
         let cells =
             cost.levels.iter().map(|level| level.longest * level.longest).max().unwrap_or(0);
         if cells > self.limits.cells || cost.work() > self.limits.work {
@@ -159,7 +162,7 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
 }
 
 fn first_zoom(job: &Job) -> u32 {
-    (LAST + 1).saturating_sub(job.levels())
+    (LAST + 1).saturating_sub(job.schedule().levels())
 }
 
 /// What a layer shows.
@@ -362,7 +365,7 @@ pub async fn tilejson(
             "http://{host}/v1/worlds/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}"
         )]);
         json["encoding"] = elevation.map_or(json!("colours"), |elevation| json!(elevation.name()));
-        let spacing_m = job.scale_on(job.recipe().finest()).spacing_m;
+        let spacing_m = job.schedule().scale_on(job.recipe().finest()).spacing_m;
         json["spacing_m"] = json!(spacing_m);
         json["exaggeration"] = json!(exaggeration(&json, spacing_m));
         Ok(Json(json))

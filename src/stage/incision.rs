@@ -100,7 +100,7 @@ use super::{Case, Stage, Surface};
 use crate::arith::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, Schedule, Uniform};
+use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
@@ -501,32 +501,32 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     ];
     let uniform = Uniform::of(params);
     let gather = |kernel, uniform: &Uniform| Pass::over(kernel, uniform.clone(), window);
-    let mut schedule = Schedule::of(site);
+    let mut builder = PlanBuilder::of(site);
     if layers.has(Layer::Ledger) && params.continues == 1 {
-        schedule.push(gather(&BEGIN_LEDGER, &uniform));
+        builder.push(gather(&BEGIN_LEDGER, &uniform));
     }
-    schedule.push(gather(&BEGIN, &uniform));
-    schedule.rounds(0..fall(s, site), |schedule, _| {
-        schedule.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
+    builder.push(gather(&BEGIN, &uniform));
+    builder.rounds(0..fall(s, site), |builder, _| {
+        builder.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
-    schedule.rounds(0..s.integer("steps") as u32, |schedule, step| {
+    builder.rounds(0..s.integer("steps") as u32, |builder, step| {
         let uniform =
             Uniform::of(Params { key: arith::key(site.world.seed, 1 + step).into(), ..params });
-        schedule.push(gather(&ROUTE, &uniform));
-        schedule.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
+        builder.push(gather(&ROUTE, &uniform));
+        builder.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
         if layers.has(Layer::Ledger) && params.rise > 0 {
-            schedule.push(gather(&RAISE_LEDGER, &uniform));
+            builder.push(gather(&RAISE_LEDGER, &uniform));
         }
-        schedule.push(
+        builder.push(
             gather(&CUT, &uniform).swapping(&[["height", "next"], ["surface", "surface_next"]]),
         );
-        schedule.end_step();
+        builder.end_step();
     });
-    schedule.push(gather(&COUNT, &uniform));
-    schedule.stretch_step();
+    builder.push(gather(&COUNT, &uniform));
+    builder.stretch_step();
     // Until `count`.
     let interim = vec![Interim { field: "flow", buffer: "area", word: 0, shift: VERTEX.ilog2() }];
-    Plan { interim, ..schedule.plan(STAGE.shader, *window, buffers) }
+    Plan { interim, ..builder.plan(STAGE.shader, *window, buffers) }
 }
 
 /// How far a is above b, at most 8191 cells.
@@ -961,15 +961,18 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                     stands_diagonal[l] = mul_q16(p.stands_diagonal, part);
                 }
             }
+            // In two loops, since registers do not hold the words of all neighbours at once.
+            let (mut low_water, mut receiver) = ([i32::MAX; LANES], *level);
             for l in 0..LANES {
-                let (h, kept) = (here[l], kept[l] != 0);
-                let (mut low_water, mut receiver) = (i32::MAX, level[l]);
                 for (q, level) in levels.iter().enumerate() {
-                    low_water = low_water.min(level[l]);
+                    low_water[l] = low_water[l].min(level[l]);
                     // By masks: a choice between two places in memory is made one vertex at a time.
                     let is_there = -i32::from(way[l] & 15 == q as i32);
-                    receiver = receiver & !is_there | level[l] & is_there;
+                    receiver[l] = receiver[l] & !is_there | level[l] & is_there;
                 }
+            }
+            for l in 0..LANES {
+                let (h, kept) = (here[l], kept[l] != 0);
                 let is_base = (h < p.sea) | kept;
                 let mut ground = [0; 8];
                 for q in 0..8 {
@@ -977,11 +980,11 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 }
                 let share = way[l] as u32 >> 4;
                 let stands = [stands[l], stands_diagonal[l]];
-                let (worn, silt) = p.worn(h, level[l], receiver, share, stands, ground);
+                let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
                 let new = if is_base { h } else { worn };
                 ground_next[l] =
                     new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
-                level_next[l] = p.settles(kept, h, ground_next[l], low_water);
+                level_next[l] = p.settles(kept, h, ground_next[l], low_water[l]);
                 let silt = if is_base { 0 } else { silt };
                 silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
             }

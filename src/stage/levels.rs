@@ -92,6 +92,11 @@ pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
         .find(|known| *known == name)
 }
 
+/// Whether a buffer of [`REFINE`]'s plan is of the coarser level.
+pub(crate) fn is_coarse(buffer: &Buffer) -> bool {
+    buffer.name.starts_with("coarse")
+}
+
 /// The window of the next coarser level. It covers the finer one, and on a torus it has half of its
 /// vertices.
 pub fn coarser(window: &Window, torus: bool) -> Window {

@@ -68,7 +68,7 @@ use super::{Case, Stage, Surface};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
-use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Schedule, Uniform};
+use crate::plan::{Buffer, Call, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use encase::ShaderType;
 use multiversion::multiversion;
@@ -209,12 +209,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         Buffer::layer("ledger", window, LEDGER_WORDS, layers.has(Layer::Sediment)),
     ];
     let slide = Pass::over(&SLIDE, Uniform::of(params), window).swapping(&[["height", "next"]]);
-    let mut schedule = Schedule::of(site);
-    schedule.rounds(0..s.integer("steps") as u32, |schedule, _| {
-        schedule.push(slide.clone());
-        schedule.end_step();
+    let mut builder = PlanBuilder::of(site);
+    builder.rounds(0..s.integer("steps") as u32, |builder, _| {
+        builder.push(slide.clone());
+        builder.end_step();
     });
-    schedule.plan(STAGE.shader, *window, buffers)
+    builder.plan(STAGE.shader, *window, buffers)
 }
 
 /// Edges that are done together.

@@ -46,7 +46,7 @@ impl Squares {
     /// All of them, in the order of the tiles that they begin in, so that tiles are not read again
     /// and again.
     fn over(self, tiles: &Tiles, level: i32) -> impl Iterator<Item = ([u32; 2], Window)> + use<> {
-        let axes = tiles.axes(level, 0);
+        let axes = tiles.layout.axes(level, 0);
         tiles.over(level, &self.window).flat_map(move |tile| {
             // The squares whose first cell is one of the tile's.
             let begin = |axis: usize, tile: i64, size: u32| {
@@ -78,7 +78,7 @@ impl Tiles {
         Ok(Map {
             width: window.width,
             height: window.height,
-            spacing_m: self.job().scale_on(level).spacing_m,
+            spacing_m: self.job().schedule().scale_on(level).spacing_m,
             data: self.values(level, window, field, executor)?,
             range_m: None,
             georef: self.place_of(level, &window),
@@ -96,7 +96,7 @@ impl Tiles {
         let words = self.words(level, window, field, executor)?;
         let of =
             if matches!(field.source, Source::Water(_)) { self.water_level(level)? } else { level };
-        Ok(field.values(&words, &self.job().scale_on(of)))
+        Ok(field.values(&words, &self.job().schedule().scale_on(of)))
     }
 
     /// The same, with NaN in cells that have no value.
@@ -120,7 +120,8 @@ impl Tiles {
         if place.is_some() {
             return place;
         }
-        let [cell, fine] = [level, finest].map(|level| self.job().scale_on(level).spacing_m);
+        let [cell, fine] =
+            [level, finest].map(|level| self.job().schedule().scale_on(level).spacing_m);
         let [east, south] =
             [0, 1].map(|axis| window.origin[axis] as f64 * cell - land[axis] as f64 * fine);
         let (west, north) = local_corner(cell);
@@ -160,7 +161,7 @@ impl Tiles {
         executor: &mut dyn Executor,
         watch: Watch,
     ) -> Result<Cog> {
-        let scale = self.job().scale_on(level);
+        let scale = self.job().schedule().scale_on(level);
         let georef = self.place_of(level, &window);
         let mut cog = Cog::create(
             path,
@@ -210,7 +211,7 @@ impl Tiles {
         }
         let mut done = 0;
         for (level, squares) in &levels {
-            let (scale, window) = (self.job().scale_on(*level), squares.window);
+            let (scale, window) = (self.job().schedule().scale_on(*level), squares.window);
             zarr.level(ZarrLevel {
                 size: [window.width, window.height],
                 spacing_m: scale.spacing_m,
@@ -353,7 +354,7 @@ impl Tiles {
         json["name"] = json!(format!("{} ({})", field.name, field.unit));
         json["tiles"] = json!(["{z}/{x}/{y}.png"]);
         json["encoding"] = json!(options.elevation.name());
-        json["spacing_m"] = json!(self.job().scale_on(level).spacing_m);
+        json["spacing_m"] = json!(self.job().schedule().scale_on(level).spacing_m);
         stored.push(files.write(&described, format!("{json:#}\n").as_bytes())?);
         files.keep();
         let warning = format!(

@@ -22,245 +22,57 @@
 
 #[cfg(feature = "io")]
 mod export;
-mod grid;
 mod pieces;
-mod planner;
 #[cfg(feature = "io")]
 mod pool;
 #[cfg(feature = "io")]
 mod store;
 
 pub use crate::identity::engine;
-pub use crate::job::part::After;
+pub use crate::job::piece::After;
+pub use crate::schedule::{Cost, Cut, LevelCost, SIDES, Space, Tile};
 #[cfg(feature = "io")]
 pub use export::{FileOptions, Watch, XyzOptions, tilejson};
-pub use planner::{Cost, LevelCost};
 #[cfg(feature = "io")]
 pub use pool::{PoolOptions, WindowPool, WindowRequest};
 #[cfg(feature = "io")]
 pub use store::{Checked, Listed, Store};
 
+use crate::clock::Moment;
 use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};
 #[cfg(feature = "io")]
 use crate::job::Cancel;
 use crate::job::Job;
-use crate::job::part::{Piece, Slab, cut, padded, shown};
+use crate::job::piece::{Piece, cut};
 use crate::morphometry::{HeightGrid, SKY_REACH};
-use crate::site::{Site, Window};
-use crate::stage::levels::{coarser, lattice};
-use crate::stage::strokes;
+use crate::schedule::{Layout, PIECES_BYTES, Schedule, Slab, padded};
+use crate::site::Window;
+use crate::stage::levels::coarser;
 use crate::water::Water;
-use grid::Axis;
 use pieces::{Claim, Pieces};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// A place of a tile: the level, the slab of its time, and how many tiles it lies to the east and
-/// to the south of the land's north-west corner, or, where the land has no end, of the world's
-/// origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tile {
-    /// The level: 0 has the recipe's cells, and each next one is half as fine.
-    pub level: i32,
-    /// Slabs of the level's time that are left when it is made: 0 for what the level leaves.
-    pub slab: u32,
-    /// Tiles to the east.
-    pub x: i64,
-    /// Tiles to the south.
-    pub y: i64,
-}
-
-/// Sides that tiles may have, in cells.
-pub const SIDES: RangeInclusive<u32> = 16..=16384;
-
-/// Pieces in memory at most, in bytes, besides those that are in work.
-const MEMORY: u64 = 256 << 20;
-
 /// Most cells of a side of a level on which water is followed: a level of 4096 has a vertex or two
 /// more.
 pub const WATER_SIDE: u32 = 4100;
 
+/// Seconds after which a device's pace is known.
+const ENOUGH_TO_TIME_S: f64 = 0.4;
+
 /// Keys in memory at most: a walk through a world has no end.
 const KEYS: usize = 1 << 18;
-
-/// How the levels of a land are cut into tiles.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// In space.
-    pub space: Space,
-    /// In time: steps of a stage that a slab has at most. None: a level's time is not cut.
-    pub slab: Option<u32>,
-}
-
-/// How the levels of a land are cut in space.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// Squares with about this many cells a side.
-    Squares(u32),
-    /// A part of a level, and of each coarser level what the part depends on, each cut into as few
-    /// pieces as are small enough. Tile 0, 0 is the north-west one.
-    Part {
-        /// The level.
-        level: i32,
-        /// The part, on the level's lattice.
-        window: Window,
-        /// Cells that a piece with its halo has at most, as far as the halo leaves it [`SIDES`]'
-        /// least.
-        cells: u64,
-    },
-}
-
-/// A part of a level that is cut evenly.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    window: Window,
-    /// Pieces along each axis.
-    count: [u32; 2],
-}
-
-impl Part {
-    /// A window of a level in pieces that have at most `cells` cells with their halo in a slab.
-    fn of(job: &Job, level: i32, slab: &Slab, window: Window, cells: u64) -> Result<Self> {
-        let halo = job.halo(level, slab, &window)?;
-        let (all, reach) = ([halo.width, halo.height], 2 * job.reach_in(level, slab));
-        let sides = [window.width, window.height];
-        let mut count = [1, 1];
-        let own = |axis: usize, count: u32| u64::from(sides[axis].div_ceil(count));
-        loop {
-            let wide =
-                [0, 1].map(|axis| (own(axis, count[axis]) + reach).min(u64::from(all[axis])));
-            let longest = wide[0].max(wide[1]);
-            if longest <= u64::from(Window::SIDE_MAX) && wide[0] * wide[1] <= cells {
-                break;
-            }
-            let axis = usize::from(own(1, count[1]) > own(0, count[0]));
-            if own(axis, count[axis] + 1) < u64::from(*SIDES.start()) {
-                break;
-            }
-            count[axis] += 1;
-        }
-        Ok(Self { window, count })
-    }
-}
-
-impl From<u32> for Cut {
-    fn from(side: u32) -> Self {
-        Space::Squares(side).into()
-    }
-}
-
-impl From<Space> for Cut {
-    fn from(space: Space) -> Self {
-        Self { space, slab: None }
-    }
-}
-
-impl std::fmt::Display for Cut {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match &self.space {
-            Space::Squares(side) => write!(f, "tiles of {side} cells")?,
-            Space::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level")?,
-            Space::Part { cells, .. } => {
-                write!(f, "pieces of at most {cells} cells with their halos")?
-            }
-        }
-        self.slab.map_or(Ok(()), |steps| write!(f, " and slabs of {steps} steps"))
-    }
-}
-
-impl Cut {
-    /// A part of a level, and what it depends on, in one piece of each level.
-    pub fn in_one_piece(level: i32, window: Window) -> Self {
-        Space::Part { level, window, cells: u64::MAX }.into()
-    }
-
-    /// The same with a level's time cut into slabs of at most `steps` steps of a stage.
-    pub fn in_slabs(self, steps: u32) -> Self {
-        Self { slab: Some(steps), ..self }
-    }
-
-    /// Cells of a side of its squares; none for a part.
-    pub fn side(&self) -> Option<u32> {
-        match self.space {
-            Space::Squares(side) => Some(side),
-            Space::Part { .. } => None,
-        }
-    }
-
-    /// The slabs of a level, the last first.
-    fn slabs(&self, job: &Job, level: i32) -> Vec<Slab> {
-        job.slabs(level, self.slab.unwrap_or(u32::MAX))
-    }
-
-    /// Refuses squares of a side that is not one of [`SIDES`], and slabs without a step.
-    fn check(&self) -> Result<()> {
-        if self.slab == Some(0) {
-            let message = "slabs of 0 steps: allowed is 1 or more";
-            return Err(Invalid::of("time_chunk", 0, "1 or more").saying(message).into());
-        }
-        match self.side().filter(|side| !SIDES.contains(side)) {
-            None => Ok(()),
-            Some(side) => {
-                let allowed = format!("{} to {} cells", SIDES.start(), SIDES.end());
-                let message = format!("tiles of {side} cells: allowed {allowed}");
-                Err(Invalid::of("tile_size", side, allowed).saying(message).into())
-            }
-        }
-    }
-
-    /// Of a part, how each slab of each level is cut; nothing for squares.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] for windows that reach farther than numbers do.
-    fn parts(&self, job: &Job) -> Result<BTreeMap<(i32, u32), Part>> {
-        let mut parts = BTreeMap::new();
-        let Space::Part { level: first, window, cells } = &self.space else { return Ok(parts) };
-        let mut needed = *window;
-        for level in *first..=*levels_of(job).end() {
-            // What maps of this level look at, and what the next finer level takes.
-            let own = lattice(window, level - first, false);
-            needed = both(
-                &needed,
-                &padded(&own, job.recipe().halo_of_maps(level), job.bounds(level).as_ref())?,
-            );
-            for (left, slab) in (0..).zip(self.slabs(job, level)) {
-                parts.insert((level, left), Part::of(job, level, &slab, needed, *cells)?);
-                needed = job.halo(level, &slab, &needed)?;
-            }
-            needed = coarser(&needed, false);
-        }
-        Ok(parts)
-    }
-}
-
-/// The smallest window that holds two.
-fn both(a: &Window, b: &Window) -> Window {
-    let end = |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
-    let origin = [0, 1].map(|axis| a.origin[axis].min(b.origin[axis]));
-    let size = [0, 1].map(|axis| (end(a, axis).max(end(b, axis)) - origin[axis]) as u32);
-    Window { origin, width: size[0], height: size[1] }
-}
-
-/// The levels of a run that have tiles.
-fn levels_of(job: &Job) -> RangeInclusive<i32> {
-    let finest = job.recipe().finest();
-    finest..=finest + job.levels() as i32 - 1
-}
 
 /// The tiles of a run.
 pub struct Tiles {
     job: Job,
-    cut: Cut,
-    /// How each slab of each level is cut, where only a part is.
-    parts: BTreeMap<(i32, u32), Part>,
-    /// The slabs of each level, the last first.
-    slabs: BTreeMap<i32, Vec<Slab>>,
+    layout: Layout,
     base_digest: Option<String>,
-    /// What makes the lands of levels that are given: see [`Job::describe_given`].
+    /// What makes the lands of levels that are given: see [`Schedule::describe_given`].
     given: serde_json::Value,
     /// The edition of the program that makes them.
     engine: String,
@@ -285,24 +97,15 @@ impl Tiles {
     /// [`Error::Param`] for a side that tiles cannot have, for a level that the land has not, and
     /// for a torus.
     pub fn new(job: Job, cut: impl Into<Cut>) -> Result<Self> {
-        let cut = cut.into();
-        cut.check()?;
-        job.recipe().check_parts()?;
-        if let Space::Part { level, .. } = cut.space {
-            check_level(&job, level)?;
-        }
-        let base_digest = job.start_digest();
         Ok(Self {
-            parts: cut.parts(&job)?,
-            slabs: levels_of(&job).map(|level| (level, cut.slabs(&job, level))).collect(),
-            given: job.describe_given(),
+            layout: Layout::of(job.schedule(), cut.into())?,
+            base_digest: job.start_digest(),
+            given: job.schedule().describe_given(&|i| job.samples_digest(i)),
             job,
-            cut,
-            base_digest,
             engine: engine().into(),
             #[cfg(feature = "io")]
             store: None,
-            pieces: Arc::new(Pieces::new(MEMORY)),
+            pieces: Arc::new(Pieces::new(PIECES_BYTES)),
             keys: BTreeMap::new(),
             water: None,
             water_map: None,
@@ -345,12 +148,12 @@ impl Tiles {
 
     /// How they are cut.
     pub fn cut(&self) -> &Cut {
-        &self.cut
+        self.layout.cut()
     }
 
     /// The levels that have tiles, the finest first.
     pub fn levels(&self) -> RangeInclusive<i32> {
-        levels_of(&self.job)
+        self.layout.levels()
     }
 
     /// How many tiles were made so far, and how many the store had.
@@ -364,71 +167,12 @@ impl Tiles {
     /// [`Error::Param`] for a level or a slab that the land has not, and for a tile beyond the
     /// land.
     pub fn window(&self, tile: Tile) -> Result<Window> {
-        let Tile { level, slab, x, y } = tile;
-        self.slab(tile)?;
-        if let Space::Part { level: finest, .. } = self.cut.space
-            && level < finest
-        {
-            return Err(Error::param(format!(
-                "level {level}: the tiles are of a part of level {finest}, and of coarser levels"
-            )));
-        }
-        let axes = self.axes(level, slab);
-        let cells = [axes[0].cells(x), axes[1].cells(y)];
-        if let [Some((left, width)), Some((top, height))] = cells {
-            return Ok(Window { origin: [left, top], width, height });
-        }
-        let land = self
-            .bounds(level, slab)
-            .map_or("up to 2^61 cells from the origin".into(), |bounds| shown(&bounds));
-        let message = format!(
-            "tile {x}, {y} of level {level}, in {}, lies beyond the land, {land}",
-            self.cut
-        );
-        Err(Invalid::of("tile", format!("{level} {x} {y}"), land).saying(message).into())
-    }
-
-    /// The slab of a tile.
-    fn slab(&self, tile: Tile) -> Result<Slab> {
-        check_level(&self.job, tile.level)?;
-        let slabs = &self.slabs[&tile.level];
-        slabs.get(tile.slab as usize).copied().ok_or_else(|| {
-            let allowed = format!("0 to {}", slabs.len() - 1);
-            let message = format!(
-                "slab {} of level {}: in {} the level has slabs {allowed}",
-                tile.slab, tile.level, self.cut
-            );
-            Invalid::of("slab", tile.slab, allowed).saying(message).into()
-        })
-    }
-
-    /// How a slab of a level is cut.
-    fn axes(&self, level: i32, slab: u32) -> [Axis; 2] {
-        axes(&self.cut, self.parts.get(&(level, slab)), self.job.bounds(level))
-    }
-
-    /// What is cut of a slab of a level: its land, or what a part needs of it. None where that has
-    /// no end.
-    fn bounds(&self, level: i32, slab: u32) -> Option<Window> {
-        self.parts.get(&(level, slab)).map(|part| part.window).or_else(|| self.job.bounds(level))
+        self.layout.window(tile)
     }
 
     /// The tiles that cover a window of a level, row by row from the north-west.
     pub fn over(&self, level: i32, window: &Window) -> impl Iterator<Item = Tile> + use<> {
-        self.over_slab(level, 0, window)
-    }
-
-    /// The same of a slab.
-    fn over_slab(
-        &self,
-        level: i32,
-        slab: u32,
-        window: &Window,
-    ) -> impl Iterator<Item = Tile> + use<> {
-        let [x, y] = self.axes(level, slab);
-        let columns = x.over(window.origin[0], window.width);
-        let rows = y.over(window.origin[1], window.height);
-        rows.flat_map(move |y| columns.clone().map(move |x| Tile { level, slab, x, y }))
+        self.layout.over(level, 0, window)
     }
 
     /// The tiles that a tile is made from: of the slab before, or, for the first, of the next
@@ -437,33 +181,21 @@ impl Tiles {
     /// # Errors
     /// As [`Tiles::window`].
     pub fn inputs(&self, tile: Tile) -> Result<Vec<Tile>> {
-        let window = self.window(tile)?;
-        let (_, halo) = self.job.near(tile.level, &self.slab(tile)?, &window)?;
-        Ok(self.inputs_of(tile, &halo))
+        let (_, halo) = self.near(tile)?;
+        Ok(self.layout.inputs(tile, &halo).2)
     }
 
-    /// The tiles that lie below a tile with its halo.
-    fn inputs_of(&self, tile: Tile, halo: &Window) -> Vec<Tile> {
-        let Tile { level, slab, .. } = tile;
-        if !self.is_first(tile) {
-            self.over_slab(level, slab + 1, halo).collect()
-        } else if level == *self.levels().end() {
-            vec![]
-        } else {
-            self.over(level + 1, &coarser(halo, false)).collect()
-        }
-    }
-
-    /// Whether a tile is of the first slab of its level's time.
-    fn is_first(&self, tile: Tile) -> bool {
-        self.slabs.get(&tile.level).is_none_or(|slabs| tile.slab as usize + 1 == slabs.len())
+    /// What decides a tile alone, and its window with its halo.
+    fn near(&self, tile: Tile) -> Result<(Schedule, Window)> {
+        let (window, slab) = (self.layout.window(tile)?, self.layout.slab(tile)?);
+        self.job.schedule().near(tile.level, &slab, &window)
     }
 
     /// Cells of a level that tiles of a slab of its time are made on beyond their sides; 0 is the
     /// last slab.
     pub fn halo(&self, level: i32, slab: u32) -> u64 {
-        let slabs = self.slabs.get(&level).map_or(&[][..], |slabs| slabs);
-        slabs.get(slab as usize).map_or(0, |slab| self.job.reach_in(level, slab))
+        let slab = self.layout.slabs(level).get(slab as usize);
+        slab.map_or(0, |slab| self.job.schedule().reach_in(level, slab))
     }
 
     /// The key of a tile: a digest of all that decides its words.
@@ -474,14 +206,10 @@ impl Tiles {
         if let Some(key) = self.keys.get(&tile) {
             return Ok(key.clone());
         }
-        let window = self.window(tile)?;
-        let (near, halo) = self.job.near(tile.level, &self.slab(tile)?, &window)?;
-        let inputs = self
-            .inputs_of(tile, &halo)
-            .into_iter()
-            .map(|input| self.key(input))
-            .collect::<Result<Vec<_>>>()?;
-        let key = self.digest(&near, tile, &window, &halo, &json!(inputs));
+        let (near, halo) = self.near(tile)?;
+        let inputs = self.layout.inputs(tile, &halo).2;
+        let inputs = inputs.into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
+        let key = self.digest(&near, tile, &halo, &json!(inputs))?;
         if self.keys.len() >= KEYS {
             self.keys.clear();
         }
@@ -492,25 +220,19 @@ impl Tiles {
     /// The digest of all that decides a tile, with what stands for its inputs.
     fn digest(
         &self,
-        near: &Job,
+        near: &Schedule,
         tile: Tile,
-        window: &Window,
         halo: &Window,
         inputs: &serde_json::Value,
-    ) -> String {
+    ) -> Result<String> {
         let sides = |window: &Window| json!([window.origin, [window.width, window.height]]);
-        let slab = self
-            .slabs
-            .get(&tile.level)
-            .and_then(|slabs| slabs.get(tile.slab as usize))
-            .copied()
-            .unwrap_or(Slab::WHOLE);
+        let (window, slab) = (self.layout.window(tile)?, self.layout.slab(tile)?);
         let mut described = json!({
             "engine": self.engine,
             "level": tile.level,
-            "window": sides(window),
+            "window": sides(&window),
             "halo": sides(halo),
-            "parts": near.describe_parts(tile.level, *halo),
+            "parts": near.describe_level(tile.level, *halo, &|i| self.job.samples_digest(i)),
             "start": self.base_digest,
             "maps": self.job.recipe().wanted().collect::<Vec<_>>(),
             "inputs": inputs,
@@ -521,7 +243,7 @@ impl Tiles {
         if !self.given.is_null() {
             described["given"] = self.given.clone();
         }
-        blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
+        Ok(blake3::hash(described.to_string().as_bytes()).to_hex().to_string())
     }
 
     /// What a level leaves in a tile: from memory, from the store, or made, with the tiles that it
@@ -548,14 +270,9 @@ impl Tiles {
             self.counts[1] += 1;
             return Ok(making.done(piece));
         }
-        let slab = self.slab(tile)?;
-        let (near, halo) = self.job.near(tile.level, &slab, &window)?;
-        let inputs = self.inputs_of(tile, &halo);
-        let (below, under) = if self.is_first(tile) {
-            (tile.level + 1, coarser(&halo, false))
-        } else {
-            (tile.level, halo)
-        };
+        let slab = self.layout.slab(tile)?;
+        let (near, halo) = self.near(tile)?;
+        let (below, under, inputs) = self.layout.inputs(tile, &halo);
         // With a store they are all there before room is taken for what they are joined to, so only
         // one tile's room is taken at a time.
         #[cfg(feature = "io")]
@@ -571,7 +288,7 @@ impl Tiles {
         // another key.
         #[cfg(feature = "io")]
         let content = match &before {
-            Some(before) => self.digest(&near, tile, &window, &halo, &json!(before.digest())),
+            Some(before) => self.digest(&near, tile, &halo, &json!(before.digest()))?,
             None => key.clone(),
         };
         #[cfg(feature = "io")]
@@ -585,7 +302,8 @@ impl Tiles {
             return Ok(making.done(piece));
         }
         let bases = self.pieces.bases(&self.job, executor)?;
-        let piece = near.piece(tile.level, &slab, window, &halo, before, &bases, executor)?;
+        let job = self.job.of_schedule(near);
+        let piece = job.piece(tile.level, &slab, window, &halo, before, &bases, executor)?;
         self.counts[0] += 1;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store {
@@ -617,7 +335,7 @@ impl Tiles {
         field: &Field,
         executor: &mut dyn Executor,
     ) -> Result<Vec<i32>> {
-        check_level(&self.job, level)?;
+        self.layout.check_level(level)?;
         if let Some(why) = self.job.recipe().lacks(field, level) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
@@ -629,16 +347,8 @@ impl Tiles {
             Source::Water(of) => return self.water_words(level, window, field.name, of, executor),
             Source::Grid(_) => ("height", self.job.recipe().halo_of_maps(level)),
         };
-        let wide = padded(&window, round, self.job.bounds(level).as_ref())?;
-        if let Some(part) =
-            self.parts.get(&(level, 0)).filter(|part| both(&part.window, &wide) != part.window)
-        {
-            return Err(Error::param(format!(
-                "{}: the tiles are of the part of {}",
-                shown(&wide),
-                shown(&part.window)
-            )));
-        }
+        let wide = padded(&window, round, self.job.schedule().bounds(level).as_ref())?;
+        self.layout.check_window(level, &wide)?;
         let mut piece = Piece::empty(level, wide);
         for tile in self.over(level, &wide).collect::<Vec<_>>() {
             piece.put(&*self.piece(tile, executor)?, |name| {
@@ -665,10 +375,10 @@ impl Tiles {
             Source::Water(_) => vec![],
             Source::Grid(made) => {
                 // Light comes over the land alone, not over its margin.
-                let land = self.job.land_on(level);
+                let land = self.job.schedule().world_on(level);
                 let seen = padded(&window, u64::from(SKY_REACH), land.as_ref())?;
                 let words = cut(words, &wide, &seen, 1, 0..1);
-                let spacing_m = self.job.scale_on(level).spacing_m;
+                let spacing_m = self.job.schedule().scale_on(level).spacing_m;
                 let metric = self.job.metric(level, &seen);
                 let grid =
                     HeightGrid::new(&words, seen.width as usize, spacing_m).on(metric.as_ref());
@@ -687,7 +397,10 @@ impl Tiles {
     /// [`Error::Limit`] if the land has no such level, [`Error::Param`] if it has no end.
     pub fn water_level(&self, level: i32) -> Result<i32> {
         let small = |level: &i32| {
-            self.job.land_on(*level).is_some_and(|land| land.width.max(land.height) <= WATER_SIDE)
+            self.job
+                .schedule()
+                .world_on(*level)
+                .is_some_and(|land| land.width.max(land.height) <= WATER_SIDE)
         };
         (level..=*self.levels().end()).find(small).ok_or_else(|| {
             if self.job.recipe().endless {
@@ -697,7 +410,11 @@ impl Tiles {
                      run`",
                 );
             }
-            let land = self.job.land_on(*self.levels().end()).unwrap_or(self.job.whole_window());
+            let land = self
+                .job
+                .schedule()
+                .world_on(*self.levels().end())
+                .unwrap_or(self.job.schedule().world());
             Error::Limit(format!(
                 "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a \
                  side, and the coarsest has {} x {}: give the recipe more levels",
@@ -717,7 +434,7 @@ impl Tiles {
         executor: &mut dyn Executor,
     ) -> Result<Vec<i32>> {
         let at = self.water_level(level)?;
-        let land = self.job.land_on(at).unwrap_or(window);
+        let land = self.job.schedule().world_on(at).unwrap_or(window);
         let Some(settings) = self.job.recipe().water.clone() else { return Err(no_water(name)) };
         if self.water.as_ref().is_none_or(|(known, _)| *known != at) {
             let read = |name: &str| {
@@ -734,7 +451,7 @@ impl Tiles {
             if settings.channel_flow.is_some() {
                 place.flow = Some(self.words(at, land, read("flow")?, executor)?);
             }
-            let scale = self.job.scale_on(at);
+            let scale = self.job.schedule().scale_on(at);
             self.water =
                 Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
         }
@@ -759,6 +476,41 @@ impl Tiles {
                 columns.iter().map(move |column| words[row * land.width as usize + column])
             })
             .collect())
+    }
+
+    /// Passes over cells that a device does in a second, measured on a small window of a level:
+    /// what [`Cost::work`] is to be divided by for the seconds that a job takes. It takes some
+    /// tenths of a second, and some seconds on a slow device.
+    ///
+    /// # Errors
+    /// Those of a run.
+    pub fn pace(
+        job: &Job,
+        level: i32,
+        window: &Window,
+        executor: &mut dyn Executor,
+    ) -> Result<f64> {
+        let bases = job.bases(executor)?;
+        let passes = job.schedule().passes_on(level).max(1) as f64;
+        let mut pace = 0.0;
+        // From a small window on, since a device may be slow, and up to one that keeps it busy.
+        for side in [64, 128, 256, 512, 1024, 2048, 4096] {
+            let sides = [window.width.min(side), window.height.min(side)];
+            let origin = [0, 1].map(|a| {
+                window.origin[a] + i64::from(([window.width, window.height][a] - sides[a]) / 2)
+            });
+            let own = Window { origin, width: sides[0], height: sides[1] };
+            // Without its halo and on level land it has other words, and takes as long.
+            let coarse = job.level_land(level, coarser(&own, false));
+            let begun = Moment::now();
+            job.piece(level, &Slab::WHOLE, own, &own, Some(coarse), &bases, executor)?;
+            let seconds = begun.elapsed().as_secs_f64().max(1e-9);
+            pace = passes * own.cells() as f64 / seconds;
+            if seconds > ENOUGH_TO_TIME_S || side >= window.width.max(window.height) {
+                break;
+            }
+        }
+        Ok(pace)
     }
 
     /// The maps that the tiles have: those that the recipe is asked for, but for textures and
@@ -819,84 +571,7 @@ impl Tiles {
     }
 }
 
-/// How a level is cut along each axis: its part, if only that is made, or else its land.
-fn axes(cut: &Cut, part: Option<&Part>, land: Option<Window>) -> [Axis; 2] {
-    [0, 1].map(|axis| match (part, cut) {
-        (Some(part), _) => Axis::of_count(part.count[axis], &part.window, axis),
-        (None, cut) => Axis::of_side(cut.side().unwrap_or(*SIDES.end()), land.as_ref(), axis),
-    })
-}
-
-/// Refuses a level that the land has not.
-fn check_level(job: &Job, level: i32) -> Result<()> {
-    let levels = levels_of(job);
-    if levels.contains(&level) {
-        return Ok(());
-    }
-    let allowed = format!("{} to {}", levels.start(), levels.end());
-    Err(Invalid::of("level", level, allowed.clone())
-        .saying(format!("level {level}: the land has levels {allowed}"))
-        .into())
-}
-
 /// The error for a map of water of a recipe that does not ask for water.
 fn no_water(name: &str) -> Error {
     Error::param(format!("{name}: the recipe has no table [water]"))
-}
-
-impl Job {
-    /// The land of a level without its margin; none where it has no end.
-    fn land_on(&self, level: i32) -> Option<Window> {
-        (!self.recipe().endless).then(|| lattice(&self.whole_window(), level, false))
-    }
-
-    /// The same run with the strokes alone that can change a tile's window in a slab of the level's
-    /// time, and the window with its halo.
-    fn near(&self, level: i32, slab: &Slab, window: &Window) -> Result<(Self, Window)> {
-        let wide = self.halo(level, slab, window)?;
-        let mut near = self.clone();
-        for i in self.parts_of(level) {
-            let site = Site { window: wide, ..self.site(i) };
-            let step = &mut near.units[i].step;
-            if step.stage.name == strokes::STAGE.name {
-                step.settings = strokes::near(&step.settings, &site);
-            }
-        }
-        // Those that are far away reach no farther.
-        let halo = near.halo(level, slab, window)?;
-        Ok((near, halo))
-    }
-
-    /// What decides the words that the parts of the run leave on a level, in a window with its
-    /// halo.
-    fn describe_parts(&self, level: i32, halo: Window) -> serde_json::Value {
-        self.parts_of(level).map(|i| self.describe_unit(i, halo)).collect()
-    }
-
-    /// What decides the lands of levels that are given, beside the heights that the run starts
-    /// from: what stages before the levels do, on the whole land. Nothing where each level's land
-    /// is made for it.
-    fn describe_given(&self) -> serde_json::Value {
-        if !self.restricts() {
-            return serde_json::Value::Null;
-        }
-        let whole = self.whole();
-        let stages: Vec<_> =
-            self.before_levels().map(|i| self.describe_unit(i, self.site(i).window)).collect();
-        json!({ "land": [json!(whole.origin), json!([whole.width, whole.height])], "stages": stages })
-    }
-
-    /// What decides the words that a part of the run leaves in a window.
-    fn describe_unit(&self, i: usize, window: Window) -> serde_json::Value {
-        let unit = &self.units[i];
-        let site = Site { window, ..self.site(i) };
-        json!({
-            "stage": unit.step.describe(),
-            "seed": site.world.seed,
-            "scale": [site.spacing_m(), site.datum_m()],
-            "layers": format!("{:?}", site.layers),
-            "summary": (unit.step.stage.summary)(&unit.step.settings, &site),
-            "samples": self.samples_digest(i),
-        })
-    }
 }

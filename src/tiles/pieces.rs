@@ -3,7 +3,7 @@
 use super::Tile;
 use crate::error::Result;
 use crate::exec::Executor;
-use crate::job::part::{Bases, Piece};
+use crate::job::piece::{Bases, Piece};
 use crate::job::{Cancel, Job};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,7 @@
 //! background, the most urgent first.
 
 use super::pieces::Pieces;
-use super::{Cut, MEMORY, Store, Tiles, both, shown};
+use super::{Cut, Store, Tiles};
 use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::Field;
@@ -10,6 +10,7 @@ use crate::job::{Cancel, Job};
 use crate::map::Map;
 use crate::memory;
 use crate::recipe::LAND_MAX;
+use crate::schedule::{PIECES_BYTES, both, shown};
 use crate::site::Window;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +42,13 @@ pub struct PoolOptions {
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        Self { workers: 0, cut: Cut::from(128), memory_bytes: MEMORY, store: None, answered: None }
+        Self {
+            workers: 0,
+            cut: Cut::from(128),
+            memory_bytes: PIECES_BYTES,
+            store: None,
+            answered: None,
+        }
     }
 }
 
@@ -206,7 +213,7 @@ impl WindowPool {
         map: &str,
         priority: i64,
     ) -> Result<WindowRequest> {
-        self.job.check_level(level)?;
+        self.job.schedule().check_level(level)?;
         self.check(level, &window)?;
         let field = Tiles::fields_on(&self.job, level, Some(map))?[0];
         memory::admit(format!("the window of {map}"), 16 * window.cells() as u64)?;
@@ -240,7 +247,7 @@ impl WindowPool {
         if window.origin.iter().any(|at| at.unsigned_abs() > PLACE_MAX) {
             return wrong("places up to 2^60 cells either way".into());
         }
-        match self.job.land_on(level) {
+        match self.job.schedule().world_on(level) {
             Some(land) if both(&land, window) != land => wrong(format!("within {}", shown(&land))),
             _ => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Invalid, Result};
 use crate::io::{Files, Pieces, pending_of};
-use crate::job::part::{After, Piece};
+use crate::job::piece::{After, Piece};
 use crate::site::Window;
 use crate::stage::stepper::Travellers;
 use serde::{Deserialize, Serialize};
@@ -367,7 +367,7 @@ impl Store {
             let [x, y] = tile.window.origin;
             (
                 tile.level,
-                tile.after.as_ref().map(|after| (after.part, after.done)),
+                tile.after.as_ref().map(|after| (after.unit, after.done)),
                 y,
                 x,
                 tile.key.clone(),

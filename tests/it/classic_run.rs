@@ -52,7 +52,7 @@ fn the_land_is_that_of_the_article() {
 
 /// The seed of the first stage, 31 bits.
 fn seed(made: &Outcome) -> u32 {
-    Job::new(made.recipe.clone()).unwrap().site(0).world.seed as u32 & 0x7fff_ffff
+    Job::new(made.recipe.clone()).unwrap().schedule().site(0).world.seed as u32 & 0x7fff_ffff
 }
 
 /// A cone of heights in memory, 40 x 30 cells of 5 m.
@@ -101,7 +101,7 @@ fn droplets_and_snowballs_run_one_after_another() {
     let job = on_cone("[[stage]]\nkind = \"droplets\"\nrain = 0.75\nlifetime = 30\n");
     let drops = Droplets {
         count: 900,
-        seed: job.site(0).world.seed,
+        seed: job.schedule().site(0).world.seed,
         ..Droplets::with(&job.recipe().stages[0].settings)
     };
     let (mut heights, mut flow) =
@@ -118,7 +118,7 @@ fn droplets_and_snowballs_run_one_after_another() {
         .fold(f64::MAX, f64::min);
     let balls = Snowballs {
         count: 480,
-        seed: job.site(0).world.seed,
+        seed: job.schedule().site(0).world.seed,
         outside: lowest,
         ..Snowballs::published()
     };
@@ -288,6 +288,7 @@ fn examples_have_published_stages() {
         "block-out",
         "canyon",
         "climate",
+        "coast",
         "desert",
         "downs",
         "fjords",
@@ -310,7 +311,7 @@ fn examples_have_published_stages() {
 #[test]
 fn memory_counts_floats() {
     let job = on_cone("[[stage]]\nkind = \"droplets\"\n");
-    let bytes = job.costs().into_iter().map(|(bytes, _)| bytes).max().unwrap();
+    let bytes = job.schedule().costs().into_iter().map(|(bytes, _)| bytes).max().unwrap();
     assert!((40 * 1200..70 * 1200).contains(&bytes), "{bytes}");
 }
 

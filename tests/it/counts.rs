@@ -143,7 +143,7 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
     refused(recipe(&[many]), &["stage 2", "17 stages", "16"]);
     // As many as are allowed.
     let job = Job::new(recipe(&vec![thermal(4194); STAGES_MAX - 1]).unwrap()).unwrap();
-    let passes: u64 = job.counts().map(|(_, passes)| passes).sum();
+    let passes: u64 = job.schedule().counts().map(|(_, passes)| passes).sum();
     assert_eq!(passes, 4194 * (STAGES_MAX as u64 - 1) + 1);
     assert!(passes <= PASSES_MAX && passes + 1000 > PASSES_MAX - 5000);
     refused(recipe(&vec![thermal(4199); STAGES_MAX - 1]), &["4194802", &most]);
@@ -161,15 +161,16 @@ fn a_job_counts_what_it_plans() {
                 [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\n\
                 maps = [\"height\", \"erosion\"]\n";
     let job = Job::new(Recipe::from_toml(text, "", "counts").unwrap()).unwrap();
-    let made: Vec<Plan> = (0..job.parts().count()).map(|i| job.plan(i)).collect();
-    let counted: Vec<(u64, u64)> = job.counts().collect();
+    let made: Vec<Plan> =
+        (0..job.schedule().names().count()).map(|i| job.schedule().plan(i)).collect();
+    let counted: Vec<(u64, u64)> = job.schedule().counts().collect();
     assert_eq!(
         counted,
         made.iter()
             .map(|plan| (plan.steps.len() as u64, plan.passes.len() as u64))
             .collect::<Vec<_>>()
     );
-    let work: Vec<f64> = job.costs().into_iter().map(|(_, work)| work).collect();
+    let work: Vec<f64> = job.schedule().costs().into_iter().map(|(_, work)| work).collect();
     assert_eq!(
         work,
         made.iter()

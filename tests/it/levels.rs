@@ -127,7 +127,11 @@ fn more_detail_is_the_same_land() {
         let plain = run_on(&recipe("margin_cells = 9\nlevels = 3"), &mut cpu());
         let fine = recipe("margin_cells = 9\nlevels = 3\nscale = 4");
         assert_eq!(
-            (fine.levels(), fine.land().0.width, fine.land().1.spacing_m),
+            (
+                fine.schedule().levels(),
+                fine.schedule().land().0.width,
+                fine.schedule().land().1.spacing_m
+            ),
             (5, 129 * 4 + 1, 5.0)
         );
         let whole = run_on(&fine, &mut cpu());
@@ -217,7 +221,10 @@ fn lands_are_made_by_level() {
         // A preview does not make the finest land.
         let cells = |level: i32| {
             let job = job.clone().until_level(level).unwrap();
-            (0..job.parts().count()).map(|i| job.site(i).window.cells()).max().unwrap()
+            (0..job.schedule().names().count())
+                .map(|i| job.schedule().site(i).window.cells())
+                .max()
+                .unwrap()
         };
         assert!(cells(0) * 15 < cells(-2), "{} {}", cells(0), cells(-2));
     }
@@ -336,7 +343,7 @@ fn a_run_by_levels_resumes_anywhere() {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(snapshots.len(), job.parts().count());
+        assert_eq!(snapshots.len(), job.schedule().names().count());
         for bytes in snapshots {
             let snapshot = thalweg::Snapshot::read(&mut bytes.as_slice()).unwrap();
             let resumed = run_on(&Job::resume(recipe.clone(), snapshot).unwrap(), &mut cpu());
@@ -379,9 +386,13 @@ fn windows_of_a_world_agree_beyond_the_reach() {
         // The reach of a level, in finest cells, is that of its own parts and what comes up from
         // the coarser one.
         let reach: u64 = job
-            .parts()
+            .schedule()
+            .names()
             .enumerate()
-            .map(|(i, _)| job.reach(i, job.plan(i).steps.len()) << job.site(i).level)
+            .map(|(i, _)| {
+                job.schedule().reach(i, job.schedule().plan(i).steps.len())
+                    << job.schedule().site(i).level
+            })
             .sum();
         (job, reach as usize)
     };
@@ -494,7 +505,7 @@ fn wrong_levels_are_named() {
                 feature_cells = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
                 border = \"torus\"\n";
     let job = Job::new(Recipe::from_toml(text, "", "torus").unwrap()).unwrap();
-    assert_eq!(job.levels(), 3);
+    assert_eq!(job.schedule().levels(), 3);
     // "auto" has as many levels as leave the shorter side 48 to 95 cells, and `most` as many as
     // leave 16, up to a limit.
     for (top, side, count) in [
@@ -510,7 +521,7 @@ fn wrong_levels_are_named() {
         let recipe = Recipe::from_toml(&text, "", "auto").unwrap();
         let again = Recipe::from_json(&recipe.describe().to_string(), "", "again").unwrap();
         assert_eq!(
-            (again.levels, Job::new(again).unwrap().levels()),
+            (again.levels, Job::new(again).unwrap().schedule().levels()),
             (recipe.levels, count),
             "{top} of {side} cells"
         );
@@ -719,7 +730,10 @@ fn biomes_are_made_by_level() {
         }
         let cells = |level: i32| {
             let job = at(level);
-            (0..job.parts().count()).map(|i| job.site(i).window.cells()).max().unwrap()
+            (0..job.schedule().names().count())
+                .map(|i| job.schedule().site(i).window.cells())
+                .max()
+                .unwrap()
         };
         assert!(cells(2) * 12 < cells(0), "a preview does not make the finest land");
         if let Some(mut adapter) =

@@ -8,6 +8,7 @@ use std::path::Path;
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
+use thalweg::schedule::Schedule;
 use thalweg::site::Window;
 use thalweg::tiles::{Cut, Space, Store, Tile, Tiles};
 use thalweg::{Error, Event, Georef, Job, Map, Outcome};
@@ -184,7 +185,7 @@ fn parts_are_crops_of_the_whole() {
                         );
                     }
                     let level = &whole.levels[whole.levels.len() - 2];
-                    let own = Job::on_level(&window, 1);
+                    let own = Schedule::on_level(&window, 1);
                     let words = from_tiles(&mut tiles, 1, own, "height");
                     assert!(
                         words == crop(&level.words, &level.window, &own),
@@ -215,9 +216,9 @@ fn parts_are_crops_of_the_whole() {
 fn a_part_is_cut_as_suits_it() {
     let job = Job::new(endless([0, 0], [64, 64])).unwrap();
     let window = Window { origin: [1000, -77], width: 300, height: 200 };
-    let alone = Tiles::choose(&job, 0, &window, 1 << 40, None).unwrap();
+    let alone = job.schedule().choose(0, &window, 1 << 40, None).unwrap();
     assert_eq!(alone.cut, Cut::in_one_piece(0, window));
-    let tiles = Tiles::choose_side(&job, 0, &window, 1 << 40, None).unwrap();
+    let tiles = job.schedule().choose_side(0, &window, 1 << 40, None).unwrap();
     assert!(alone.work() * 1.2 < tiles.work(), "{} and {}", alone.work(), tiles.work());
     // What a run of the part works on, from its own windows.
     let part = job.clone().part(window).unwrap();
@@ -234,10 +235,10 @@ fn a_part_is_cut_as_suits_it() {
     // A large part does not fit in one piece. Its coarse levels do, so it is cut into fewer pieces
     // there than squares would be.
     let large = Window { width: 8000, height: 6000, ..window };
-    let few = Tiles::choose(&job, 0, &large, 1 << 30, None).unwrap();
+    let few = job.schedule().choose(0, &large, 1 << 30, None).unwrap();
     assert!(matches!(few.cut.space, Space::Part { cells, .. } if cells < 1 << 29), "{few:?}");
     assert!(few.bytes() <= 1 << 30);
-    let squares = Tiles::choose_side(&job, 0, &large, 1 << 30, None).unwrap();
+    let squares = job.schedule().choose_side(0, &large, 1 << 30, None).unwrap();
     assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
 }
 
@@ -897,7 +898,7 @@ fn wrong_parts_and_tiles_are_named() {
         part.words(0, beyond, height, &mut cpu()).map(|_| ()),
         &["50 x 40 cells from 150, 100 on", "the part of"],
     );
-    let mut coarse = Tiles::new(job(), Cut::in_one_piece(1, Job::on_level(&own, 1))).unwrap();
+    let mut coarse = Tiles::new(job(), Cut::in_one_piece(1, Schedule::on_level(&own, 1))).unwrap();
     refused(
         coarse.words(0, own, height, &mut cpu()).map(|_| ()),
         &["level 0", "a part of level 1"],
@@ -970,7 +971,7 @@ proptest! {
             size[0], size[1]
         );
         let job = Job::new(Recipe::from_toml(&text, "", "flat").unwrap()).unwrap();
-        let land = job.whole_window();
+        let land = job.schedule().world();
         let tiles = Tiles::new(job, side).unwrap();
         for axis in 0..2 {
             // The tiles of the first row, and of the first column.
@@ -1093,7 +1094,8 @@ impl Drawn {
     /// are days of work.
     fn work(&self) -> f64 {
         let job = self.job();
-        Tiles::cost(&job, self.cut(), 0, &job.whole_window())
+        job.schedule()
+            .cost(self.cut(), 0, &job.schedule().world())
             .map_or(f64::INFINITY, |cost| cost.work())
     }
 }
@@ -1364,7 +1366,7 @@ fn with_maps_of(job: &Job, level: i32) -> Job {
                 assert!(why.contains(name) && why.contains("has no such map: stage "), "{why}");
                 let field = thalweg::field::find(name).unwrap();
                 let mut tiles = Tiles::new(job.clone(), 64).unwrap();
-                let window = Job::on_level(&job.whole_window(), level);
+                let window = Schedule::on_level(&job.schedule().world(), level);
                 let said = [
                     tiles.words(level, window, field, &mut cpu()).unwrap_err(),
                     Tiles::fields_on(job, level, Some(name)).unwrap_err(),
@@ -1383,8 +1385,8 @@ fn with_maps_of(job: &Job, level: i32) -> Job {
 /// whole (P1), in all maps that there are (P8).
 fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
     let job = drawn.job();
-    let part = drawn.part(&job.whole_window());
-    let coarsest = job.levels() as i32 - 1;
+    let part = drawn.part(&job.schedule().world());
+    let coarsest = job.schedule().levels() as i32 - 1;
     for level in 0..=coarsest {
         if level > 0 && (thalweg::arith::mix(drawn.seed) as i32 + level) % 2 == 0 {
             continue;
@@ -1404,7 +1406,7 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
             .unwrap_or_else(|e| panic!("{e}: {drawn:?}"))
             .run_on(executor, &mut |_| Ok(()))
             .unwrap();
-        assert_eq!(made.window, Job::on_level(&part, level));
+        assert_eq!(made.window, Schedule::on_level(&part, level));
         assert_is_crop(&format!("level {level} of {drawn:?}"), &whole, &made);
         let corner = [0, 1].map(|a| (made.window.origin[a] - whole.window.origin[a]) as u32);
         let size = [made.window.width, made.window.height];
@@ -1474,7 +1476,7 @@ fn assert_goes_on(drawn: &Given, executor: &mut dyn Executor) {
         Ok(())
     };
     let whole = job.run_on(executor, &mut keep).unwrap();
-    assert_eq!(snapshots.len(), job.parts().count());
+    assert_eq!(snapshots.len(), job.schedule().names().count());
     for (n, bytes) in snapshots
         .iter()
         .enumerate()

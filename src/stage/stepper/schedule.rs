@@ -14,7 +14,9 @@ use super::{
 };
 use crate::arith::{self, LEDGER_WORDS};
 use crate::params::Settings;
-use crate::plan::{Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, Schedule, Shape, Uniform};
+use crate::plan::{
+    Buffer, Disjoint, Fill, Interim, Kernel, Pass, Plan, PlanBuilder, Shape, Uniform,
+};
 use crate::site::{Layer, Site, Window};
 use glam::UVec2;
 use std::sync::Arc;
@@ -169,7 +171,7 @@ pub struct Rules {
     pub stream: Stream,
 }
 
-/// The schedule of a law.
+/// The builder of a law.
 pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let walk = Walk::of(s, law.stride);
     let homes = Homes::over(&site.homes.unwrap_or(site.window), &site.window, walk.block);
@@ -278,20 +280,20 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let gather = |kernel, uniform: &Uniform| pass(kernel, uniform, cells, window.width);
     let uniform = |params: Params| Uniform::of(params).followed_by(&law.params);
     let usual = uniform(base);
-    let mut schedule = Schedule::of(site);
+    let mut builder = PlanBuilder::of(site);
     if soft {
-        schedule.push(gather(&SOFTEN, &usual));
+        builder.push(gather(&SOFTEN, &usual));
     }
     if passed {
         if passed_on {
-            schedule.push(gather(&RECALL, &usual));
+            builder.push(gather(&RECALL, &usual));
         }
-        schedule.push(gather(&BEGIN, &usual));
+        builder.push(gather(&BEGIN, &usual));
     }
     if smooth > 0 {
-        schedule.push(gather(&REMEMBER, &usual));
+        builder.push(gather(&REMEMBER, &usual));
     }
-    let mut take_step = |schedule: &mut Schedule, step: u32| {
+    let mut take_step = |builder: &mut PlanBuilder, step: u32| {
         let (rained, last) = (step >= walk.steps, step + 1 == walk.steps + TAIL);
         // All passes of a step share it.
         let uniform = uniform(Params {
@@ -307,51 +309,51 @@ pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
         // What was asked for in the last step is granted on the ground as it is now, after other
         // stages may have changed it.
         if !rained {
-            schedule.extend(law.before.iter().map(|kernel| gather(kernel, &uniform)));
+            builder.extend(law.before.iter().map(|kernel| gather(kernel, &uniform)));
         }
         if step > 0 {
-            schedule.push(gather(law.limit, &uniform));
+            builder.push(gather(law.limit, &uniform));
         }
         let moves = pass(law.kernel, &uniform, tiles * TILE_DROPS, TILE_DROPS as u32);
-        schedule.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
+        builder.push(Pass { disjoint: Some(disjoint.clone()), ..moves });
         let settles =
             gather(&SETTLE, &uniform).swapping(&[["height", "next"], ["carry", "carried"]]);
-        schedule.push(Pass {
+        builder.push(Pass {
             constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)),
             ..settles
         });
         // The steps after the rain belong to the last one with it.
         if !rained {
-            schedule.extend(
+            builder.extend(
                 law.after.iter().map(|&(kernel, swaps)| gather(kernel, &uniform).swapping(swaps)),
             );
-            schedule.end_step();
+            builder.end_step();
         }
     };
     // In the first step nothing was asked for yet.
-    schedule.rounds(0..1, &mut take_step);
+    builder.rounds(0..1, &mut take_step);
     if washes {
         for first in (1..walk.steps).step_by(bank::EVERY as usize) {
-            schedule.rounds(first..(first + bank::EVERY).min(walk.steps), &mut take_step);
-            schedule.push(pass(&BANK, &usual, tiles, 1));
+            builder.rounds(first..(first + bank::EVERY).min(walk.steps), &mut take_step);
+            builder.push(pass(&BANK, &usual, tiles, 1));
         }
     } else {
-        schedule.rounds(1..walk.steps, &mut take_step);
+        builder.rounds(1..walk.steps, &mut take_step);
     }
-    schedule.rounds(walk.steps..walk.steps + TAIL, &mut take_step);
+    builder.rounds(walk.steps..walk.steps + TAIL, &mut take_step);
     if smooth > 0 {
-        schedule.push(gather(&DIFFER, &usual));
-        schedule.extend(
+        builder.push(gather(&DIFFER, &usual));
+        builder.extend(
             (0..smooth).map(|_| gather(&SMOOTHEN, &usual).swapping(&[["delta", "smoothed"]])),
         );
-        schedule.push(gather(&APPLY, &usual));
+        builder.push(gather(&APPLY, &usual));
     }
     // The smoothing belongs to the last step.
-    schedule.stretch_step();
-    schedule.push(gather(&TALLY, &usual));
+    builder.stretch_step();
+    builder.push(gather(&TALLY, &usual));
     // Until `tally`, the count of passages is in the record of what particles want.
     let interim = vec![Interim { field: "flow", buffer: "want", word: 2, shift: 0 }];
-    Plan { interim, ..schedule.plan(shader, *window, buffers) }
+    Plan { interim, ..builder.plan(shader, *window, buffers) }
 }
 
 /// Squares of tiles in four colours. Squares of one colour are farther apart than two particles can

@@ -1,4 +1,4 @@
-//! How a level is cut into tiles.
+//! The pieces of a level along one axis.
 
 use crate::site::Window;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 /// size, so that none is a sliver; one without an end into pieces of one side, from the world's
 /// origin on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     side: i64,
     /// First cell and number of cells of the land, and of its tiles.
     land: Option<[i64; 3]>,

@@ -1,15 +1,18 @@
-//! What a job of tiles costs, and the side of tiles that suits the memory.
+//! What a schedule costs: memory, passes and cells of its units, of pieces of a land, and the cut
+//! that suits the memory.
 
-use super::{Cut, MEMORY, SIDES, Space, Tiles, axes, levels_of};
-use crate::clock::Moment;
+use super::layout::{Cut, SIDES, Space, axes};
+use super::{Kept, Schedule, Slab, keep_on, needed_by, padded};
 use crate::error::{Error, Result};
-use crate::exec::Executor;
-use crate::job::Job;
-use crate::job::part::{Slab, needed_by, padded};
-use crate::plan::Shape;
+use crate::field::{self, Source};
+use crate::plan::{Buffer, Fill, PASSES_MAX, Shape};
 use crate::site::{Site, Window};
-use crate::stage::levels::{coarser, lattice};
+use crate::stage::levels::{coarser, is_coarse, lattice, stored_name};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// Bytes of pieces that are remembered at most, besides those that are in work.
+pub(crate) const PIECES_BYTES: u64 = 256 << 20;
 
 /// What the tiles of a level cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,38 +86,86 @@ const STATE: f64 = 60.0;
 /// of runs and leave gaps, 1.0 to 1.3 as measured with glibc 2.36.
 const GAPS: f64 = 1.15;
 
-/// Seconds after which a device's pace is known.
-const ENOUGH_TO_TIME_S: f64 = 0.4;
-
 /// Bytes that the program takes before it makes anything.
 const PROGRAM: u64 = 24 << 20;
 
-impl Tiles {
+impl Schedule {
+    /// The levels that pieces can be of, the finest first, however far the run goes.
+    pub(super) fn all_levels(&self) -> RangeInclusive<i32> {
+        let finest = self.recipe.finest();
+        finest..=finest + self.levels() as i32 - 1
+    }
+
+    /// Bytes of memory that each unit needs, with what those before it have left and it does not
+    /// touch, and its invocations: its work.
+    pub fn costs(&self) -> Vec<(u64, f64)> {
+        let mut kept = BTreeMap::new();
+        let cost = |i: usize| {
+            let plan = self.draft(i);
+            (plan.bytes_beside(&mut kept), plan.count().invocations)
+        };
+        (0..self.units.len()).map(cost).collect()
+    }
+
+    /// Steps and passes of each unit.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.units.len()).map(|i| {
+            let count = self.draft(i).count();
+            (count.steps, count.passes)
+        })
+    }
+
+    /// Bytes of main memory that finding the water needs when the stages are done, with what these
+    /// have left; none if the recipe asks for no water.
+    pub fn water_bytes(&self) -> Option<u64> {
+        let settings = self.recipe.water.as_ref()?;
+        let mut kept = BTreeMap::new();
+        for i in 0..self.units.len() {
+            self.draft(i).bytes_beside(&mut kept);
+        }
+        let cells = self.land().0.cells() as u64;
+        Some(kept.values().sum::<u64>() + cells * settings.bytes_a_cell(self.recipe.has_rain()))
+    }
+
+    /// Refuses a run of more passes than a plan is made of, whatever its window.
+    pub(crate) fn check_passes(&self) -> Result<()> {
+        let (mut all, mut most) = (0u64, (0, 0));
+        for i in 0..self.units.len() {
+            let own = self.draft_on_little(i).count().passes;
+            all = all.saturating_add(own);
+            most = most.max((own, i));
+        }
+        if all <= PASSES_MAX {
+            return Ok(());
+        }
+        let (own, i) = most;
+        Err(Error::Limit(format!(
+            "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its \
+             steps, or what runs between them, \
+             or make several runs of it, each with the last one's land as its input",
+            self.place(i)
+        )))
+    }
+
     /// What the tiles over a window of a level cost, with those of coarser levels that they need,
     /// where none is in a store.
     ///
     /// # Errors
     /// [`Error::Param`] for a side that is none of [`SIDES`], [`Error::Limit`] for stages that
     /// reach farther than numbers do.
-    pub fn cost(job: &Job, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
+    pub fn cost(&self, cut: impl Into<Cut>, level: i32, window: &Window) -> Result<Cost> {
         let cut = cut.into();
         cut.check()?;
-        Self::cost_of(job, cut.clone(), &facts(job, level, &cut), level, window)
+        self.cost_of(cut.clone(), &self.facts(level, &cut), level, window)
     }
 
-    fn cost_of(
-        job: &Job,
-        cut: Cut,
-        facts: &[Vec<Fact>],
-        level: i32,
-        window: &Window,
-    ) -> Result<Cost> {
+    fn cost_of(&self, cut: Cut, facts: &[Vec<Fact>], level: i32, window: &Window) -> Result<Cost> {
         let (mut need, mut levels, mut sizes) = (*window, vec![], vec![]);
-        let (parts, finest) = (cut.parts(job)?, level);
-        need = padded(&need, job.recipe().halo_of_maps(level), job.bounds(level).as_ref())?;
-        let coarsest = level.max(*levels_of(job).end());
+        let (parts, finest) = (cut.parts(self)?, level);
+        need = padded(&need, self.recipe().halo_of_maps(level), self.bounds(level).as_ref())?;
+        let coarsest = level.max(*self.all_levels().end());
         for (level, slabs) in (level..=coarsest).zip(facts) {
-            let (bounds, own) = (job.bounds(level), lattice(window, level - finest, false));
+            let (bounds, own) = (self.bounds(level), lattice(window, level - finest, false));
             let mut cost = LevelCost {
                 level,
                 slabs: slabs.len() as u32,
@@ -196,7 +247,7 @@ impl Tiles {
             let input = wide * below * sizes.get(n + 1).map_or(0.0, |input| input.leaves);
             // Tiles that were made before it are remembered.
             let before: f64 = sizes[n..].iter().map(|sizes| sizes.all).sum::<f64>() - own * leaves;
-            let before = before.min(MEMORY as f64) * if is_state { GAPS } else { 1.0 };
+            let before = before.min(PIECES_BYTES as f64) * if is_state { GAPS } else { 1.0 };
             // While it is read, a map as wide as its window lies beside it.
             let read = wide * (kept + 4.0) + own * leaves;
             // A state makes way for what it is written to, but for the particles.
@@ -208,41 +259,6 @@ impl Tiles {
         Ok(Cost { cut, levels })
     }
 
-    /// Passes over cells that a device does in a second, measured on a small window of a level:
-    /// what [`Cost::work`] is to be divided by for the seconds that a job takes. It takes some
-    /// tenths of a second, and some seconds on a slow device.
-    ///
-    /// # Errors
-    /// Those of a run.
-    pub fn pace(
-        job: &Job,
-        level: i32,
-        window: &Window,
-        executor: &mut dyn Executor,
-    ) -> Result<f64> {
-        let bases = job.bases(executor)?;
-        let passes = per_cell(job, level, &[Slab::WHOLE])[0].passes.max(1) as f64;
-        let mut pace = 0.0;
-        // From a small window on, since a device may be slow, and up to one that keeps it busy.
-        for side in [64, 128, 256, 512, 1024, 2048, 4096] {
-            let sides = [window.width.min(side), window.height.min(side)];
-            let origin = [0, 1].map(|a| {
-                window.origin[a] + i64::from(([window.width, window.height][a] - sides[a]) / 2)
-            });
-            let own = Window { origin, width: sides[0], height: sides[1] };
-            // Without its halo and on level land it has other words, and takes as long.
-            let coarse = job.level_land(level, coarser(&own, false));
-            let begun = Moment::now();
-            job.piece(level, &Slab::WHOLE, own, &own, Some(coarse), &bases, executor)?;
-            let seconds = begun.elapsed().as_secs_f64().max(1e-9);
-            pace = passes * own.cells() as f64 / seconds;
-            if seconds > ENOUGH_TO_TIME_S || side >= window.width.max(window.height) {
-                break;
-            }
-        }
-        Ok(pace)
-    }
-
     /// The side of tiles that suits a job: of those that fit into the memory the smallest that is
     /// little more work than the best. Time is cut into slabs of the steps that are asked for, and
     /// else where that is much less work.
@@ -250,30 +266,29 @@ impl Tiles {
     /// # Errors
     /// [`Error::Limit`] if not even the smallest tiles fit, with the level that reaches farthest.
     pub fn choose_side(
-        job: &Job,
+        &self,
         level: i32,
         window: &Window,
         memory: u64,
         slab: Option<u32>,
     ) -> Result<Cost> {
-        Self::choose_of(job, level, window, memory, slab, vec![])
+        self.choose_of(level, window, memory, slab, vec![])
     }
 
-    /// The cut that suits a window of a level that is wanted alone: as [`Tiles::choose_side`], or
+    /// The cut that suits a window of a level that is wanted alone: as [`Schedule::choose_side`], or
     /// where that is much less work the window, and what it depends on, in one piece or in a few.
     ///
     /// # Errors
-    /// As [`Tiles::choose_side`].
+    /// As [`Schedule::choose_side`].
     pub fn choose(
-        job: &Job,
+        &self,
         level: i32,
         window: &Window,
         memory: u64,
         slab: Option<u32>,
     ) -> Result<Cost> {
         let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
-        Self::choose_of(
-            job,
+        self.choose_of(
             level,
             window,
             memory,
@@ -283,7 +298,7 @@ impl Tiles {
     }
 
     fn choose_of(
-        job: &Job,
+        &self,
         level: i32,
         window: &Window,
         memory: u64,
@@ -296,12 +311,12 @@ impl Tiles {
         let cuts: Vec<Cut> = sides.map(Cut::from).chain(others).collect();
         let costs_of = |slab: Option<u32>| -> Result<Vec<Cost>> {
             let cut = |space: &Cut| Cut { slab, ..space.clone() };
-            let facts = facts(job, level, &cut(&cuts[0]));
+            let facts = self.facts(level, &cut(&cuts[0]));
             let most = facts.iter().map(Vec::len).max().unwrap_or(0);
             if slab != asked && !(2..=SLABS_MOST).contains(&most) {
                 return Ok(vec![]);
             }
-            cuts.iter().map(|space| Self::cost_of(job, cut(space), &facts, level, window)).collect()
+            cuts.iter().map(|space| self.cost_of(cut(space), &facts, level, window)).collect()
         };
         let mut costs = costs_of(asked)?;
         let longest = u64::from(Window::SIDE_MAX);
@@ -343,6 +358,169 @@ impl Tiles {
             bytes >> 20,
         )))
     }
+
+    /// Passes over each cell that a level takes.
+    pub(crate) fn passes_on(&self, level: i32) -> u64 {
+        self.per_cell(level, &[Slab::WHOLE])[0].passes
+    }
+
+    /// The slabs of a level and of all coarser ones, each the last first.
+    fn facts(&self, level: i32, cut: &Cut) -> Vec<Vec<Fact>> {
+        let of = |level: i32| {
+            let slabs = cut.slabs(self, level);
+            let cells = self.per_cell(level, &slabs);
+            let fact = |(slab, cell)| Fact { halo: self.reach_in(level, &slab), slab, cell };
+            slabs.into_iter().zip(cells).map(fact).collect()
+        };
+        (level..=level.max(*self.all_levels().end())).map(of).collect()
+    }
+
+    fn per_cell(&self, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
+        const SIDE: u32 = 512;
+        const CELLS: f64 = (SIDE * SIDE) as f64;
+        // Where time is cut a plan has to say what is needed when.
+        let draft = *slabs == [Slab::WHOLE];
+        let plan = |i: usize| {
+            let site = self.site(i);
+            (
+                i,
+                self.plan_at(
+                    i,
+                    &Site {
+                        window: Window { width: SIDE, height: SIDE, ..site.window },
+                        draft,
+                        ..site
+                    },
+                ),
+            )
+        };
+        let plans: Vec<_> = self.units_of(level).map(plan).collect();
+        let each = |bytes: u64| bytes as f64 / CELLS;
+        let finished = self.leaves(level) as f64;
+        let of = |slab: &Slab| {
+            let mut cell = PerCell {
+                bytes: 0.0,
+                kept: 0.0,
+                leaves: finished,
+                passes: 0,
+                particles: 0.0,
+                walk: 0,
+            };
+            let mut kept = BTreeMap::new();
+            for (i, plan) in &plans {
+                let before = kept.clone();
+                let bytes = each(plan.bytes_beside(&mut kept));
+                if !slab.has(*i) {
+                    continue;
+                }
+                cell.bytes = cell.bytes.max(bytes);
+                let passes = slab.passes_of(*i, plan);
+                let invocations = match draft {
+                    true => plan.count().invocations as u64,
+                    false => {
+                        plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum()
+                    }
+                };
+                cell.passes += invocations / u64::from(SIDE * SIDE);
+                let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
+                    Shape::Tiles { record, walk, .. } => {
+                        Some((each(buffer.words as u64 * 4), record, walk))
+                    }
+                    _ => None,
+                });
+                if let Some((bytes, _, walk)) = particles.filter(|_| slab.goes_on(*i)) {
+                    (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
+                }
+                if slab.leaves(*i) {
+                    let others = before
+                        .iter()
+                        .filter(|(name, _)| !plan.has(name))
+                        .map(|(_, bytes)| *bytes)
+                        .sum::<u64>();
+                    let maps = needed_by(plan, passes.end)
+                        .map(|(_, words)| 4.0 * words as f64)
+                        .sum::<f64>();
+                    let list = particles.map_or(0.0, |(bytes, record, _)| {
+                        bytes * (record + 2) as f64 / record as f64
+                    });
+                    cell.leaves = each(others) + maps + list;
+                    // All is there until it is read.
+                    cell.kept = cell.bytes;
+                    return cell;
+                }
+            }
+            cell.kept = each(kept.values().sum());
+            cell
+        };
+        slabs.iter().map(of).collect()
+    }
+
+    /// What the units before the levels leave on the level of the land that is given beside the lands of levels, and
+    /// words of each for a cell: `biome`, for one.
+    pub(crate) fn rest(&self) -> BTreeMap<&'static str, usize> {
+        let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for i in self.before_levels() {
+            let plan = self.draft_on_little(i);
+            rest.retain(|name, _| !plan.has(name));
+            rest.extend(plan.kept().filter_map(|buffer| match (buffer.keep?, buffer.shape) {
+                (name, Shape::Cells(each)) => Some((name, each)),
+                // Maps of a word, one after the other.
+                (name, _) => Some((name, 1)),
+            }));
+        }
+        rest.retain(|name, _| stored_name(name).is_none());
+        rest
+    }
+
+    /// Whether what is kept under a name is needed when a level is done: by the next finer one, or
+    /// for a map.
+    pub(crate) fn is_wanted(&self, name: &str, level: i32) -> bool {
+        let finer = self.units.iter().position(|unit| unit.refines() && unit.level == level - 1);
+        let by_finer = finer.is_some_and(|i| {
+            let taken = |buffer: &&Buffer| {
+                is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name)
+            };
+            self.draft_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
+        });
+        #[cfg(feature = "dungeon")]
+        let for_entrances = name == "biome"
+            && level == 0
+            && self.recipe.suited().is_ok_and(|suited| suited.is_some());
+        #[cfg(not(feature = "dungeon"))]
+        let for_entrances = false;
+        by_finer
+            || for_entrances
+            || self.recipe.wanted().filter_map(field::find).any(|field| match field.source {
+                Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
+                Source::Grid(_) => name == "height",
+                Source::Water(_) => name == "height" || name == "rain",
+            })
+    }
+
+    /// What a level is given beside its land, and words for a cell: what stages before the levels
+    /// have left.
+    pub(crate) fn given(&self, level: i32) -> BTreeMap<&'static str, usize> {
+        if !self.restricts() || level != self.recipe.finest() {
+            return BTreeMap::new();
+        }
+        let mut given = self.rest();
+        // Those are several maps, which no tile has.
+        given.retain(|name, _| !["splat", "weights"].contains(name));
+        given
+    }
+
+    /// Bytes of a cell of what a level leaves.
+    pub(crate) fn leaves(&self, level: i32) -> u64 {
+        let mut kept: Kept =
+            self.given(level).into_iter().map(|(name, each)| (name, Some(each))).collect();
+        for i in self.units_of(level) {
+            keep_on(&mut kept, &self.draft_on_little(i));
+        }
+        kept.into_iter()
+            .filter(|(name, _)| self.is_wanted(name, level))
+            .filter_map(|(_, each)| Some(each? as u64 * 4))
+            .sum()
+    }
 }
 
 /// A slab of a level: cells of its largest tile with its halo and without, bytes of what all tiles
@@ -383,87 +561,4 @@ struct Fact {
     slab: Slab,
     halo: u64,
     cell: PerCell,
-}
-
-/// The slabs of a level and of all coarser ones, each the last first.
-fn facts(job: &Job, level: i32, cut: &Cut) -> Vec<Vec<Fact>> {
-    let of = |level: i32| {
-        let slabs = cut.slabs(job, level);
-        let cells = per_cell(job, level, &slabs);
-        let fact = |(slab, cell)| Fact { halo: job.reach_in(level, &slab), slab, cell };
-        slabs.into_iter().zip(cells).map(fact).collect()
-    };
-    (level..=level.max(*levels_of(job).end())).map(of).collect()
-}
-
-fn per_cell(job: &Job, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
-    const SIDE: u32 = 512;
-    const CELLS: f64 = (SIDE * SIDE) as f64;
-    // Where time is cut a plan has to say what is needed when.
-    let draft = *slabs == [Slab::WHOLE];
-    let plan = |i: usize| {
-        let site = job.site(i);
-        (
-            i,
-            job.plan_at(
-                i,
-                &Site {
-                    window: Window { width: SIDE, height: SIDE, ..site.window },
-                    draft,
-                    ..site
-                },
-            ),
-        )
-    };
-    let plans: Vec<_> = job.parts_of(level).map(plan).collect();
-    let each = |bytes: u64| bytes as f64 / CELLS;
-    let finished = job.leaves(level) as f64;
-    let of = |slab: &Slab| {
-        let mut cell =
-            PerCell { bytes: 0.0, kept: 0.0, leaves: finished, passes: 0, particles: 0.0, walk: 0 };
-        let mut kept = BTreeMap::new();
-        for (i, plan) in &plans {
-            let before = kept.clone();
-            let bytes = each(plan.bytes_beside(&mut kept));
-            if !slab.has(*i) {
-                continue;
-            }
-            cell.bytes = cell.bytes.max(bytes);
-            let passes = slab.passes_of(*i, plan);
-            let invocations = match draft {
-                true => plan.count().invocations as u64,
-                false => {
-                    plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum()
-                }
-            };
-            cell.passes += invocations / u64::from(SIDE * SIDE);
-            let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
-                Shape::Tiles { record, walk, .. } => {
-                    Some((each(buffer.words as u64 * 4), record, walk))
-                }
-                _ => None,
-            });
-            if let Some((bytes, _, walk)) = particles.filter(|_| slab.goes_on(*i)) {
-                (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
-            }
-            if slab.leaves(*i) {
-                let others = before
-                    .iter()
-                    .filter(|(name, _)| !plan.has(name))
-                    .map(|(_, bytes)| *bytes)
-                    .sum::<u64>();
-                let maps =
-                    needed_by(plan, passes.end).map(|(_, words)| 4.0 * words as f64).sum::<f64>();
-                let list = particles
-                    .map_or(0.0, |(bytes, record, _)| bytes * (record + 2) as f64 / record as f64);
-                cell.leaves = each(others) + maps + list;
-                // All is there until it is read.
-                cell.kept = cell.bytes;
-                return cell;
-            }
-        }
-        cell.kept = each(kept.values().sum());
-        cell
-    };
-    slabs.iter().map(of).collect()
 }

@@ -1,0 +1,275 @@
+//! Which window each level needs, so that a region has the words that the whole land has there.
+
+use super::{Schedule, Slab};
+use crate::error::{Error, Invalid, Result};
+use crate::morphometry::SKY_REACH;
+use crate::recipe::{LAND_MAX, Step, Unit};
+use crate::site::{Scale, Site, Window};
+use crate::stage::levels::{coarser, lattice};
+
+impl Schedule {
+    /// The same of a region of the world. Of each level it has what the region can depend on.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a region that depends on more than a window can hold.
+    pub(crate) fn with_region(self, region: Window) -> Result<Self> {
+        let Self { until_level, .. } = self;
+        let coarsest = self.units.iter().map(|unit| unit.level).max().unwrap_or(until_level);
+        let needed = lattice(&region, until_level, false);
+        let halo = self.recipe.halo_of_maps(until_level);
+        let mut needed = padded(&needed, halo, self.bounds(until_level).as_ref())?;
+        let mut windows = std::collections::BTreeMap::new();
+        for level in until_level..=coarsest {
+            let reach = self.reach_on(level);
+            let window = padded(&needed, reach, self.bounds(level).as_ref())?;
+            if window.width.max(window.height) > Window::SIDE_MAX {
+                return Err(Error::Limit(format!(
+                    "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
+                     reach {reach} cells: a window has at most {} a side; lower lifetime or rain \
+                     on that level, or give it fewer levels",
+                    region.width,
+                    region.height,
+                    window.width,
+                    window.height,
+                    Window::SIDE_MAX
+                )));
+            }
+            windows.insert(level, window);
+            needed = coarser(&window, false);
+        }
+        Ok(Self { region, is_part: true, windows, ..self })
+    }
+
+    /// The same for one level, on a window of it.
+    pub(crate) fn on_window(&self, level: i32, window: Window) -> Self {
+        Self { is_part: true, windows: [(level, window)].into(), ..self.clone() }
+    }
+
+    /// Refuses a region that reaches beyond the world.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the world.
+    pub fn check_region(&self, region: &Window) -> Result<()> {
+        let wrong = |what: String, allowed: &str| {
+            Err(Invalid::of("part", shown(region), allowed).saying(what).into())
+        };
+        let world = self.world;
+        let end = |window: &Window| {
+            [0, 1].map(|a| {
+                window.origin[a].saturating_add(i64::from([window.width, window.height][a]))
+            })
+        };
+        let inside =
+            (0..2).all(|a| region.origin[a] >= world.origin[a] && end(region)[a] <= end(&world)[a]);
+        if !self.recipe.endless && !inside {
+            let allowed = format!("within {}", shown(&world));
+            return wrong(
+                format!(
+                    "part = {}: the land is {}; allowed is a part of it",
+                    shown(region),
+                    shown(&world)
+                ),
+                &allowed,
+            );
+        }
+        if ![region.width, region.height].iter().all(|side| (1..=LAND_MAX).contains(side)) {
+            let allowed = format!("1 to {LAND_MAX} cells a side");
+            return wrong(format!("part = {}: allowed {allowed}", shown(region)), &allowed);
+        }
+        if region.origin.iter().any(|o| o.unsigned_abs() > 1 << 60) {
+            return wrong(
+                format!("part = {}: allowed are places up to 2^60 cells either way", shown(region)),
+                "up to 2^60",
+            );
+        }
+        Ok(())
+    }
+
+    /// Refuses a land that is larger than a window.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] with its size.
+    pub(crate) fn check_size(&self) -> Result<()> {
+        if self.recipe.endless && !self.is_part {
+            // It was too large when the schedule was made: this says why.
+            return self.clone().with_region(self.region).map(|_| ());
+        }
+        let window = self.level_window(self.until_level);
+        if window.width.max(window.height) <= Window::SIDE_MAX {
+            return Ok(());
+        }
+        let Window { width, height, .. } = self.region;
+        let (margin, scale) = (self.recipe.margin, self.recipe.scale);
+        let finer = if scale > 1 { format!(" and scale = {scale}") } else { String::new() };
+        Err(Error::Limit(format!(
+            "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} \
+             cells a side at once, with its margins; make a part of the land, or tiles of it",
+            Window::SIDE_MAX
+        )))
+    }
+
+    /// A window of the recipe's lattice on a level.
+    pub fn on_level(window: &Window, level: i32) -> Window {
+        lattice(window, level, false)
+    }
+
+    /// The land without its margin, on the recipe's lattice, whatever part of it is made.
+    pub fn world(&self) -> Window {
+        self.world
+    }
+
+    /// What is made of the world, on the recipe's lattice.
+    pub fn region(&self) -> Window {
+        self.region
+    }
+
+    /// Whether that is less than the world.
+    pub fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    /// The world with its margin: what kernels work on.
+    pub(crate) fn whole(&self) -> Window {
+        self.recipe.padded(self.world)
+    }
+
+    /// Cells of the largest window, with the margin or what a part depends on.
+    pub fn cells(&self) -> u64 {
+        let cells = |window: &Window| u64::from(window.width) * u64::from(window.height);
+        self.windows.values().map(cells).max().unwrap_or(0)
+    }
+
+    /// What kernels work on, on a level.
+    pub(crate) fn level_window(&self, level: i32) -> Window {
+        // Every level of the run has its window.
+        self.windows.get(&level).copied().unwrap_or(self.world)
+    }
+
+    /// What kernels of a unit work on.
+    pub(crate) fn window_of(&self, unit: &Unit) -> Window {
+        if self.is_part && self.restricts() && self.recipe.is_before_levels(unit) {
+            // Coarser lattices of a land that is given come from all of it.
+            return lattice(&self.whole(), unit.level, false);
+        }
+        self.level_window(unit.level)
+    }
+
+    /// The land that is left, without its margin: a coarser one than the recipe's where the run
+    /// ends before the finest level, a finer one where the recipe has a scale.
+    pub fn land(&self) -> (Window, Scale) {
+        self.land_at(self.until_level)
+    }
+
+    /// The same on a level.
+    pub(crate) fn land_at(&self, level: i32) -> (Window, Scale) {
+        (lattice(&self.region, level, self.recipe.is_torus()), self.scale_on(level))
+    }
+
+    /// The world on a level, without its margin; none where it has no end.
+    pub(crate) fn world_on(&self, level: i32) -> Option<Window> {
+        (!self.recipe.endless).then(|| lattice(&self.world, level, false))
+    }
+
+    /// The world on a level, with its margin; none where it has no end.
+    pub(crate) fn bounds(&self, level: i32) -> Option<Window> {
+        (!self.recipe.endless).then(|| lattice(&self.whole(), level, false))
+    }
+
+    /// What maps that follow from the height of a level look at: the land that is left and what
+    /// lies round it, as far as there is land.
+    pub(crate) fn with_surroundings(&self, level: i32) -> Window {
+        let own = self.land_at(level).0;
+        if !self.is_part {
+            return own;
+        }
+        padded(&own, u64::from(SKY_REACH), self.world_on(level).as_ref()).unwrap_or(own)
+    }
+
+    /// Cells of halo, of its level, that unit `i` of `steps` steps depends on, with the stages
+    /// between its steps.
+    pub fn reach(&self, i: usize, steps: usize) -> u64 {
+        reach(&self.units[i].step, &self.site(i), steps)
+    }
+
+    /// Cells of a level that its land can depend on round a window of it.
+    pub(crate) fn reach_on(&self, level: i32) -> u64 {
+        let of = |unit: &Unit| {
+            let site = self.whole_site(unit);
+            // How many steps a stage has does not depend on its window, which only has to be large
+            // enough to have any.
+            let window = Window { width: 2, height: 2, ..site.window };
+            let steps = || {
+                let site = Site { window, draft: true, ..site };
+                (unit.step.stage.plan)(&unit.step.settings, &site).count().steps as usize
+            };
+            reach(&unit.step, &site, if unit.step.with.is_empty() { 0 } else { steps() })
+        };
+        self.units.iter().filter(|unit| unit.level == level).map(of).sum()
+    }
+
+    /// Cells of a level that what a slab of its time leaves can depend on round a window of it.
+    pub(crate) fn reach_in(&self, level: i32, slab: &Slab) -> u64 {
+        if *slab == Slab::WHOLE {
+            return self.reach_on(level);
+        }
+        let of = |i: usize| {
+            let unit = &self.units[i];
+            let (step, site) = (&unit.step, self.whole_site(unit));
+            let Some((steps, spread)) = slab.steps_of(i).zip(step.stage.halo) else {
+                let steps = if step.with.is_empty() { 0 } else { self.steps_of(i) as usize };
+                return reach(step, &site, steps);
+            };
+            let nested = step.with.iter().map(|nested| {
+                let times = steps.end / nested.every - steps.start / nested.every;
+                u64::from(times) * (nested.step.stage.reach)(&nested.step.settings, &site)
+            });
+            spread(&step.settings, &site, steps.clone()) + nested.sum::<u64>()
+        };
+        self.units_of(level).filter(|i| slab.has(*i)).map(of).sum()
+    }
+
+    /// What kernels work on to make a window of a level in a slab of its time.
+    pub(crate) fn halo(&self, level: i32, slab: &Slab, target: &Window) -> Result<Window> {
+        padded(target, self.reach_in(level, slab), self.bounds(level).as_ref())
+    }
+}
+
+/// How far a stage of `steps` steps reaches, in cells, with the stages between its steps.
+fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
+    let of = |step: &Step| (step.stage.reach)(&step.settings, site);
+    let nested =
+        step.with.iter().map(|nested| steps as u64 / u64::from(nested.every) * of(&nested.step));
+    of(step) + nested.sum::<u64>()
+}
+
+/// A window grown by `by` cells on each side, as far as the land goes.
+pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
+    let by = by.min(1 << 40) as i64;
+    let sides = [window.width, window.height];
+    let mut ends =
+        [0, 1].map(|a| (window.origin[a] - by, window.origin[a] + i64::from(sides[a]) + by));
+    if let Some(land) = land {
+        let most = [land.width, land.height];
+        ends = [0, 1].map(|a| {
+            let last = land.origin[a] + i64::from(most[a]);
+            (ends[a].0.clamp(land.origin[a], last), ends[a].1.clamp(land.origin[a], last))
+        });
+    }
+    let side = |a: usize| {
+        u32::try_from(ends[a].1 - ends[a].0).map_err(|_| {
+            Error::Limit(format!(
+                "a part reaches {by} cells: a window has at most {} a side",
+                Window::SIDE_MAX
+            ))
+        })
+    };
+    Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })
+}
+
+/// A window, for people.
+pub(crate) fn shown(window: &Window) -> String {
+    format!(
+        "{} x {} cells from {}, {} on",
+        window.width, window.height, window.origin[0], window.origin[1]
+    )
+}
