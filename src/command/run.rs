@@ -10,11 +10,11 @@ use super::{
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
 use thalweg::io::FilmFormat;
-use thalweg::job::Event;
+use thalweg::job::{Event, Snapshot};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Store, Tiles};
 use thalweg::{Error, Job, Result};
@@ -59,6 +59,13 @@ pub struct Arguments {
     range: OutputRange,
     #[command(flatten)]
     program: EngineFiles,
+    /// Keep a snapshot of the run in this file, between stages, and go on from it where it is there
+    /// already. It goes when the run is done
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "frames", "reference"])]
+    snapshot: Option<PathBuf>,
+    /// Seconds from one snapshot to the next, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "snapshot")]
+    snapshot_every: u64,
     #[command(flatten)]
     timelapse: TimelapseArguments,
     /// The file of the time-lapse: timelapse.apng, which holds every pixel as it is, or
@@ -110,6 +117,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         None => job,
     };
     let job = a.part.of(job)?;
+    let job = match &a.snapshot {
+        Some(path) => resumed(console, job, path)?,
+        None => job,
+    };
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     let level = a.level.unwrap_or(job.recipe().finest());
@@ -118,7 +129,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         // A time-lapse, too, is of whole lands.
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
         let is_part = is_part
-            .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()));
+            .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()))
+            .or_else(|| a.snapshot.as_ref().map(|_| "a snapshot is of a whole land".into()));
         match is_part
             .or_else(|| job.untileable())
             .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))
@@ -144,10 +156,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             done => done,
         };
     }
-    let mut started = false;
+    let (mut started, mut kept) = (false, Instant::now());
+    let every = Duration::from_secs(a.snapshot_every);
     let done = console.watch(&job, |watch| {
-        job.run_into(&mut folder, timelapse.as_ref(), &mut |event| {
+        job.run_into(&mut folder, timelapse.as_ref(), &mut |mut event| {
             started |= matches!(event, Event::Started(_));
+            if let (Some(path), Event::Stage(after)) = (&a.snapshot, &mut event)
+                && kept.elapsed() >= every
+            {
+                after.snapshot()?.store(path)?;
+                kept = Instant::now();
+            }
             watch(event)
         })
     });
@@ -161,6 +180,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         done => done?,
     };
 
+    if let Some(path) = a.snapshot.as_deref().filter(|path| path.exists()) {
+        std::fs::remove_file(path).map_err(|e| Error::output(path, e))?;
+    }
     let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } =
         &bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
@@ -200,6 +222,21 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// The run from its snapshot on, if it has one.
+fn resumed(console: &Console, job: Job, path: &Path) -> Result<Job> {
+    let Some(snapshot) = Snapshot::load(path)? else { return Ok(job) };
+    let stages = snapshot.stages();
+    let job = job.resume_from(snapshot).map_err(|e| {
+        Error::input(path, format!("{e}; remove the file to begin anew, or name another one"))
+    })?;
+    console.note(format!(
+        "goes on from {}, after {}",
+        path.display(),
+        count(stages as u64, "stage")
+    ));
+    Ok(job)
 }
 
 /// Makes a land that does not fit into memory.

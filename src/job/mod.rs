@@ -3,6 +3,7 @@
 #[cfg(feature = "classic")]
 pub mod classic;
 mod count;
+pub(crate) mod fields;
 mod heights;
 mod maps;
 mod missing;

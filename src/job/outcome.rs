@@ -1,13 +1,12 @@
 //! What a run leaves: maps as exact words and as metres, textures, dungeons' entrances.
 
 use super::Job;
-use super::piece::{cut, within};
+use super::fields::InExecutor;
 use super::report::StageReport;
 use crate::error::{Error, Result};
 use crate::exec::{Executor, Part};
 use crate::field::{self, Field, Source};
 use crate::map::{Georef, Globe, Map, Metric};
-use crate::morphometry::HeightGrid;
 use crate::params::unknown;
 use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
@@ -422,80 +421,60 @@ impl Job {
     /// Reads what the recipe asks for.
     pub(super) fn collect(&self, executor: &mut dyn Executor, leaves: Leaves) -> Result<Outcome> {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
-        let level = self.schedule.until_level();
-        let known: Vec<&Field> = self
-            .schedule
-            .recipe
+        let (recipe, level) = (self.recipe(), self.schedule.until_level());
+        let (land, scale) = self.schedule.land();
+        let known: Vec<&Field> = recipe
             .fields()
             .into_iter()
-            .filter(|field| self.schedule.recipe.lacks(field, level).is_none())
+            .filter(|field| recipe.lacks(field, level).is_none())
             .collect();
         let has_biomes = known.iter().any(|field| field.name == "biome");
-        if let Some((_, settings)) = self.schedule.recipe.biomes().filter(|_| has_biomes) {
+        if let Some((_, settings)) = recipe.biomes().filter(|_| has_biomes) {
             shares = self.shares(settings, executor)?;
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
         }
-        let mut words = BTreeMap::new();
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage
         // after the levels, for one.
         let stages_follow = self.schedule.units.last().is_none_or(|unit| !unit.ends_level);
         let changed = stages_follow || beds.is_some();
         #[cfg(feature = "dungeon")]
-        let changed = changed || self.schedule.recipe.dungeons.is_some();
-        if let Some(last) = leaves
-            .levels
-            .last()
-            .filter(|last| last.level == self.schedule.until_level() && !changed)
-        {
-            words.insert("height", last.words.clone());
-        }
-        for name in self.schedule.recipe.wanted() {
+        let changed = changed || recipe.dungeons.is_some();
+        let last = leaves.levels.last().filter(|last| last.level == level && !changed);
+        let device = self.computed_by(executor);
+        let mut from = self.in_executor(executor);
+        from.heights = last.map(|last| (land, last.words.clone()));
+        let find_water = |from: &mut InExecutor| {
             self.cancel.check()?;
-            if let Some(field) =
-                known.iter().find(|field| field.name == name && !words.contains_key(field.name))
-            {
-                if matches!(field.source, Source::Water(_)) && water.is_none() {
-                    water = self.water(
-                        self.schedule.until_level(),
-                        self.schedule.recipe.has_rain(),
-                        executor,
-                    )?;
-                }
-                words.insert(
-                    field.name,
-                    match (field.source, &water, words.get("height")) {
-                        (Source::Water(of), Some(water), _) => of(water),
-                        // It has been read.
-                        (Source::Grid(of), _, Some(heights))
-                            if self.schedule.with_surroundings(self.schedule.until_level())
-                                == self.schedule.land().0 =>
-                        {
-                            self.on_grid(
-                                self.schedule.until_level(),
-                                of,
-                                heights,
-                                &self.schedule.land().0,
-                            )
-                        }
-                        _ => self.field_words(field, executor)?,
-                    },
-                );
+            self.water(level, &land, recipe.has_rain(), from)
+        };
+        let mut words = BTreeMap::new();
+        for name in recipe.wanted() {
+            self.cancel.check()?;
+            let field = known.iter().find(|field| field.name == name);
+            let Some(field) = field.filter(|field| !words.contains_key(field.name)) else {
+                continue;
+            };
+            if matches!(field.source, Source::Water(_)) && water.is_none() {
+                water = find_water(&mut from)?;
             }
+            let own = match (field.source, &water) {
+                (Source::Water(of), Some(water)) => of(water),
+                _ => self.field_words(level, &land, field, &mut from)?,
+            };
+            words.insert(field.name, own);
         }
-        let asks = self.schedule.recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
+        let asks = recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
         if asks && water.is_none() {
-            self.cancel.check()?;
-            water =
-                self.water(self.schedule.until_level(), self.schedule.recipe.has_rain(), executor)?;
+            water = find_water(&mut from)?;
         }
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
-            recipe: self.schedule.recipe.clone(),
-            device: self.computed_by(executor),
-            window: self.schedule.land().0,
-            scale: self.schedule.land().1,
+            recipe: recipe.clone(),
+            device,
+            window: land,
+            scale,
             stages: leaves.stages,
             levels: leaves.levels,
             biomes: shares,
@@ -509,17 +488,12 @@ impl Job {
             digests: words.keys().map(|name| (*name, OnceLock::new())).collect(),
             words,
             range_m: self.range_m,
-            georef: self.place_of(self.schedule.until_level(), &self.schedule.land().0),
+            georef: self.place_of(level, &land),
             globe: self.globe().map(|globe| {
-                let cell = libm::exp2(f64::from(self.schedule.until_level()));
-                (
-                    globe,
-                    self.schedule.land().0.origin[1] as f64 * cell
-                        - self.schedule.world().origin[1] as f64,
-                    cell,
-                )
+                let (cell, north) = (libm::exp2(f64::from(level)), self.schedule.world().origin[1]);
+                (globe, land.origin[1] as f64 * cell - north as f64, cell)
             }),
-            missing: self.missing_at(self.schedule.until_level(), &self.schedule.land().0),
+            missing: self.missing_at(level, &land),
         })
     }
 
@@ -530,101 +504,6 @@ impl Job {
             return super::classic::NAME.into();
         }
         executor.name()
-    }
-
-    /// The words of a field that the run has left, without the margin.
-    pub(super) fn field_words(
-        &self,
-        field: &Field,
-        executor: &mut dyn Executor,
-    ) -> Result<Vec<i32>> {
-        self.field_words_at(self.schedule.until_level(), field, executor)
-    }
-
-    /// The same on the level that the run has come to.
-    pub(super) fn field_words_at(
-        &self,
-        level: i32,
-        field: &Field,
-        executor: &mut dyn Executor,
-    ) -> Result<Vec<i32>> {
-        Ok(match field.source {
-            Source::Word { buffer, each, word } => {
-                self.read_at(level, buffer, each, word, executor)?
-            }
-            Source::Difference { buffer, each, word, less } => {
-                let [more, less] =
-                    [word, less].map(|word| self.read_at(level, buffer, each, word, executor));
-                more?.into_iter().zip(less?).map(|(more, less)| more.saturating_sub(less)).collect()
-            }
-            Source::Water(of) => {
-                match self.water(level, self.schedule.recipe.has_rain(), executor)? {
-                    Some(water) => of(&water),
-                    None => {
-                        return Err(Error::param(format!(
-                            "{}: the recipe has no table [water]",
-                            field.name
-                        )));
-                    }
-                }
-            }
-            Source::Grid(of) => {
-                // Of a part, what lies round it counts.
-                let wide = self.schedule.with_surroundings(level);
-                let heights = executor.read_part(
-                    "height",
-                    &within(&self.schedule.level_window(level), &wide, 1, 0..1),
-                )?;
-                self.on_grid(level, of, &heights, &wide)
-            }
-        })
-    }
-
-    /// A map that follows from the heights of a level's land, out of those of a window round it.
-    fn on_grid(
-        &self,
-        level: i32,
-        of: fn(&HeightGrid) -> Vec<f32>,
-        heights: &[i32],
-        wide: &Window,
-    ) -> Vec<i32> {
-        let (land, scale) = self.schedule.land_at(level);
-        let metric = self.metric(level, wide);
-        let grid =
-            HeightGrid::new(heights, wide.width as usize, scale.spacing_m).on(metric.as_ref());
-        let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-        cut(&words, wide, &land, 1, 0..1)
-    }
-
-    /// The water of the land that a run has come to on a level, with the layer of rain if that is
-    /// there; none if the recipe does not ask for it.
-    pub(super) fn water(
-        &self,
-        level: i32,
-        has_rain: bool,
-        executor: &mut dyn Executor,
-    ) -> Result<Option<Water>> {
-        let Some(settings) = &self.schedule.recipe.water else { return Ok(None) };
-        if self.schedule.recipe.lacks_water(level) {
-            return Ok(None);
-        }
-        let (land, scale) = self.schedule.land_at(level);
-        let ground = self.read_at(level, "height", 1, 0, executor)?;
-        let rain = if has_rain { Some(self.read_at(level, "rain", 1, 0, executor)?) } else { None };
-        let mut place = self.place_of_water(level, &land);
-        if let (Some(_), Some(flow)) = (settings.channel_flow, field::find("flow")) {
-            place.flow = Some(self.field_words_at(level, flow, executor)?);
-        }
-        Water::on(&place, ground, land.width as usize, scale, rain, settings).map(Some)
-    }
-
-    /// What finding the water of a window of a level must know of its cells.
-    pub(crate) fn place_of_water(&self, level: i32, window: &Window) -> water::Place {
-        water::Place {
-            metric: self.metric(level, window),
-            missing: self.missing_at(level, window),
-            flow: None,
-        }
     }
 
     /// What tells the sizes of cells of each row, where rows differ.
@@ -653,9 +532,9 @@ impl Job {
             return Ok((None, None));
         }
         self.cancel.check()?;
-        let Some(mut water) =
-            self.water(self.schedule.until_level(), self.schedule.recipe.has_rain(), executor)?
-        else {
+        let (level, land) = (self.schedule.until_level(), self.schedule.land().0);
+        let from = &mut self.in_executor(executor);
+        let Some(mut water) = self.water(level, &land, self.recipe().has_rain(), from)? else {
             return Ok((None, None));
         };
         let beds = water.carve();

@@ -134,7 +134,10 @@ impl AfterStage<'_> {
         {
             return Err(Error::param(format!("{name:?}: {why}")));
         }
-        Ok(self.job.map_of_at(level, field, &self.job.field_words_at(level, field, self.executor)?))
+        let land = self.job.schedule.land_at(level).0;
+        let from = &mut self.job.in_executor(self.executor);
+        let words = self.job.field_words(level, &land, field, from)?;
+        Ok(self.job.map_of_at(level, field, &words))
     }
 
     /// All that the stages so far leave to those that follow, in exact words. Reading it takes time
@@ -496,7 +499,10 @@ impl Job {
                     let words = self.read_at(level, buffer, each, word, executor)?;
                     words.into_iter().map(|word| word >> shift).collect()
                 }
-                None => self.field_words_at(level, field, executor)?,
+                None => {
+                    let land = self.schedule.land_at(level).0;
+                    self.field_words(level, &land, field, &mut self.in_executor(executor))?
+                }
             };
             // All frames of a film are of one size.
             Ok((name, self.enlarged(self.map_of_at(level, field, &words), level)))

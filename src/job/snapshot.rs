@@ -12,7 +12,13 @@ use crate::site::{Scale, Window};
 use crate::stage::biomes;
 use crate::stage::levels::{LEVELS_MAX, lattice};
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "io")]
+use std::fs::File;
+#[cfg(feature = "io")]
+use std::io::{BufReader, BufWriter};
 use std::io::{Read, Write};
+#[cfg(feature = "io")]
+use std::path::Path;
 
 /// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on
 /// from it with the bytes of a run that was not interrupted.
@@ -354,5 +360,42 @@ impl Snapshot {
         }
         let levels = buffers.split_off(header.buffers.len());
         Ok(Self { header, buffers, levels })
+    }
+
+    /// Writes it to a file, in whose place another one stays until all is written.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    #[cfg(feature = "io")]
+    pub fn store(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let mut new = path.as_os_str().to_owned();
+        new.push(".new");
+        let wrong = |e| Error::output(path, e);
+        let write = || {
+            let mut to = BufWriter::new(File::create(&new).map_err(wrong)?);
+            self.write(&mut to)?;
+            to.into_inner().map_err(|e| wrong(e.into_error()))?.sync_all().map_err(wrong)?;
+            std::fs::rename(&new, path).map_err(wrong)
+        };
+        write().inspect_err(|_| drop(std::fs::remove_file(&new)))
+    }
+
+    /// Reads it from a file; none if there is no such file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file that cannot be read, is cut off, damaged or no snapshot.
+    #[cfg(feature = "io")]
+    pub fn load(path: impl AsRef<Path>) -> Result<Option<Self>> {
+        let path = path.as_ref();
+        let read = match File::open(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => Err(Error::input(path, e)),
+            Ok(file) => Self::read(&mut BufReader::new(file)),
+        };
+        read.map(Some).map_err(|e| match e {
+            Error::Input { what, .. } => Error::input(path, what),
+            other => other,
+        })
     }
 }

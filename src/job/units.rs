@@ -226,10 +226,11 @@ impl Job {
             // The plan asks where there is water.
             None => {
                 let has_rain = self.schedule.site(i).layers.has(Layer::Rain);
-                let Some(water) = self.water(unit.level, has_rain, executor)? else {
+                let land = self.schedule.land_at(unit.level).0;
+                let from = &mut self.in_executor(executor);
+                let Some(water) = self.water(unit.level, &land, has_rain, from)? else {
                     return Ok(());
                 };
-                let land = self.schedule.land_at(unit.level).0;
                 let wet: Vec<i32> = (0..land.cells())
                     .into_par_iter()
                     .map(|cell| i32::from(water.has_water(cell)) << 16)

@@ -2,7 +2,6 @@
 
 use super::{Schedule, Slab};
 use crate::error::{Error, Invalid, Result};
-use crate::morphometry::SKY_REACH;
 use crate::recipe::{LAND_MAX, Step, Unit};
 use crate::site::{Scale, Site, Window};
 use crate::stage::levels::{coarser, lattice};
@@ -167,22 +166,12 @@ impl Schedule {
 
     /// The world on a level, without its margin; none where it has no end.
     pub(crate) fn world_on(&self, level: i32) -> Option<Window> {
-        (!self.recipe.endless).then(|| lattice(&self.world, level, false))
+        (!self.recipe.endless).then(|| lattice(&self.world, level, self.recipe.is_torus()))
     }
 
     /// The world on a level, with its margin; none where it has no end.
     pub(crate) fn bounds(&self, level: i32) -> Option<Window> {
         (!self.recipe.endless).then(|| lattice(&self.whole(), level, false))
-    }
-
-    /// What maps that follow from the height of a level look at: the land that is left and what
-    /// lies round it, as far as there is land.
-    pub(crate) fn with_surroundings(&self, level: i32) -> Window {
-        let own = self.land_at(level).0;
-        if !self.is_part {
-            return own;
-        }
-        padded(&own, u64::from(SKY_REACH), self.world_on(level).as_ref()).unwrap_or(own)
     }
 
     /// Cells of halo, of its level, that unit `i` of `steps` steps depends on, with the stages

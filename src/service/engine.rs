@@ -13,7 +13,7 @@ use crate::io::FilmFormat;
 use crate::job::{Cancel, Event, Job, Level, Snapshot};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -180,8 +180,9 @@ fn make(
     let job = job.shuffle(options.shuffle).cancel_by(track.cancel.clone());
     let timelapse =
         request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
+    let kept_in = folder.join("snapshot");
     // The pictures of a time-lapse that are done are not in a snapshot.
-    let job = match snapshot(&folder).filter(|_| timelapse.is_none()) {
+    let job = match snapshot(&kept_in).filter(|_| timelapse.is_none()) {
         Some(snapshot) => match job.clone().resume_from(snapshot) {
             Ok(resumed) => {
                 tracing::info!(stages = resumed.done(), "resumes from a snapshot");
@@ -235,7 +236,7 @@ fn make(
                         track.add("level", hrefs(entry, record.id));
                     }
                     if kept.elapsed() >= service.snapshot_every {
-                        store_snapshot(&folder, &after.snapshot()?)?;
+                        after.snapshot()?.store(&kept_in)?;
                         kept = Instant::now();
                     }
                 }
@@ -268,20 +269,11 @@ fn make(
 }
 
 /// The last snapshot of a job, if there is one that is whole.
-fn snapshot(folder: &Path) -> Option<Snapshot> {
-    let file = File::open(folder.join("snapshot")).ok()?;
-    Snapshot::read(&mut BufReader::new(file))
+fn snapshot(path: &Path) -> Option<Snapshot> {
+    Snapshot::load(path)
         .inspect_err(|e| tracing::warn!(reason = %e, "the snapshot is not used"))
         .ok()
-}
-
-fn store_snapshot(folder: &Path, snapshot: &Snapshot) -> crate::Result<()> {
-    let (path, new) = (folder.join("snapshot"), folder.join("snapshot.new"));
-    let wrong = |e| Error::output(&path, e);
-    let mut to = BufWriter::new(File::create(&new).map_err(wrong)?);
-    snapshot.write(&mut to)?;
-    to.into_inner().map_err(|e| wrong(e.into_error()))?.sync_all().map_err(wrong)?;
-    std::fs::rename(&new, &path).map_err(wrong)
+        .flatten()
 }
 
 /// Stores the heights of a level in metres. Returns what it is.

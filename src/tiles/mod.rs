@@ -45,8 +45,8 @@ use crate::field::{self, Field, Source};
 #[cfg(feature = "io")]
 use crate::job::Cancel;
 use crate::job::Job;
+use crate::job::fields::{Words, no_water};
 use crate::job::piece::{Piece, cut};
-use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::schedule::{Layout, PIECES_BYTES, Schedule, Slab, padded};
 use crate::site::Window;
 use crate::stage::levels::coarser;
@@ -69,7 +69,7 @@ const KEYS: usize = 1 << 18;
 
 /// The tiles of a run.
 pub struct Tiles {
-    job: Job,
+    job: Arc<Job>,
     layout: Layout,
     base_digest: Option<String>,
     /// What makes the lands of levels that are given: see [`Schedule::describe_given`].
@@ -101,7 +101,7 @@ impl Tiles {
             layout: Layout::of(job.schedule(), cut.into())?,
             base_digest: job.start_digest(),
             given: job.schedule().describe_given(&|i| job.samples_digest(i)),
-            job,
+            job: job.into(),
             engine: engine().into(),
             #[cfg(feature = "io")]
             store: None,
@@ -138,7 +138,7 @@ impl Tiles {
     /// Another [`Cancel`] ends what they do from now on.
     #[cfg(feature = "io")]
     fn cancel_by(&mut self, cancel: &Cancel) {
-        self.job = self.job.clone().cancel_by(cancel.clone());
+        self.job = Arc::new(Job::clone(&self.job).cancel_by(cancel.clone()));
     }
 
     /// The run whose land they are.
@@ -339,54 +339,11 @@ impl Tiles {
         if let Some(why) = self.job.recipe().lacks(field, level) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
-        let (buffer, round) = match field.source {
-            Source::Word { buffer: "height", .. } => {
-                ("height", self.job.recipe().ground_round(level))
-            }
-            Source::Word { buffer, .. } | Source::Difference { buffer, .. } => (buffer, 0),
-            Source::Water(of) => return self.water_words(level, window, field.name, of, executor),
-            Source::Grid(_) => ("height", self.job.recipe().halo_of_maps(level)),
-        };
-        let wide = padded(&window, round, self.job.schedule().bounds(level).as_ref())?;
-        self.layout.check_window(level, &wide)?;
-        let mut piece = Piece::empty(level, wide);
-        for tile in self.over(level, &wide).collect::<Vec<_>>() {
-            piece.put(&*self.piece(tile, executor)?, |name| {
-                name == buffer || buffer == "height" && name == "biome"
-            });
+        if let Source::Water(of) = field.source {
+            return self.water_words(level, window, field.name, of, executor);
         }
-        #[cfg(feature = "dungeon")]
-        if buffer == "height" && level == 0 {
-            let kinds = piece.words.remove("biome").map(|(_, kinds)| kinds).unwrap_or_default();
-            if let Some((_, words)) = piece.words.get_mut("height") {
-                self.job.level_entrances(wide, words, &kinds)?;
-            }
-        }
-        let absent =
-            || Error::param(format!("{}: the tiles of this recipe have no such map", field.name));
-        let (each, words) = piece.words.get(buffer).ok_or_else(absent)?;
-        let own = |word: usize| cut(words, &wide, &window, *each, word..word + 1);
-        Ok(match field.source {
-            Source::Word { word, .. } => own(word),
-            Source::Difference { word, less, .. } => {
-                own(word).into_iter().zip(own(less)).map(|(a, b)| a.saturating_sub(b)).collect()
-            }
-            // It has returned above.
-            Source::Water(_) => vec![],
-            Source::Grid(made) => {
-                // Light comes over the land alone, not over its margin.
-                let land = self.job.schedule().world_on(level);
-                let seen = padded(&window, u64::from(SKY_REACH), land.as_ref())?;
-                let words = cut(words, &wide, &seen, 1, 0..1);
-                let spacing_m = self.job.schedule().scale_on(level).spacing_m;
-                let metric = self.job.metric(level, &seen);
-                let grid =
-                    HeightGrid::new(&words, seen.width as usize, spacing_m).on(metric.as_ref());
-                let values: Vec<i32> =
-                    made(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
-                cut(&values, &seen, &window, 1, 0..1)
-            }
-        })
+        let job = self.job.clone();
+        job.field_words(level, &window, field, &mut InTiles { tiles: self, executor })
     }
 
     /// The level whose water the tiles of a level show. Drainage depends on all of the land, so
@@ -435,25 +392,14 @@ impl Tiles {
     ) -> Result<Vec<i32>> {
         let at = self.water_level(level)?;
         let land = self.job.schedule().world_on(at).unwrap_or(window);
-        let Some(settings) = self.job.recipe().water.clone() else { return Err(no_water(name)) };
         if self.water.as_ref().is_none_or(|(known, _)| *known != at) {
-            let read = |name: &str| {
-                field::find(name).ok_or_else(|| Error::param(format!("{name:?}: no such map")))
-            };
-            let ground = self.words(at, land, read("height")?, executor)?;
-            let rain = if self.job.recipe().has_rain() {
-                Some(self.words(at, land, read("rain")?, executor)?)
-            } else {
-                None
-            };
-            self.water_map = None;
-            let mut place = self.job.place_of_water(at, &land);
-            if settings.channel_flow.is_some() {
-                place.flow = Some(self.words(at, land, read("flow")?, executor)?);
+            let (job, has_rain) = (self.job.clone(), self.job.recipe().has_rain());
+            if let Some(why) = field::find(name).and_then(|map| job.recipe().lacks(map, at)) {
+                return Err(Error::param(format!("{name}: {why}")));
             }
-            let scale = self.job.schedule().scale_on(at);
-            self.water =
-                Some((at, Water::on(&place, ground, land.width as usize, scale, rain, &settings)?));
+            self.water_map = None;
+            let water = job.water(at, &land, has_rain, &mut InTiles { tiles: self, executor })?;
+            self.water = Some((at, water.ok_or_else(|| no_water(name))?));
         }
         if self.water_map.as_ref().is_none_or(|(known, map, _)| (*known, *map) != (at, name)) {
             self.water_map = self.water.as_ref().map(|(_, water)| (at, name, of(water)));
@@ -571,7 +517,43 @@ impl Tiles {
     }
 }
 
-/// The error for a map of water of a recipe that does not ask for water.
-fn no_water(name: &str) -> Error {
-    Error::param(format!("{name}: the recipe has no table [water]"))
+/// The tiles of a run, and what makes those that are not there.
+struct InTiles<'a> {
+    tiles: &'a mut Tiles,
+    executor: &'a mut dyn Executor,
+}
+
+impl Words for InTiles<'_> {
+    fn words(
+        &mut self,
+        level: i32,
+        window: &Window,
+        buffer: &'static str,
+        _: usize,
+        words: &[usize],
+    ) -> Result<Vec<Vec<i32>>> {
+        let Self { tiles, executor } = self;
+        // What dungeons do to the ground depends on what lies round it.
+        let recipe = tiles.job.recipe();
+        let round = if buffer == "height" { recipe.ground_round(level) } else { 0 };
+        let wide = padded(window, round, tiles.job.schedule().bounds(level).as_ref())?;
+        tiles.layout.check_window(level, &wide)?;
+        let mut joined = Piece::empty(level, wide);
+        for tile in tiles.over(level, &wide).collect::<Vec<_>>() {
+            joined.put(&*tiles.piece(tile, *executor)?, |name| {
+                name == buffer || buffer == "height" && name == "biome"
+            });
+        }
+        #[cfg(feature = "dungeon")]
+        if buffer == "height" && level == 0 {
+            let kinds = joined.words.remove("biome").map(|(_, kinds)| kinds).unwrap_or_default();
+            if let Some((_, words)) = joined.words.get_mut("height") {
+                tiles.job.level_entrances(wide, words, &kinds)?;
+            }
+        }
+        let absent =
+            || Error::param(format!("{buffer}: the tiles of this recipe have no such map"));
+        let (each, all) = joined.words.get(buffer).ok_or_else(absent)?;
+        Ok(words.iter().map(|word| cut(all, &wide, window, *each, *word..word + 1)).collect())
+    }
 }

@@ -608,6 +608,47 @@ fn what_is_printed_makes_sense() {
     assert!(!quiet.ok().stderr.contains("XDG_RUNTIME_DIR"));
 }
 
+/// A run that was killed goes on from its snapshot, to the bytes of one that was not.
+#[test]
+fn a_killed_run_goes_on_from_its_snapshot() {
+    let recipe = "schema = 2\nseed = 3\nwidth = 97\nheight = 80\nspacing_m = 20\nlevels = 2\n\
+                  [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n\
+                  [[stage]]\nkind = \"incision\"\nsteps = [4000, 3000]\nuplift_m = 1\n\
+                  [output]\nmaps = [\"height\", \"flow\"]\nformat = \"npy\"\n";
+    let folder = Folder::new("run-snapshot");
+    folder.file("r.toml", recipe);
+    folder.thalweg("run r.toml -o whole --device cpu").ok();
+
+    let line = "run r.toml -o out --device cpu --snapshot kept --snapshot-every 0";
+    let mut killed = folder.command(line).spawn().unwrap();
+    let kept = folder.0.join("kept");
+    while !kept.exists() && killed.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    killed.kill().unwrap();
+    assert!(!killed.wait().unwrap().success() && kept.exists());
+    let snapshot = folder.read("kept");
+
+    // Neither another recipe's nor a damaged one is taken, and each stays where it is.
+    folder.file("other.toml", recipe.replace("seed = 3", "seed = 4"));
+    let other = folder.thalweg("run other.toml -o other --device cpu --snapshot kept");
+    other.refused(1, &["kept", "another recipe", "remove the file"]);
+    folder.file("damaged", &snapshot[..snapshot.len() - 40]);
+    let damaged = folder.thalweg("run r.toml -o other --device cpu --snapshot damaged");
+    damaged.refused(1, &["damaged", "cut off"]);
+    assert_eq!(folder.read("kept"), snapshot);
+
+    let resumed = folder.thalweg(&format!("{line} -v")).ok();
+    assert!(resumed.stderr.contains("goes on from kept, after"), "{}", resumed.stderr);
+    for map in ["height.npy", "flow.npy"] {
+        assert!(
+            folder.read(&format!("out/{map}")) == folder.read(&format!("whole/{map}")),
+            "{map}"
+        );
+    }
+    assert!(!kept.exists() && !folder.0.join("kept.new").exists());
+}
+
 fn ran_of(command: &mut std::process::Command) -> super::Ran {
     ran(command.output().unwrap())
 }

@@ -1,0 +1,157 @@
+//! The words of maps, wherever the words of a run are: in an executor, or in pieces of its land.
+
+use super::Job;
+use super::piece::{cut, within};
+use crate::error::{Error, Result};
+use crate::exec::Executor;
+use crate::field::{self, Field, Source};
+use crate::morphometry::{HeightGrid, SKY_REACH};
+use crate::schedule::{Schedule, padded};
+use crate::site::Window;
+use crate::water::{self, Water};
+
+/// What has the words that a run leaves on a level.
+pub(crate) trait Words {
+    /// Of a buffer of `each` words a cell, these words of each cell of a window: a map for each.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a buffer that is not there, and those of the device or the store.
+    fn words(
+        &mut self,
+        level: i32,
+        window: &Window,
+        buffer: &'static str,
+        each: usize,
+        words: &[usize],
+    ) -> Result<Vec<Vec<i32>>>;
+}
+
+/// An executor that has come to a level.
+pub(super) struct InExecutor<'a> {
+    schedule: &'a Schedule,
+    executor: &'a mut dyn Executor,
+    /// Heights of a window that have been read.
+    pub heights: Option<(Window, Vec<i32>)>,
+}
+
+impl Words for InExecutor<'_> {
+    fn words(
+        &mut self,
+        level: i32,
+        window: &Window,
+        buffer: &'static str,
+        each: usize,
+        words: &[usize],
+    ) -> Result<Vec<Vec<i32>>> {
+        let known = self.heights.as_ref().filter(|(of, _)| (buffer, of) == ("height", window));
+        if let Some((_, heights)) = known {
+            return Ok(vec![heights.clone()]);
+        }
+        let from = self.schedule.level_window(level);
+        let part = |word: usize| within(&from, window, each, word..word + 1);
+        words.iter().map(|word| self.executor.read_part(buffer, &part(*word))).collect()
+    }
+}
+
+impl Job {
+    /// The words of a map in a window of a level: those that are there, or what follows from them.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a map that is not there, and those of the words.
+    pub(crate) fn field_words(
+        &self,
+        level: i32,
+        window: &Window,
+        field: &Field,
+        from: &mut dyn Words,
+    ) -> Result<Vec<i32>> {
+        match field.source {
+            Source::Word { buffer, each, word } => {
+                Ok(from.words(level, window, buffer, each, &[word])?.concat())
+            }
+            Source::Difference { buffer, each, word, less } => {
+                let [more, less] = from
+                    .words(level, window, buffer, each, &[word, less])?
+                    .try_into()
+                    .unwrap_or_default();
+                let pairs = more.into_iter().zip(less);
+                Ok(pairs.map(|(more, less)| more.saturating_sub(less)).collect())
+            }
+            Source::Water(of) => match self.water(level, window, self.recipe().has_rain(), from)? {
+                Some(water) => Ok(of(&water)),
+                None => Err(no_water(field.name)),
+            },
+            Source::Grid(of) => {
+                let seen = self.seen_from(level, window)?;
+                let heights = from.words(level, &seen, "height", 1, &[0])?.concat();
+                Ok(self.on_grid(level, window, of, &heights))
+            }
+        }
+    }
+
+    /// What the light of a window comes over: as much round it as there is land, without its
+    /// margin.
+    fn seen_from(&self, level: i32, window: &Window) -> Result<Window> {
+        padded(window, u64::from(SKY_REACH), self.schedule.world_on(level).as_ref())
+    }
+
+    /// A map of a window that follows from the heights of all that is seen from there.
+    fn on_grid(
+        &self,
+        level: i32,
+        window: &Window,
+        of: fn(&HeightGrid) -> Vec<f32>,
+        heights: &[i32],
+    ) -> Vec<i32> {
+        let seen = self.seen_from(level, window).unwrap_or(*window);
+        let metric = self.metric(level, &seen);
+        let spacing_m = self.schedule.scale_on(level).spacing_m;
+        let grid = HeightGrid::new(heights, seen.width as usize, spacing_m).on(metric.as_ref());
+        let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
+        cut(&words, &seen, window, 1, 0..1)
+    }
+
+    /// The water of a window of a level, with the layer of rain if that is there; none if the
+    /// recipe does not ask for it, or has none on that level.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for more land than the memory holds water for, and those of the words.
+    pub(crate) fn water(
+        &self,
+        level: i32,
+        window: &Window,
+        has_rain: bool,
+        from: &mut dyn Words,
+    ) -> Result<Option<Water>> {
+        let Some(settings) = &self.recipe().water else { return Ok(None) };
+        if self.recipe().lacks_water(level) {
+            return Ok(None);
+        }
+        let ground = from.words(level, window, "height", 1, &[0])?.concat();
+        let rain = if has_rain {
+            Some(from.words(level, window, "rain", 1, &[0])?.concat())
+        } else {
+            None
+        };
+        let mut place = water::Place {
+            metric: self.metric(level, window),
+            missing: self.missing_at(level, window),
+            flow: None,
+        };
+        if let (Some(_), Some(flow)) = (settings.channel_flow, field::find("flow")) {
+            place.flow = Some(self.field_words(level, window, flow, from)?);
+        }
+        let scale = self.schedule.scale_on(level);
+        Water::on(&place, ground, window.width as usize, scale, rain, settings).map(Some)
+    }
+
+    /// What is in an executor.
+    pub(super) fn in_executor<'a>(&'a self, executor: &'a mut dyn Executor) -> InExecutor<'a> {
+        InExecutor { schedule: &self.schedule, executor, heights: None }
+    }
+}
+
+/// The error for a map of water of a recipe that does not ask for water.
+pub(crate) fn no_water(name: &str) -> Error {
+    Error::param(format!("{name}: the recipe has no table [water]"))
+}
