@@ -203,9 +203,9 @@ pub enum Layer {
     /// `uplift`: how much of what a stage raises a land by a vertex rises, 0 to 65536 for 0 to 1.
     Uplift,
     /// `surface` and `area`: the water level, and how many vertices' rain passes, as an earlier
-    /// part of the run left them.
+    /// unit of the run left them.
     Water,
-    /// `surface` and `area` are of use to a later part of the run.
+    /// `surface` and `area` are of use to a later unit.
     WaterOn,
 }
 

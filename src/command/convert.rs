@@ -33,8 +33,8 @@ pub struct Arguments {
     /// The file to write; - for standard output; with --engine the folder
     output: PathBuf,
     /// A part of the map: width, height, first column and first row, in samples
-    #[arg(long, value_name = "WxH+X+Y", value_parser = part)]
-    crop: Option<Part>,
+    #[arg(long, value_name = "WxH+X+Y", value_parser = crop)]
+    crop: Option<Crop>,
     /// Turn the order of the rows or of the columns; may be given twice
     #[arg(long, value_enum)]
     flip: Vec<Flip>,
@@ -68,7 +68,7 @@ enum Flip {
 }
 
 #[derive(Clone, Copy)]
-struct Part {
+struct Crop {
     corner: [u32; 2],
     size: [u32; 2],
 }
@@ -82,13 +82,13 @@ fn sides(text: &str) -> Result<(u32, Option<u32>), String> {
 }
 
 /// `WxH+X+Y`.
-fn part(text: &str) -> Result<Part, String> {
+fn crop(text: &str) -> Result<Crop, String> {
     let wrong = || "expected WIDTHxHEIGHT+COLUMN+ROW, as 512x512+100+200".to_string();
     let numbers: Option<Vec<u32>> =
         text.split(['x', '+']).map(|number| number.parse().ok()).collect();
     match (numbers.as_deref(), text.matches('x').count()) {
         (Some(&[width, height, column, row]), 1) => {
-            Ok(Part { corner: [column, row], size: [width, height] })
+            Ok(Crop { corner: [column, row], size: [width, height] })
         }
         _ => Err(wrong()),
     }
@@ -129,7 +129,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let range = a.range.pair()?;
     let reading = a.reading.read(console, &a.input)?;
     let mut map = reading.map;
-    if let Some(Part { corner, size }) = a.crop {
+    if let Some(Crop { corner, size }) = a.crop {
         map = map.crop(corner, size).map_err(|e| told("--crop", e))?;
     }
     let placed = map.georef.is_some();

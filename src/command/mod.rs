@@ -440,14 +440,14 @@ fn classic(
 
 /// A part of a land.
 #[derive(Args)]
-struct Part {
+struct RegionArguments {
     /// Only this part of the land, with the bytes that the whole has there: column and row of its
     /// north-west cell in the world, and its size
     #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     part: Option<Vec<i64>>,
 }
 
-impl Part {
+impl RegionArguments {
     fn window(&self) -> Result<Option<Window>> {
         let Some(&[x, y, width, height]) = self.part.as_deref() else { return Ok(None) };
         let side = |n: i64| {

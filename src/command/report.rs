@@ -18,7 +18,7 @@ pub fn title(job: &Job) -> String {
     )
 }
 
-/// Whether people want to know of a part of a run: not where a map is only put aside, nor where no
+/// Whether people want to know of a unit: not where a map is only put aside, nor where no
 /// stroke is drawn.
 pub fn tells(stage: &str, passes: usize) -> bool {
     passes > 0 || ![KEEP.name, strokes::STAGE.name].contains(&stage)

@@ -6,7 +6,8 @@ use super::report::{
 };
 use super::tiles::{self, usual_memory, waiting_beside};
 use super::{
-    Changes, EngineFiles, OutputRange, Part, TimelapseArguments, classic, refuse_standard,
+    Changes, EngineFiles, OutputRange, RegionArguments, TimelapseArguments, classic,
+    refuse_standard,
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -52,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     #[command(flatten)]
-    part: Part,
+    part: RegionArguments,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text, title};
-use super::{Changes, Part};
+use super::{Changes, RegionArguments};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    part: Part,
+    part: RegionArguments,
     #[command(flatten)]
     changes: Changes,
 }

@@ -2,7 +2,7 @@
 
 use super::console::{Console, bytes, count};
 use super::report::{files_json, files_text};
-use super::{Changes, OutputRange, Part, format, option, refuse_standard};
+use super::{Changes, OutputRange, RegionArguments, format, option, refuse_standard};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     map: Option<String>,
     #[command(flatten)]
-    part: Part,
+    part: RegionArguments,
     /// Cells of a level in place of the recipe's: each next level is half as fine
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,

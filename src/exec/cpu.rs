@@ -1,7 +1,7 @@
 //! The CPU executor: runs passes on all cores.
 
 use super::pool::{Pool, share_out};
-use super::{Control, Executor, Part};
+use super::{Control, Executor, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -430,8 +430,12 @@ impl Executor for Cpu {
         self.memory.buffers.get(name).cloned().ok_or_else(|| super::absent(name))
     }
 
-    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
-        self.memory.buffers.get(name).map(|words| part.of(words)).ok_or_else(|| super::absent(name))
+    fn read_selection(&mut self, name: &str, selection: &Selection) -> Result<Vec<i32>> {
+        self.memory
+            .buffers
+            .get(name)
+            .map(|words| selection.of(words))
+            .ok_or_else(|| super::absent(name))
     }
 
     fn sum(&mut self, name: &str, signed: bool) -> Result<i64> {

@@ -1,7 +1,7 @@
 //! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding, Checked};
-use super::{Adapter, AdapterInfo, Control, Executor, Part};
+use super::{Adapter, AdapterInfo, Control, Executor, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Pass, Plan, Uniform};
@@ -900,14 +900,14 @@ impl Executor for Gpu {
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
         self.guarded(|gpu| {
             let buffer = gpu.held(name)?;
-            gpu.get(name, &buffer, &Part::all(buffer.size() as usize / 4))
+            gpu.get(name, &buffer, &Selection::all(buffer.size() as usize / 4))
         })
     }
 
-    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
+    fn read_selection(&mut self, name: &str, selection: &Selection) -> Result<Vec<i32>> {
         self.guarded(|gpu| {
             let buffer = gpu.held(name)?;
-            gpu.get(name, &buffer, part)
+            gpu.get(name, &buffer, selection)
         })
     }
 
@@ -1124,8 +1124,13 @@ impl Gpu {
 
     /// The words of a part of a buffer. If they do not lie side by side, a kernel brings them
     /// together, a piece at a time.
-    fn get(&mut self, name: &str, buffer: &wgpu::Buffer, part: &Part) -> Result<Vec<i32>> {
-        let (size, together) = (part.words() as u64 * 4, part.together());
+    fn get(
+        &mut self,
+        name: &str,
+        buffer: &wgpu::Buffer,
+        selection: &Selection,
+    ) -> Result<Vec<i32>> {
+        let (size, together) = (selection.words() as u64 * 4, selection.together());
         let piece = size.min(STAGING);
         let picked = match together {
             Some(_) => None,
@@ -1134,9 +1139,9 @@ impl Gpu {
                 let picked = self.fresh(piece as usize / 4)?;
                 let bound = |name: &str| if name == "source" { buffer } else { &picked };
                 let group = Arc::new(self.group_with(&ready, bound));
-                let (first, row) = part.row();
+                let (first, row) = selection.row();
                 let [first, row, across, each, words] =
-                    [first, row, part.columns.len(), part.each, part.of.len()]
+                    [first, row, selection.columns.len(), selection.each, selection.of.len()]
                         .map(|words| words as u32);
                 Some((
                     ready,
@@ -1146,7 +1151,7 @@ impl Gpu {
                 ))
             }
         };
-        let mut words = Vec::with_capacity(part.words());
+        let mut words = Vec::with_capacity(selection.words());
         // While a piece is taken from one staging buffer, the next comes into the other.
         let count = size.div_ceil(STAGING);
         let staging = self.staging(piece, count.min(2) as usize);
@@ -1233,7 +1238,7 @@ impl Gpu {
             &[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }],
             false,
         )?;
-        let sums = self.get(name, &sums, &Part::all(2 * count))?;
+        let sums = self.get(name, &sums, &Selection::all(2 * count))?;
         let all: i64 = sums
             .as_chunks()
             .0

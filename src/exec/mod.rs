@@ -4,13 +4,13 @@ mod adapter;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-mod part;
 mod pool;
+mod selection;
 #[cfg(feature = "gpu")]
 pub mod shader;
 
 pub use adapter::{Adapter, AdapterInfo};
-pub use part::Part;
+pub use selection::Selection;
 
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Plan};
@@ -114,9 +114,9 @@ pub trait Executor: Send {
     /// The words of a buffer; every pass so far is done when this returns.
     fn read(&mut self, name: &str) -> Result<Vec<i32>>;
 
-    /// The words of a part of a buffer. No others leave the device.
-    fn read_part(&mut self, name: &str, part: &Part) -> Result<Vec<i32>> {
-        self.read(name).map(|words| part.of(&words))
+    /// The selected words of a buffer. No others leave the device.
+    fn read_selection(&mut self, name: &str, selection: &Selection) -> Result<Vec<i32>> {
+        self.read(name).map(|words| selection.of(&words))
     }
 
     /// The sum of a buffer's words, as numbers with a sign or without.

@@ -49,7 +49,7 @@ impl Words for InExecutor<'_> {
         }
         let from = self.schedule.level_window(level);
         let part = |word: usize| within(&from, window, each, word..word + 1);
-        words.iter().map(|word| self.executor.read_part(buffer, &part(*word))).collect()
+        words.iter().map(|word| self.executor.read_selection(buffer, &part(*word))).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use super::Job;
 use super::fields::InExecutor;
 use super::report::StageReport;
 use crate::error::{Error, Result};
-use crate::exec::{Executor, Part};
+use crate::exec::{Executor, Selection};
 use crate::field::{self, Field, Source};
 use crate::map::{Georef, Globe, Map, Metric};
 use crate::params::unknown;
@@ -605,10 +605,10 @@ impl Job {
     }
 
     /// Where the n-th map is in a buffer of several, one after another, without the margin.
-    fn stacked(&self, n: usize) -> Part {
-        Part {
+    fn stacked(&self, n: usize) -> Selection {
+        Selection {
             first: n * self.schedule.level_window(self.schedule.until_level()).cells(),
-            ..self.part_at(self.schedule.until_level(), 1, 0)
+            ..self.selection_at(self.schedule.until_level(), 1, 0)
         }
     }
 
@@ -620,7 +620,7 @@ impl Job {
                 width,
                 height,
                 rgba: executor
-                    .read_part("splat", &self.stacked(n))?
+                    .read_selection("splat", &self.stacked(n))?
                     .into_iter()
                     .flat_map(i32::to_le_bytes)
                     .collect(),
@@ -649,7 +649,7 @@ impl Job {
         let (cells, pairs) = (land.cells(), shares.len().div_ceil(2));
         let mut values = Vec::with_capacity(cells * 2 * pairs);
         for n in 0..pairs {
-            let pair = executor.read_part("weights", &self.stacked(n))?;
+            let pair = executor.read_selection("weights", &self.stacked(n))?;
             values.extend(pair.iter().map(|word| *word as u16));
             values.extend(pair.iter().map(|word| (*word >> 16) as u16));
         }

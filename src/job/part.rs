@@ -98,7 +98,7 @@ impl Job {
         self.take_bases(executor)
     }
 
-    /// The lands of levels that the parts of the run before them have left in an executor, and what
+    /// The lands of levels that the units before them have left in an executor, and what
     /// else these have left. It has nothing then.
     pub(super) fn take_bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
         let mut bases = Bases::new();
@@ -185,7 +185,7 @@ impl Job {
         for (name, each) in given.kept.iter().filter_map(|(name, each)| Some((*name, (*each)?))) {
             if schedule.is_wanted(name, level) {
                 let part = within(&window, &target, each, 0..each);
-                words.insert(name.to_string(), (each, executor.read_part(name, &part)?));
+                words.insert(name.to_string(), (each, executor.read_selection(name, &part)?));
             }
         }
         executor.clear();
@@ -206,7 +206,8 @@ impl Job {
         let others = others.filter(|(name, _)| !plan.has(name));
         let mut state = Piece::empty(level, target);
         for (name, each) in needed_by(plan, after).chain(others) {
-            let words = executor.read_part(name, &within(&plan.window, &target, each, 0..each))?;
+            let words =
+                executor.read_selection(name, &within(&plan.window, &target, each, 0..each))?;
             state.words.insert(name.into(), (each, words));
         }
         if let Some(name) = stepper::particles_of(plan) {

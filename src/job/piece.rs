@@ -109,10 +109,10 @@ pub(crate) type Bases = BTreeMap<i32, Piece>;
 
 /// In a map of `each` words for each cell of a window, the words `of` each cell of another window
 /// within it.
-pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) -> exec::Part {
+pub(crate) fn within(from: &Window, to: &Window, each: usize, of: Range<usize>) -> exec::Selection {
     let [left, top] = [0, 1].map(|a| (to.origin[a] - from.origin[a]) as usize);
     let (columns, rows) = (left..left + to.width as usize, top..top + to.height as usize);
-    exec::Part { first: 0, width: from.width as usize, each, columns, rows, of }
+    exec::Selection { first: 0, width: from.width as usize, each, columns, rows, of }
 }
 
 /// The words of all cells of a window in maps of another window, one map after the other.

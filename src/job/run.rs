@@ -340,11 +340,11 @@ impl Job {
         word: usize,
         executor: &mut dyn Executor,
     ) -> Result<Vec<i32>> {
-        executor.read_part(buffer, &self.part_at(level, each, word))
+        executor.read_selection(buffer, &self.selection_at(level, each, word))
     }
 
     /// Where these words are in a buffer.
-    pub(super) fn part_at(&self, level: i32, each: usize, word: usize) -> exec::Part {
+    pub(super) fn selection_at(&self, level: i32, each: usize, word: usize) -> exec::Selection {
         within(
             &self.schedule.level_window(level),
             &self.schedule.land_at(level).0,

@@ -185,7 +185,8 @@ impl Job {
                 None => {
                     let from = schedule.level_window(unit.level + 1);
                     if from != to {
-                        let words = executor.read_part(name, &within(&from, &to, each, 0..each))?;
+                        let words =
+                            executor.read_selection(name, &within(&from, &to, each, 0..each))?;
                         executor.write(name, &words)?;
                     }
                 }

@@ -388,7 +388,7 @@ impl Recipe {
         self.input.is_none() && self.stages[..self.group().start].iter().all(Step::is_of_place)
     }
 
-    /// Whether a part of a run makes or restricts the lands of levels, before the coarsest one's
+    /// Whether a unit makes or restricts the lands of levels, before the coarsest one's
     /// turn.
     pub(crate) fn is_before_levels(&self, unit: &Unit) -> bool {
         let goes_down = [&KEEP, &RESTRICT].iter().any(|stage| stage.name == unit.step.stage.name);

@@ -293,7 +293,7 @@ impl Schedule {
             window,
             memory,
             slab,
-            cells.map(|cells| Space::Part { level, window: *window, cells }.into()).collect(),
+            cells.map(|cells| Space::Region { level, window: *window, cells }.into()).collect(),
         )
     }
 

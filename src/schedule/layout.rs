@@ -42,7 +42,7 @@ pub enum Space {
     Squares(u32),
     /// A part of a level, and of each coarser level what the part depends on, each cut into as few
     /// pieces as are small enough. Tile 0, 0 is the north-west one.
-    Part {
+    Region {
         /// The level.
         level: i32,
         /// The part, on the level's lattice.
@@ -55,13 +55,13 @@ pub enum Space {
 
 /// A part of a level that is cut evenly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct EvenCut {
     pub window: Window,
     /// Pieces along each axis.
     count: [u32; 2],
 }
 
-impl Part {
+impl EvenCut {
     /// A window of a level in pieces that have at most `cells` cells with their halo in a slab.
     fn of(
         schedule: &Schedule,
@@ -108,8 +108,8 @@ impl std::fmt::Display for Cut {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match &self.space {
             Space::Squares(side) => write!(f, "tiles of {side} cells")?,
-            Space::Part { cells: u64::MAX, .. } => write!(f, "one piece of each level")?,
-            Space::Part { cells, .. } => {
+            Space::Region { cells: u64::MAX, .. } => write!(f, "one piece of each level")?,
+            Space::Region { cells, .. } => {
                 write!(f, "pieces of at most {cells} cells with their halos")?
             }
         }
@@ -120,7 +120,7 @@ impl std::fmt::Display for Cut {
 impl Cut {
     /// A part of a level, and what it depends on, in one piece of each level.
     pub fn in_one_piece(level: i32, window: Window) -> Self {
-        Space::Part { level, window, cells: u64::MAX }.into()
+        Space::Region { level, window, cells: u64::MAX }.into()
     }
 
     /// The same with a level's time cut into slabs of at most `steps` steps of a stage.
@@ -132,7 +132,7 @@ impl Cut {
     pub fn side(&self) -> Option<u32> {
         match self.space {
             Space::Squares(side) => Some(side),
-            Space::Part { .. } => None,
+            Space::Region { .. } => None,
         }
     }
 
@@ -161,9 +161,9 @@ impl Cut {
     ///
     /// # Errors
     /// [`Error::Limit`] for windows that reach farther than numbers do.
-    pub(super) fn parts(&self, schedule: &Schedule) -> Result<BTreeMap<(i32, u32), Part>> {
+    pub(super) fn parts(&self, schedule: &Schedule) -> Result<BTreeMap<(i32, u32), EvenCut>> {
         let mut parts = BTreeMap::new();
-        let Space::Part { level: first, window, cells } = &self.space else { return Ok(parts) };
+        let Space::Region { level: first, window, cells } = &self.space else { return Ok(parts) };
         let mut needed = *window;
         for level in *first..=*schedule.all_levels().end() {
             // What maps of this level look at, and what the next finer level takes.
@@ -177,7 +177,7 @@ impl Cut {
                 )?,
             );
             for (left, slab) in (0..).zip(self.slabs(schedule, level)) {
-                parts.insert((level, left), Part::of(schedule, level, &slab, needed, *cells)?);
+                parts.insert((level, left), EvenCut::of(schedule, level, &slab, needed, *cells)?);
                 needed = schedule.halo(level, &slab, &needed)?;
             }
             needed = coarser(&needed, false);
@@ -203,7 +203,7 @@ pub(crate) struct Layout {
     /// The land of each level with its margin; none where it has no end.
     bounds: BTreeMap<i32, Option<Window>>,
     /// How each slab of each level is cut, where only a part is.
-    parts: BTreeMap<(i32, u32), Part>,
+    parts: BTreeMap<(i32, u32), EvenCut>,
     /// The slabs of each level, the last first.
     slabs: BTreeMap<i32, Vec<Slab>>,
 }
@@ -226,7 +226,7 @@ impl Layout {
             levels,
             cut,
         };
-        if let Space::Part { level, .. } = layout.cut.space {
+        if let Space::Region { level, .. } = layout.cut.space {
             layout.check_level(level)?;
         }
         Ok(Self { parts: layout.cut.parts(schedule)?, ..layout })
@@ -284,7 +284,7 @@ impl Layout {
     pub fn window(&self, tile: Tile) -> Result<Window> {
         let Tile { level, slab, x, y } = tile;
         self.slab(tile)?;
-        if let Space::Part { level: finest, .. } = self.cut.space
+        if let Space::Region { level: finest, .. } = self.cut.space
             && level < finest
         {
             return Err(Error::param(format!(
@@ -362,7 +362,7 @@ impl Layout {
 }
 
 /// How a level is cut along each axis: its part, if only that is made, or else its land.
-pub(super) fn axes(cut: &Cut, part: Option<&Part>, land: Option<Window>) -> [Axis; 2] {
+pub(super) fn axes(cut: &Cut, part: Option<&EvenCut>, land: Option<Window>) -> [Axis; 2] {
     [0, 1].map(|axis| match (part, cut) {
         (Some(part), _) => Axis::of_count(part.count[axis], &part.window, axis),
         (None, cut) => Axis::of_side(cut.side().unwrap_or(*SIDES.end()), land.as_ref(), axis),

@@ -92,7 +92,7 @@ impl Track {
             .collect()
     }
 
-    /// The job begins to run: the work of each of its parts, of which `done` are done already.
+    /// The job begins to run: the work of each of its units, of which `done` are done already.
     pub fn begin(&self, work: Vec<f64>, done: usize) {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let all: f64 = work.iter().sum::<f64>().max(1.0);

@@ -15,7 +15,7 @@
 //!
 //! # Keys
 //! A tile's key is a digest of all that decides its words: the edition of the program ([`engine`]),
-//! the settings of the level's parts (of strokes, those that come near), its window with its halo,
+//! the settings of the level's units (of strokes, those that come near), its window with its halo,
 //! and the keys of the tiles that it is made from. So a store can be shared by recipes. After an
 //! edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it
 //! is made from: so only the tiles are made again that what was changed has reached.

@@ -3,7 +3,7 @@
 
 use crate::common::{cpu, gpu};
 use thalweg::arith::mix;
-use thalweg::exec::{Executor, Part};
+use thalweg::exec::{Executor, Selection};
 use thalweg::{Job, Recipe};
 
 /// Words of all sizes.
@@ -12,7 +12,7 @@ fn words(count: usize) -> Vec<i32> {
 }
 
 /// The words of a part, one by one.
-fn picked(words: &[i32], part: &Part) -> Vec<i32> {
+fn picked(words: &[i32], part: &Selection) -> Vec<i32> {
     let cells =
         part.rows.clone().flat_map(|y| part.columns.clone().map(move |x| y * part.width + x));
     cells
@@ -42,9 +42,10 @@ fn parts_are_what_they_are_of_all() {
                         (11..37, 9..10),
                         (40..41, 0..30),
                     ] {
-                        let part = Part { first, width: 41, each, columns, rows, of: of.clone() };
+                        let part =
+                            Selection { first, width: 41, each, columns, rows, of: of.clone() };
                         assert_eq!(
-                            executor.read_part("height", &part).unwrap(),
+                            executor.read_selection("height", &part).unwrap(),
                             picked(&all, &part),
                             "{part:?}"
                         );
@@ -53,7 +54,7 @@ fn parts_are_what_they_are_of_all() {
             }
         }
         assert!(
-            executor.read_part("no such", &Part::all(1)).is_err()
+            executor.read_selection("no such", &Selection::all(1)).is_err()
                 && executor.sum("no such", true).is_err()
         );
     }
@@ -67,8 +68,8 @@ fn large_parts_come_in_pieces() {
     let all = words(side * side * 3);
     gpu.write("height", &all).unwrap();
     for (columns, of) in [(0..side, 1..2), (1..side, 2..3), (0..side, 0..3), (17..side - 9, 0..3)] {
-        let part = Part { first: 0, width: side, each: 3, columns, rows: 1..side, of };
-        assert!(gpu.read_part("height", &part).unwrap() == picked(&all, &part), "{part:?}");
+        let part = Selection { first: 0, width: side, each: 3, columns, rows: 1..side, of };
+        assert!(gpu.read_selection("height", &part).unwrap() == picked(&all, &part), "{part:?}");
     }
     assert!(gpu.read("height").unwrap() == all);
 }

@@ -197,7 +197,7 @@ fn parts_are_crops_of_the_whole() {
                         tiles.counts()
                     );
                     // And in some.
-                    let some = Space::Part { level: 0, window, cells: 4000 };
+                    let some = Space::Region { level: 0, window, cells: 4000 };
                     let mut tiles = Tiles::new(job.clone(), some).unwrap();
                     let words = from_tiles(&mut tiles, 0, window, "height");
                     assert!(
@@ -236,7 +236,7 @@ fn a_part_is_cut_as_suits_it() {
     // there than squares would be.
     let large = Window { width: 8000, height: 6000, ..window };
     let few = job.schedule().choose(0, &large, 1 << 30, None).unwrap();
-    assert!(matches!(few.cut.space, Space::Part { cells, .. } if cells < 1 << 29), "{few:?}");
+    assert!(matches!(few.cut.space, Space::Region { cells, .. } if cells < 1 << 29), "{few:?}");
     assert!(few.bytes() <= 1 << 30);
     let squares = job.schedule().choose_side(0, &large, 1 << 30, None).unwrap();
     assert!(few.work() * 1.2 < squares.work(), "{} and {}", few.work(), squares.work());
@@ -1086,7 +1086,7 @@ impl Drawn {
         let (side, window) =
             (self.side, Window { origin: self.origin, width: self.size[0], height: self.size[1] });
         // With halos of some dozens of cells pieces of fewer cells would be slivers.
-        let pieces = Space::Part { level: 0, window, cells: u64::from(side.max(64)).pow(2) };
+        let pieces = Space::Region { level: 0, window, cells: u64::from(side.max(64)).pow(2) };
         Cut { space: if self.pieces { pieces } else { Space::Squares(side) }, slab: self.slab }
     }
 
@@ -1428,7 +1428,7 @@ fn assert_parts_of_given(drawn: &Given, executor: &mut dyn Executor) {
             (made.weights.is_some(), made.textures.len())
         );
         let space = match drawn.seed % 3 {
-            0 => Space::Part { level, window: made.window, cells: 5000 },
+            0 => Space::Region { level, window: made.window, cells: 5000 },
             _ => Space::Squares(drawn.side),
         };
         let mut tiles = Tiles::new(job.clone(), Cut { space, slab: drawn.slab }).unwrap();

@@ -1,11 +1,11 @@
-//! Parts of buffers, which is what is read back: a map without its margin, one of the words of each
+//! Selections of words of buffers, which is what is read back: a map without its margin, one of the words of each
 //! cell.
 
 use std::ops::Range;
 
 /// Some words of each cell of a rectangle of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct Selection {
     /// The word of the buffer at which the map begins, where several lie one after another.
     pub first: usize,
     /// Cells of a row of the map.
@@ -20,7 +20,7 @@ pub struct Part {
     pub of: Range<usize>,
 }
 
-impl Part {
+impl Selection {
     /// All of a buffer with this number of words.
     pub fn all(words: usize) -> Self {
         Self { first: 0, width: words, each: 1, columns: 0..words, rows: 0..1, of: 0..1 }
