@@ -8,6 +8,7 @@ mod levels;
 mod parse;
 mod presets;
 mod schema;
+mod units;
 #[cfg(feature = "cli")]
 mod upgrade;
 
@@ -27,7 +28,6 @@ use crate::dungeon::placed::Placing;
 
 pub use edit::{assignment, parted};
 pub use examples::{EXAMPLES, title};
-pub(crate) use levels::Unit;
 pub use levels::{ByLevel, Levels};
 #[cfg(feature = "serve")]
 pub(crate) use parse::KEYS;
@@ -35,6 +35,7 @@ pub(crate) use parse::KEYS;
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset};
 pub use schema::{RELATIONS, file_places};
+pub(crate) use units::Unit;
 #[cfg(feature = "cli")]
 pub use upgrade::upgrade;
 
