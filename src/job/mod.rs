@@ -1,5 +1,6 @@
 //! A run: a recipe with its inputs and a device, what it tells on its way, and what it leaves.
 
+mod blending;
 #[cfg(feature = "classic")]
 pub mod classic;
 mod count;
@@ -11,13 +12,15 @@ mod outcome;
 mod part;
 pub(crate) mod piece;
 mod report;
+mod reporter;
 mod run;
 mod snapshot;
 pub(crate) mod units;
 
+pub use blending::{BiomeShare, BiomeWeights, Texture};
 pub use heights::Heights;
 pub use maps::Maps;
-pub use outcome::{BiomeShare, BiomeWeights, Level, Outcome, Texture, digest};
+pub use outcome::{Level, Outcome, digest};
 pub use report::StageReport;
 pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use snapshot::Snapshot;
