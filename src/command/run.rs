@@ -18,7 +18,7 @@ use thalweg::io::FilmFormat;
 use thalweg::job::{Event, Snapshot};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Store, Tiles};
-use thalweg::{Error, Job, Result};
+use thalweg::{AfterStage, Error, Job, Result};
 
 /// Make the maps of a recipe
 ///
@@ -118,9 +118,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         None => job,
     };
     let job = a.part.of(job)?;
-    let job = match &a.snapshot {
-        Some(path) => resumed(console, job, path)?,
-        None => job,
+    let (job, mut keeper) = match &a.snapshot {
+        Some(path) => {
+            let every = Duration::from_secs(a.snapshot_every);
+            let (job, keeper) = Keeper::of(job, path, every, a.output.as_deref())?;
+            if let Some(stage) = keeper.stage {
+                let done = count(stage as u64 + 1, "stage");
+                console.note(format!("goes on from {}, after {done}", path.display()));
+            }
+            (job, Some(keeper))
+        }
+        None => (job, None),
     };
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
@@ -131,7 +139,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
         let is_part = is_part
             .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()))
-            .or_else(|| a.snapshot.as_ref().map(|_| "a snapshot is of a whole land".into()));
+            .or_else(|| {
+                a.snapshot
+                    .as_ref()
+                    .map(|_| "with --snapshot; `thalweg tiles --store` goes on by itself".into())
+            });
         match is_part
             .or_else(|| job.untileable())
             .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))
@@ -157,16 +169,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             done => done,
         };
     }
-    let (mut started, mut kept) = (false, Instant::now());
-    let every = Duration::from_secs(a.snapshot_every);
+    let mut started = false;
     let done = console.watch(&job, |watch| {
         job.run_into(&mut folder, timelapse.as_ref(), &mut |mut event| {
             started |= matches!(event, Event::Started(_));
-            if let (Some(path), Event::Stage(after)) = (&a.snapshot, &mut event)
-                && kept.elapsed() >= every
-            {
-                after.snapshot()?.store(path)?;
-                kept = Instant::now();
+            if let (Some(keeper), Event::Stage(after)) = (&mut keeper, &mut event) {
+                keeper.keep(after, console)?;
             }
             watch(event)
         })
@@ -181,8 +189,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         done => done?,
     };
 
-    if let Some(path) = a.snapshot.as_deref().filter(|path| path.exists()) {
-        std::fs::remove_file(path).map_err(|e| Error::output(path, e))?;
+    if let Some(keeper) = keeper {
+        keeper.finish(console);
     }
     let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } =
         &bundle;
@@ -225,19 +233,60 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// The run from its snapshot on, if it has one.
-fn resumed(console: &Console, job: Job, path: &Path) -> Result<Job> {
-    let Some(snapshot) = Snapshot::load(path)? else { return Ok(job) };
-    let stages = snapshot.stages();
-    let job = job.resume_from(snapshot).map_err(|e| {
-        Error::input(path, format!("{e}; remove the file to begin anew, or name another one"))
-    })?;
-    console.note(format!(
-        "goes on from {}, after {}",
-        path.display(),
-        count(stages as u64, "stage")
-    ));
-    Ok(job)
+/// Keeps snapshots of a run in a file.
+struct Keeper {
+    path: PathBuf,
+    every: Duration,
+    last: Instant,
+    /// The stage after which the run is that the file has.
+    stage: Option<usize>,
+}
+
+impl Keeper {
+    /// A keeper, and the run from the file's snapshot on, if it is there.
+    fn of(job: Job, path: &Path, every: Duration, output: Option<&Path>) -> Result<(Job, Self)> {
+        let wrong = |e: std::io::Error| Error::output(path, e);
+        let place = std::path::absolute(path).map_err(wrong)?;
+        if let Some(output) = output
+            && place.starts_with(std::path::absolute(output).map_err(wrong)?)
+        {
+            let what = "it lies in the folder of the output: name a file beside that folder";
+            return Err(Error::output(path, std::io::Error::other(what)));
+        }
+        let found = Snapshot::load(path)?;
+        let stage = found.as_ref().and_then(|snapshot| snapshot.stages().checked_sub(1));
+        let job = match found {
+            Some(snapshot) => job.resume_from(snapshot).map_err(|e| {
+                Error::input(path, format!("{e}; name another file, or remove it to begin anew"))
+            })?,
+            None => job,
+        };
+        // Whether a file can be there is known now, not when hours of work are to be kept.
+        thalweg::io::Pieces::create(path)?;
+        Ok((job, Self { path: path.into(), every, last: Instant::now(), stage }))
+    }
+
+    /// Keeps a snapshot when it is due. A run that starts over does not lose what it had.
+    fn keep(&mut self, after: &mut AfterStage, console: &Console) -> Result<()> {
+        let is_new = self.stage.is_none_or(|stage| stage < after.stage());
+        if is_new && self.last.elapsed() >= self.every {
+            match after.snapshot()?.store(&self.path) {
+                Ok(()) => self.stage = Some(after.stage()),
+                Err(e) => console.warn(format!("no snapshot was kept: {e}")),
+            }
+            self.last = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Removes the snapshot of a run that is done.
+    fn finish(self, console: &Console) {
+        if self.stage.is_some()
+            && let Err(e) = std::fs::remove_file(&self.path)
+        {
+            console.warn(Error::output(&self.path, e));
+        }
+    }
 }
 
 /// Makes a land that does not fit into memory.

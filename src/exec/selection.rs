@@ -1,5 +1,5 @@
-//! Selections of words of buffers, which is what is read back: a map without its margin, one of the words of each
-//! cell.
+//! Selections of a buffer's words, which is what is read back: a map without its margin, or one of
+//! the words of each cell.
 
 use std::ops::Range;
 

@@ -9,6 +9,7 @@ use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::schedule::{Schedule, padded};
 use crate::site::Window;
 use crate::water::{self, Water};
+use std::borrow::Cow;
 
 /// What has the words that a run leaves on a level.
 pub(crate) trait Words {
@@ -23,7 +24,7 @@ pub(crate) trait Words {
         buffer: &'static str,
         each: usize,
         words: &[usize],
-    ) -> Result<Vec<Vec<i32>>>;
+    ) -> Result<Vec<Cow<'_, [i32]>>>;
 }
 
 /// An executor that has come to a level.
@@ -31,7 +32,7 @@ pub(super) struct InExecutor<'a> {
     schedule: &'a Schedule,
     executor: &'a mut dyn Executor,
     /// Heights of a window that have been read.
-    pub heights: Option<(Window, Vec<i32>)>,
+    pub heights: Option<(Window, &'a [i32])>,
 }
 
 impl Words for InExecutor<'_> {
@@ -42,14 +43,15 @@ impl Words for InExecutor<'_> {
         buffer: &'static str,
         each: usize,
         words: &[usize],
-    ) -> Result<Vec<Vec<i32>>> {
-        let known = self.heights.as_ref().filter(|(of, _)| (buffer, of) == ("height", window));
+    ) -> Result<Vec<Cow<'_, [i32]>>> {
+        let known = self.heights.filter(|(of, _)| (buffer, of) == ("height", window));
         if let Some((_, heights)) = known {
-            return Ok(vec![heights.clone()]);
+            return Ok(vec![heights.into()]);
         }
         let from = self.schedule.level_window(level);
         let part = |word: usize| within(&from, window, each, word..word + 1);
-        words.iter().map(|word| self.executor.read_selection(buffer, &part(*word))).collect()
+        let mut read = |word: &usize| self.executor.read_selection(buffer, &part(*word));
+        words.iter().map(|word| read(word).map(Cow::Owned)).collect()
     }
 }
 
@@ -67,15 +69,13 @@ impl Job {
     ) -> Result<Vec<i32>> {
         match field.source {
             Source::Word { buffer, each, word } => {
-                Ok(from.words(level, window, buffer, each, &[word])?.concat())
+                Ok(one(from.words(level, window, buffer, each, &[word])?).into_owned())
             }
             Source::Difference { buffer, each, word, less } => {
-                let [more, less] = from
-                    .words(level, window, buffer, each, &[word, less])?
-                    .try_into()
-                    .unwrap_or_default();
-                let pairs = more.into_iter().zip(less);
-                Ok(pairs.map(|(more, less)| more.saturating_sub(less)).collect())
+                let pair = from.words(level, window, buffer, each, &[word, less])?;
+                let [more, less] = &pair[..] else { return Ok(vec![]) };
+                let pairs = more.iter().zip(&**less);
+                Ok(pairs.map(|(more, less)| more.saturating_sub(*less)).collect())
             }
             Source::Water(of) => match self.water(level, window, self.recipe().has_rain(), from)? {
                 Some(water) => Ok(of(&water)),
@@ -83,7 +83,7 @@ impl Job {
             },
             Source::Grid(of) => {
                 let seen = self.seen_from(level, window)?;
-                let heights = from.words(level, &seen, "height", 1, &[0])?.concat();
+                let heights = one(from.words(level, &seen, "height", 1, &[0])?);
                 Ok(self.on_grid(level, window, of, &heights))
             }
         }
@@ -127,12 +127,11 @@ impl Job {
         if self.recipe().lacks_water(level) {
             return Ok(None);
         }
-        let ground = from.words(level, window, "height", 1, &[0])?.concat();
-        let rain = if has_rain {
-            Some(from.words(level, window, "rain", 1, &[0])?.concat())
-        } else {
-            None
+        let mut all = |buffer| {
+            from.words(level, window, buffer, 1, &[0]).map(|words| one(words).into_owned())
         };
+        let ground = all("height")?;
+        let rain = if has_rain { Some(all("rain")?) } else { None };
         let mut place = water::Place {
             metric: self.metric(level, window),
             missing: self.missing_at(level, window),
@@ -149,6 +148,11 @@ impl Job {
     pub(super) fn in_executor<'a>(&'a self, executor: &'a mut dyn Executor) -> InExecutor<'a> {
         InExecutor { schedule: &self.schedule, executor, heights: None }
     }
+}
+
+/// The only map of a list.
+fn one(words: Vec<Cow<'_, [i32]>>) -> Cow<'_, [i32]> {
+    words.into_iter().next().unwrap_or_default()
 }
 
 /// The error for a map of water of a recipe that does not ask for water.

@@ -181,11 +181,10 @@ impl Job {
         let (window, scale) = (snapshot.window(), snapshot.scale());
         recipe.check_on(window, scale)?;
         let (range_m, georef) = (snapshot.range_m(), snapshot.georef());
-        Ok(Self {
-            range_m,
-            georef,
-            ..Self::at(window, scale, Start::Snapshot(Arc::new(snapshot)), recipe)?
-        })
+        let job = Self::at(window, scale, Start::Nothing, recipe)?;
+        let schedule = job.schedule.until(snapshot.until_level())?;
+        let start = Start::Snapshot(Arc::new(snapshot));
+        Ok(Self { range_m, georef, schedule, start, ..job })
     }
 
     /// The same run, with the inputs and samples that it has, from a snapshot of itself on: with
@@ -195,10 +194,15 @@ impl Job {
     /// [`Error::Param`] for a snapshot of another recipe or of other inputs.
     pub fn resume_from(self, snapshot: Snapshot) -> Result<Self> {
         snapshot.check(self.recipe())?;
+        snapshot.check_end(&self.schedule)?;
         let same = snapshot.window() == self.schedule.region()
             && snapshot.scale() == self.schedule.scale_on(0);
-        if !same || snapshot.start_digest() != self.start_digest() {
-            let message = "the snapshot is of a run with another input; make it anew";
+        let involved = self.recipe().involved(&self.schedule.units, snapshot.stages());
+        if !same
+            || snapshot.start_digest() != self.start_digest()
+            || snapshot.read_digest() != self.read_digest(involved)
+        {
+            let message = "the snapshot is of a run with other inputs; make it anew";
             return Err(Invalid::from(message).about("snapshot").into());
         }
         Ok(Self { start: Start::Snapshot(Arc::new(snapshot)), ..self })
@@ -484,18 +488,16 @@ impl Job {
         let mut samples = self.samples.clone();
         samples.resize(recipe.stages.len(), None);
         let schedule = self.schedule.with_recipe(recipe)?;
-        schedule.check_passes()?;
         let mut job = Self { schedule, samples, ..self.clone() };
         for (i, _, file) in self.pictures().collect::<Vec<_>>() {
             if let Some(picture) = self.recipe().stages[i].settings.picture(&file) {
                 job.show(&file, picture);
             }
         }
-        if job.schedule.is_part() {
-            // How far strokes reach depends on their pictures.
-            let region = job.schedule.region();
-            job.schedule = job.schedule.with_region(region)?;
+        if self.schedule.is_part() {
+            job.schedule = job.schedule.with_region(self.schedule.region())?;
         }
+        job.schedule.check_passes()?;
         Ok(job)
     }
 
@@ -514,7 +516,11 @@ impl Job {
     /// [`Error::Param`] for a level that the land has not, and for maps of the output that only a
     /// finer level has.
     pub fn until_level(self, level: i32) -> Result<Self> {
-        Ok(Self { schedule: self.schedule.until(level)?, ..self })
+        let schedule = self.schedule.until(level)?;
+        if let Start::Snapshot(snapshot) = &self.start {
+            snapshot.check_end(&schedule)?;
+        }
+        Ok(Self { schedule, ..self })
     }
 
     /// Where to compute. [`Device::Auto`] if not said.
@@ -609,6 +615,18 @@ impl Job {
     pub(crate) fn samples_digest(&self, i: usize) -> Option<String> {
         let unit = &self.schedule.units[i];
         self.samples[unit.stage].as_ref().filter(|_| unit.named).map(|samples| digest(samples))
+    }
+
+    /// The digest of the samples and pictures that the first stages of its recipe read.
+    fn read_digest(&self, stages: usize) -> String {
+        let pictures = self.pictures().filter(|(i, ..)| *i < stages).map(|(i, _, file)| {
+            let shown = self.recipe().stages[i].settings.picture(&file);
+            (file, shown.map(|picture| digest(&picture.words)))
+        });
+        let samples: Vec<_> = self.samples.iter().take(stages).map(Option::as_deref).collect();
+        let samples: Vec<_> = samples.into_iter().map(|words| words.map(digest)).collect();
+        let described = serde_json::json!([samples, pictures.collect::<Vec<_>>()]);
+        blake3::hash(described.to_string().as_bytes()).to_hex().to_string()
     }
 
     /// The digest of the heights that the run began with, if it has an input. A resumed run has it

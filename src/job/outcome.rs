@@ -359,7 +359,14 @@ impl Job {
         let last = leaves.levels.last().filter(|last| last.level == level && !changed);
         let device = self.computed_by(executor);
         let mut from = self.in_executor(executor);
-        from.heights = last.map(|last| (land, last.words.clone()));
+        let has_height = recipe.wanted().any(|name| name == "height");
+        let height = match (has_height, last, field::find("height")) {
+            (true, Some(last), _) => Some(last.words.clone()),
+            (true, None, Some(field)) => Some(self.field_words(level, &land, field, &mut from)?),
+            _ => None,
+        };
+        from.heights =
+            height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
         let find_water = |from: &mut InExecutor| {
             self.cancel.check()?;
             self.water(level, &land, recipe.has_rain(), from)
@@ -368,9 +375,9 @@ impl Job {
         for name in recipe.wanted() {
             self.cancel.check()?;
             let field = known.iter().find(|field| field.name == name);
-            let Some(field) = field.filter(|field| !words.contains_key(field.name)) else {
-                continue;
-            };
+            let is_new =
+                |field: &&&Field| field.name != "height" && !words.contains_key(field.name);
+            let Some(field) = field.filter(is_new) else { continue };
             if matches!(field.source, Source::Water(_)) && water.is_none() {
                 water = find_water(&mut from)?;
             }
@@ -384,6 +391,7 @@ impl Job {
         if asks && water.is_none() {
             water = find_water(&mut from)?;
         }
+        words.extend(height.map(|words| ("height", words)));
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
         Ok(Outcome {
             recipe: recipe.clone(),

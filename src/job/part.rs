@@ -1,7 +1,7 @@
 //! Parts of a land, and pieces of a level.
 
 use super::piece::{After, Bases, Piece, within};
-use super::units::{Given, Quiet, Ran};
+use super::units::{Before, Given, Quiet, Ran};
 use super::{Job, Start};
 use crate::device::with;
 use crate::error::{Error, Invalid, Result};
@@ -164,12 +164,13 @@ impl Job {
         executor.clear();
         executor.release();
         if slab.from.is_none() {
-            if !schedule.has_levels() {
+            if let (false, Start::Heights(_)) = (schedule.has_levels(), &job.start) {
                 job.upload_start(executor)?;
             }
             job.give_rest(level, &window, bases, executor)?;
         }
         let given = schedule.given(level).into_iter().map(|(name, each)| (name, Some(each)));
+        let before = before.map_or(Before::Nothing, Before::Piece);
         let mut given =
             Given { slab: *slab, before, bases: Cow::Borrowed(bases), kept: given.collect() };
         let ran = job.run_units(schedule.units_of(level), &mut given, &mut Quiet, executor)?;

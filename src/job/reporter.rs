@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::schedule::Kept;
 use crate::site::Layer;
 use crate::stage::incision;
+use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -212,7 +213,8 @@ impl Observer for Reporter<'_, '_> {
         }
         let ends_level = unit.ends_level;
         let Self { watch, reports, levels, .. } = self;
-        let mut after = AfterStage { job, executor, reports, kept, levels, ends_level };
+        let has_failed = &Cell::new(false);
+        let mut after = AfterStage { job, executor, reports, kept, levels, ends_level, has_failed };
         watch(Event::Stage(&mut after))?;
         // What watches took its time.
         self.now = Now::begin();

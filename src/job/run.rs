@@ -16,6 +16,7 @@ use crate::params::unknown;
 use crate::plan::{Interim, Plan, Shape};
 use crate::recipe::Unit;
 use crate::schedule::Kept;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Most frames of one run: their files are numbered with four digits.
@@ -75,6 +76,8 @@ pub struct AfterStage<'a> {
     pub(super) kept: &'a Kept,
     pub(super) levels: &'a [Level],
     pub(super) ends_level: bool,
+    /// Whether the device has failed while words were read.
+    pub(super) has_failed: &'a Cell<bool>,
 }
 
 impl AfterStage<'_> {
@@ -131,8 +134,13 @@ impl AfterStage<'_> {
         }
         let land = self.job.schedule.land_at(level).0;
         let from = &mut self.job.in_executor(self.executor);
-        let words = self.job.field_words(level, &land, field, from)?;
+        let words = self.job.field_words(level, &land, field, from);
+        let words = words.inspect_err(|e| self.note_failure(e))?;
         Ok(self.job.map_of_at(level, field, &words))
+    }
+
+    fn note_failure(&self, error: &Error) {
+        self.has_failed.set(self.has_failed.get() || matches!(error, Error::Device(_)));
     }
 
     /// All that the stages so far leave to those that follow, in exact words. Reading it takes time
@@ -143,7 +151,8 @@ impl AfterStage<'_> {
     pub fn snapshot(&mut self) -> Result<Snapshot> {
         self.job.check_whole()?;
         let read = |name: &&'static str| Ok((name.to_string(), self.executor.read(name)?));
-        let buffers = self.kept.keys().map(read).collect::<Result<_>>()?;
+        let buffers: Result<_> = self.kept.keys().map(read).collect();
+        let buffers = buffers.inspect_err(|e| self.note_failure(e))?;
         let levels = self.levels.iter().map(|level| (level.level, level.words.clone())).collect();
         Ok(Snapshot::new(self.job, self.reports.to_vec(), buffers, levels))
     }
@@ -199,7 +208,14 @@ impl Job {
         // An error that the caller returns is the caller's, whatever its kind.
         let mut ended = false;
         let done = with(executor, |executor| {
-            self.run_planned(executor, &mut |event| watch(event).inspect_err(|_| ended = true))
+            self.run_planned(executor, &mut |event| match event {
+                // Unless it is the device's, which failed while words were read for the caller.
+                Event::Stage(after) => {
+                    let has_failed = after.has_failed;
+                    watch(Event::Stage(after)).inspect_err(|_| ended |= !has_failed.get())
+                }
+                event => watch(event).inspect_err(|_| ended = true),
+            })
         });
         match done {
             Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {

@@ -5,6 +5,8 @@ use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
 use crate::field::{FIELDS, Source};
 use crate::identity;
+#[cfg(feature = "io")]
+use crate::io::Pieces;
 use crate::map::Georef;
 use crate::recipe::{Recipe, Unit};
 use crate::schedule::Schedule;
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "io")]
 use std::fs::File;
 #[cfg(feature = "io")]
-use std::io::{BufReader, BufWriter};
+use std::io::BufReader;
 use std::io::{Read, Write};
 #[cfg(feature = "io")]
 use std::path::Path;
@@ -23,7 +25,7 @@ use std::path::Path;
 /// All that the stages so far leave to those that follow, in exact words: [`Job::resume`] goes on
 /// from it with the bytes of a run that was not interrupted.
 ///
-/// Written, it is the text `thalweg snapshot 3`, a line end, the length of a JSON header as 8
+/// Written, it is the text `thalweg snapshot 4`, a line end, the length of a JSON header as 8
 /// bytes, the header, the words of each buffer and each level in the header's order, and the BLAKE3
 /// digest of all before it; numbers are little-endian.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +47,12 @@ struct Header {
     height: u32,
     spacing_m: f64,
     datum_m: f64,
+    /// The level after which the run ends.
+    until_level: i32,
     /// Digest of the heights that the run began with, where it had an input.
     start: Option<String>,
+    /// Digest of the samples and pictures that its stages have read.
+    read: String,
     /// The input's range and place on Earth, for the files of the run.
     range_m: Option<(f64, f64)>,
     georef: Option<Georef>,
@@ -60,7 +66,7 @@ struct Header {
     levels: Vec<(i32, u64)>,
 }
 
-const MAGIC: &[u8; 19] = b"thalweg snapshot 3\n";
+const MAGIC: &[u8; 19] = b"thalweg snapshot 4\n";
 /// Longest header, in bytes.
 const HEADER_MAX: u64 = 1 << 20;
 /// Most words of a buffer: the ledger of the largest window has four words a cell.
@@ -91,18 +97,18 @@ impl Snapshot {
         levels: Vec<(i32, Vec<i32>)>,
     ) -> Self {
         let (window, scale) = (job.schedule.region(), job.schedule.scale_on(0));
+        let involved = job.recipe().involved(&job.schedule.units, stages.len());
         let header = Header {
             engine: identity::engine().into(),
-            recipe: fingerprint(
-                job.recipe(),
-                job.recipe().involved(&job.schedule.units, stages.len()),
-            ),
+            recipe: fingerprint(job.recipe(), involved),
             origin: window.origin,
             width: window.width,
             height: window.height,
             spacing_m: scale.spacing_m,
             datum_m: scale.datum_m,
+            until_level: job.schedule.until_level(),
             start: job.start_digest(),
+            read: job.read_digest(involved),
             range_m: job.range_m,
             georef: job.georef.clone(),
             missing: job.missing.is_some(),
@@ -119,6 +125,29 @@ impl Snapshot {
             buffers: buffers.into_iter().map(|(_, words)| words).collect(),
             levels: levels.into_iter().map(words).collect(),
         }
+    }
+
+    /// The level after which its run ends.
+    pub fn until_level(&self) -> i32 {
+        self.header.until_level
+    }
+
+    /// Refuses a run that ends with another level, which does other things.
+    pub(super) fn check_end(&self, schedule: &Schedule) -> Result<()> {
+        let (level, own) = (self.until_level(), schedule.until_level());
+        if level == own {
+            return Ok(());
+        }
+        let message = format!(
+            "the snapshot is of a run that ends with level {level}, and this one ends with level \
+             {own}: end with level {level}, or begin anew"
+        );
+        Err(Invalid::from(message).about("snapshot").into())
+    }
+
+    /// The digest of the samples and pictures that its stages have read.
+    pub(super) fn read_digest(&self) -> &str {
+        &self.header.read
     }
 
     /// How many stages have been done.
@@ -185,13 +214,14 @@ impl Snapshot {
             return Err(Invalid::from(message).about("snapshot").into());
         }
         // A recipe that suits no such land made no such snapshot.
-        let units = recipe.units(recipe.padded(self.window())).unwrap_or_default();
-        let done = self.stages();
-        if done <= units.len()
-            && fingerprint(recipe, recipe.involved(&units, done)) == self.header.recipe
-        {
-            let level = done.checked_sub(1).map_or(0, |last| units[last].level);
-            return self.check_buffers(recipe, level);
+        let schedule = Schedule::of(recipe.clone(), self.window(), self.scale());
+        if let Ok(schedule) = schedule.and_then(|schedule| schedule.until(self.until_level())) {
+            let (units, done) = (&schedule.units, self.stages());
+            if done <= units.len()
+                && fingerprint(recipe, recipe.involved(units, done)) == self.header.recipe
+            {
+                return self.check_buffers(&schedule);
+            }
         }
         let names: Vec<&str> =
             self.header.stages.iter().map(|stage| stage.stage.as_str()).collect();
@@ -206,10 +236,10 @@ impl Snapshot {
 
     /// Refuses buffers that are missing or shorter than the land: a digest proves that nothing was
     /// damaged, not who made it.
-    fn check_buffers(&self, recipe: &Recipe, level: i32) -> Result<()> {
+    fn check_buffers(&self, schedule: &Schedule) -> Result<()> {
         let wrong = |what: String| Error::input("snapshot", format!("{what}; make it anew"));
-        let schedule = Schedule::of(recipe.clone(), self.window(), self.scale())?;
-        let units = &schedule.units;
+        let (recipe, units) = (schedule.recipe(), &schedule.units);
+        let level = self.stages().checked_sub(1).map_or(0, |last| units[last].level);
         let cells_at = |level: i32| schedule.level_window(level).cells();
         if recipe.input.is_none() && self.window() != recipe.window {
             return Err(wrong("its window is not the recipe's".into()));
@@ -279,10 +309,28 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn write(&self, to: &mut dyn Write) -> Result<()> {
+        let wrong = |e| Error::output("snapshot", e);
+        self.put(&mut |bytes| to.write_all(bytes).map_err(wrong))?;
+        to.flush().map_err(wrong)
+    }
+
+    /// Writes it to a file, in whose place another one stays until all is written.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the system's reason.
+    #[cfg(feature = "io")]
+    pub fn store(&self, path: impl AsRef<Path>) -> Result<()> {
+        let mut file = Pieces::create(path.as_ref())?;
+        self.put(&mut |bytes| file.add(bytes))?;
+        file.finish().map(drop)
+    }
+
+    /// Its bytes, piece by piece.
+    fn put(&self, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut hasher = blake3::Hasher::new();
         let mut put = |bytes: &[u8]| {
             hasher.update(bytes);
-            to.write_all(bytes).map_err(|e| Error::output("snapshot", e))
+            to(bytes)
         };
         let header =
             serde_json::to_vec(&self.header).map_err(|e| Error::output("snapshot", e.into()))?;
@@ -294,9 +342,7 @@ impl Snapshot {
             put(&piece.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
         }
         let digest = hasher.finalize();
-        to.write_all(digest.as_bytes())
-            .and_then(|()| to.flush())
-            .map_err(|e| Error::output("snapshot", e))
+        to(digest.as_bytes())
     }
 
     /// Reads what [`Snapshot::write`] has written.
@@ -360,25 +406,6 @@ impl Snapshot {
         }
         let levels = buffers.split_off(header.buffers.len());
         Ok(Self { header, buffers, levels })
-    }
-
-    /// Writes it to a file, in whose place another one stays until all is written.
-    ///
-    /// # Errors
-    /// [`Error::Output`] with the system's reason.
-    #[cfg(feature = "io")]
-    pub fn store(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let mut new = path.as_os_str().to_owned();
-        new.push(".new");
-        let wrong = |e| Error::output(path, e);
-        let write = || {
-            let mut to = BufWriter::new(File::create(&new).map_err(wrong)?);
-            self.write(&mut to)?;
-            to.into_inner().map_err(|e| wrong(e.into_error()))?.sync_all().map_err(wrong)?;
-            std::fs::rename(&new, path).map_err(wrong)
-        };
-        write().inspect_err(|_| drop(std::fs::remove_file(&new)))
     }
 
     /// Reads it from a file; none if there is no such file.

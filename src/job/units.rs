@@ -16,13 +16,22 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// Where that is which a level, or a slab of its time, begins with.
+pub(crate) enum Before {
+    /// In the executor, where the coarser level has left it.
+    InExecutor,
+    /// Here.
+    Piece(Piece),
+    /// There is nothing: the level is the coarsest.
+    Nothing,
+}
+
 /// What units begin with that no unit of the loop leaves in the executor, and what there is.
 pub(crate) struct Given<'a> {
     /// Of which part of a level's time they are.
     pub slab: Slab,
-    /// What the slab before leaves, or for the first the next coarser level; none where that is in
-    /// the executor.
-    pub before: Option<Piece>,
+    /// What the slab before leaves, or for the first the next coarser level.
+    pub before: Before,
     /// The lands of an input's levels, where they are known.
     pub bases: Cow<'a, Bases>,
     /// What is kept in the executor.
@@ -32,7 +41,12 @@ pub(crate) struct Given<'a> {
 impl Given<'_> {
     /// Units that begin with what is in the executor.
     pub fn nothing() -> Self {
-        Self { slab: Slab::WHOLE, before: None, bases: Cow::Owned(Bases::new()), kept: Kept::new() }
+        Self {
+            slab: Slab::WHOLE,
+            before: Before::InExecutor,
+            bases: Cow::Owned(Bases::new()),
+            kept: Kept::new(),
+        }
     }
 }
 
@@ -109,9 +123,17 @@ impl Job {
                 keep_on(&mut given.kept, &self.schedule.draft_on_little(i));
                 continue;
             }
-            let plan = match given.before.take_if(|_| slab.goes_on(i)) {
-                Some(state) => self.go_on(i, state, &mut given.kept, executor)?,
-                None => self.plan_to_run(i)?,
+            let plan = if slab.goes_on(i) {
+                let state = match std::mem::replace(&mut given.before, Before::Nothing) {
+                    Before::Piece(state) => state,
+                    Before::InExecutor | Before::Nothing => {
+                        let unit = &self.schedule.units[i];
+                        Piece::empty(unit.level, self.schedule.window_of(unit))
+                    }
+                };
+                self.go_on(i, state, &mut given.kept, executor)?
+            } else {
+                self.plan_to_run(i)?
             };
             self.give_inputs(i, &plan, given, executor)?;
             observer.before(self, i, &plan, executor)?;
@@ -170,27 +192,30 @@ impl Job {
         let own = schedule.level_window(unit.level);
         self.give_base(unit.level, &own, plan, &given.bases, executor)?;
         let to = coarser(&own, false);
-        let before = given.before.take();
         for buffer in plan.buffers.iter().filter(|buffer| is_coarse(buffer)) {
             let (Fill::Taken(name), Shape::Cells(each)) = (&buffer.fill, buffer.shape) else {
                 continue;
             };
-            match &before {
-                Some(piece) => {
+            match &given.before {
+                Before::Piece(piece) => {
                     if let Some((each, words)) = piece.words.get(*name) {
                         let words = cut(words, &piece.window, &to, *each, 0..*each);
                         executor.write(name, &words)?;
                     }
                 }
-                None => {
+                Before::InExecutor => {
                     let from = schedule.level_window(unit.level + 1);
                     if from != to {
-                        let words =
-                            executor.read_selection(name, &within(&from, &to, each, 0..each))?;
+                        let selection = within(&from, &to, each, 0..each);
+                        let words = executor.read_selection(name, &selection)?;
                         executor.write(name, &words)?;
                     }
                 }
+                Before::Nothing => {}
             }
+        }
+        if matches!(given.before, Before::Piece(_)) {
+            given.before = Before::Nothing;
         }
         Ok(())
     }

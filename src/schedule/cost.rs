@@ -455,8 +455,8 @@ impl Schedule {
         slabs.iter().map(of).collect()
     }
 
-    /// What the units before the levels leave on the level of the land that is given beside the lands of levels, and
-    /// words of each for a cell: `biome`, for one.
+    /// What the units before the levels leave, beside the lands of levels, on the level of the land
+    /// that is given, and words of each for a cell: `biome`, for one.
     pub(crate) fn rest(&self) -> BTreeMap<&'static str, usize> {
         let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
         for i in self.before_levels() {

@@ -90,15 +90,13 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The same of a changed recipe.
+    /// The same of a changed recipe, on all of the world.
     ///
     /// # Errors
-    /// As [`Schedule::of`], and [`Error::Limit`](crate::Error::Limit) for a part that depends on
-    /// more than a window can hold.
+    /// As [`Schedule::of`].
     pub(crate) fn with_recipe(&self, recipe: Recipe) -> Result<Self> {
-        let Self { world, region, is_part, scale, until_level, planner, .. } = *self;
-        let other = Self { until_level, planner, ..Self::of(recipe, world, scale)? };
-        if is_part { other.with_region(region) } else { Ok(other) }
+        let Self { world, scale, until_level, planner, .. } = *self;
+        Ok(Self { until_level, planner, ..Self::of(recipe, world, scale)? })
     }
 
     /// The same, as far as the land of a level.

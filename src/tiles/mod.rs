@@ -53,6 +53,7 @@ use crate::stage::levels::coarser;
 use crate::water::Water;
 use pieces::{Claim, Pieces};
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -343,7 +344,12 @@ impl Tiles {
             return self.water_words(level, window, field.name, of, executor);
         }
         let job = self.job.clone();
-        job.field_words(level, &window, field, &mut InTiles { tiles: self, executor })
+        job.field_words(
+            level,
+            &window,
+            field,
+            &mut InTiles { tiles: self, name: field.name, executor },
+        )
     }
 
     /// The level whose water the tiles of a level show. Drainage depends on all of the land, so
@@ -398,7 +404,8 @@ impl Tiles {
                 return Err(Error::param(format!("{name}: {why}")));
             }
             self.water_map = None;
-            let water = job.water(at, &land, has_rain, &mut InTiles { tiles: self, executor })?;
+            let water =
+                job.water(at, &land, has_rain, &mut InTiles { tiles: self, name, executor })?;
             self.water = Some((at, water.ok_or_else(|| no_water(name))?));
         }
         if self.water_map.as_ref().is_none_or(|(known, map, _)| (*known, *map) != (at, name)) {
@@ -520,6 +527,8 @@ impl Tiles {
 /// The tiles of a run, and what makes those that are not there.
 struct InTiles<'a> {
     tiles: &'a mut Tiles,
+    /// The map that is wanted.
+    name: &'static str,
     executor: &'a mut dyn Executor,
 }
 
@@ -531,8 +540,8 @@ impl Words for InTiles<'_> {
         buffer: &'static str,
         _: usize,
         words: &[usize],
-    ) -> Result<Vec<Vec<i32>>> {
-        let Self { tiles, executor } = self;
+    ) -> Result<Vec<Cow<'_, [i32]>>> {
+        let Self { tiles, name, executor } = self;
         // What dungeons do to the ground depends on what lies round it.
         let recipe = tiles.job.recipe();
         let round = if buffer == "height" { recipe.ground_round(level) } else { 0 };
@@ -551,9 +560,9 @@ impl Words for InTiles<'_> {
                 tiles.job.level_entrances(wide, words, &kinds)?;
             }
         }
-        let absent =
-            || Error::param(format!("{buffer}: the tiles of this recipe have no such map"));
+        let absent = || Error::param(format!("{name}: the tiles of this recipe have no such map"));
         let (each, all) = joined.words.get(buffer).ok_or_else(absent)?;
-        Ok(words.iter().map(|word| cut(all, &wide, window, *each, *word..word + 1)).collect())
+        let own = |word: &usize| cut(all, &wide, window, *each, *word..word + 1).into();
+        Ok(words.iter().map(own).collect())
     }
 }

@@ -280,6 +280,47 @@ fn samples_in_memory_take_the_place_of_a_file() {
     }
 }
 
+/// What stages have read from files or memory is part of what a snapshot is of.
+#[test]
+fn a_snapshot_is_of_the_samples_that_were_read() {
+    let layer = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"file\"\n";
+    let job = |value: f32| {
+        let data = vec![value; 40 * 24];
+        let map = thalweg::Map {
+            width: 40,
+            height: 24,
+            spacing_m: 1.0,
+            data,
+            range_m: None,
+            georef: None,
+        };
+        let mut job = Job::new(recipe(&[HEAD, MAKE, layer, WEAR])).unwrap();
+        job.supply(1, &map).unwrap();
+        job
+    };
+    let snapshot_after = |stage: usize| {
+        let mut kept = None;
+        let done = job(0.25).run_on(&mut cpu(), &mut |event| match event {
+            Event::Stage(after) if after.stage() == stage => {
+                kept = Some(after.snapshot()?);
+                Err(Error::Cancelled)
+            }
+            _ => Ok(()),
+        });
+        assert!(matches!(done, Err(Error::Cancelled)));
+        kept.unwrap()
+    };
+    let whole = |value| Made::of(run(&job(value)).unwrap()).digests;
+    // Before the layer is made its samples may be others.
+    let resumed = job(0.75).resume_from(snapshot_after(0)).unwrap();
+    assert_eq!(Made::of(run(&resumed).unwrap()).digests, whole(0.75));
+    let resumed = job(0.25).resume_from(snapshot_after(1)).unwrap();
+    assert_eq!(Made::of(run(&resumed).unwrap()).digests, whole(0.25));
+    let refused = job(0.75).resume_from(snapshot_after(1)).unwrap_err().to_string();
+    assert!(refused.contains("other inputs"), "{refused}");
+    assert_ne!(whole(0.75), whole(0.25));
+}
+
 #[test]
 fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
     let mut executor = cpu();

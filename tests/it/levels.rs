@@ -325,7 +325,7 @@ fn a_preview_is_a_prefix() {
     assert!(wrong.contains("level = 3: the land has levels 0 to 2, of which 0"), "{wrong}");
 }
 
-/// A run goes on from a snapshot between any two of its parts, with the words of one that was not
+/// A run goes on from a snapshot between any two of its units, with the words of one that was not
 /// interrupted.
 #[test]
 fn a_run_by_levels_resumes_anywhere() {
@@ -350,6 +350,32 @@ fn a_run_by_levels_resumes_anywhere() {
             for name in whole.names() {
                 assert_eq!(resumed.words(name).unwrap(), whole.words(name).unwrap(), "{name}");
             }
+        }
+    }
+}
+
+/// A run to another level does other things: a snapshot is of runs to its own level alone.
+#[test]
+fn a_snapshot_is_of_runs_to_its_level() {
+    let recipe = recipe("levels = 3", ALL).unwrap();
+    for (own, other) in [(0, 1), (1, 0), (1, 2)] {
+        let job = |level| Job::new(recipe.clone()).unwrap().until_level(level).unwrap();
+        let mut snapshots = vec![];
+        let whole = job(own)
+            .run_on(&mut cpu(), &mut |event| {
+                if let Event::Stage(after) = event {
+                    snapshots.push(after.snapshot()?);
+                }
+                Ok(())
+            })
+            .unwrap();
+        for snapshot in snapshots {
+            let refused = job(other).resume_from(snapshot.clone()).unwrap_err().to_string();
+            assert!(refused.contains(&format!("ends with level {own}")), "{refused}");
+            let resumed = Job::resume(recipe.clone(), snapshot).unwrap();
+            assert!(resumed.clone().until_level(other).is_err());
+            let resumed = run_on(&resumed, &mut cpu());
+            assert_eq!(resumed.words("height").unwrap(), whole.words("height").unwrap());
         }
     }
 }
@@ -383,7 +409,7 @@ fn windows_of_a_world_agree_beyond_the_reach() {
              rain = 1\ndensity = 1\nradius_cells = 1\n"
         );
         let job = Job::new(Recipe::from_toml(&text, "", "window").unwrap()).unwrap();
-        // The reach of a level, in finest cells, is that of its own parts and what comes up from
+        // The reach of a level, in finest cells, is that of its own units and what comes up from
         // the coarser one.
         let reach: u64 = job
             .schedule()

@@ -171,7 +171,7 @@ pub struct Rules {
     pub stream: Stream,
 }
 
-/// The builder of a law.
+/// The plan of a law.
 pub fn plan(law: Rules, s: &Settings, site: &Site) -> Plan {
     let walk = Walk::of(s, law.stride);
     let homes = Homes::over(&site.homes.unwrap_or(site.window), &site.window, walk.block);

@@ -632,11 +632,20 @@ fn a_killed_run_goes_on_from_its_snapshot() {
     // Neither another recipe's nor a damaged one is taken, and each stays where it is.
     folder.file("other.toml", recipe.replace("seed = 3", "seed = 4"));
     let other = folder.thalweg("run other.toml -o other --device cpu --snapshot kept");
-    other.refused(1, &["kept", "another recipe", "remove the file"]);
+    other.refused(1, &["kept", "another recipe", "remove it"]);
     folder.file("damaged", &snapshot[..snapshot.len() - 40]);
     let damaged = folder.thalweg("run r.toml -o other --device cpu --snapshot damaged");
     damaged.refused(1, &["damaged", "cut off"]);
-    assert_eq!(folder.read("kept"), snapshot);
+    // A run to another level does other things.
+    let level = folder.thalweg("run r.toml -o other --device cpu --snapshot kept --level 1");
+    level.refused(1, &["kept", "ends with level 0", "ends with level 1"]);
+    // No map is taken for a snapshot at the end, and none is begun that cannot be kept.
+    let inside = folder.thalweg("run r.toml -o other --device cpu --snapshot other/height.npy");
+    inside.refused(1, &["other/height.npy", "folder of the output"]);
+    folder.file("no-folder", "");
+    let nowhere = folder.thalweg("run r.toml -o other --device cpu --snapshot no-folder/kept");
+    nowhere.refused(1, &["no-folder/kept"]);
+    assert!(folder.read("kept") == snapshot && !folder.0.join("other").exists());
 
     let resumed = folder.thalweg(&format!("{line} -v")).ok();
     assert!(resumed.stderr.contains("goes on from kept, after"), "{}", resumed.stderr);
@@ -646,7 +655,7 @@ fn a_killed_run_goes_on_from_its_snapshot() {
             "{map}"
         );
     }
-    assert!(!kept.exists() && !folder.0.join("kept.new").exists());
+    assert!(!folder.list("").iter().any(|name| name.contains("kept")));
 }
 
 fn ran_of(command: &mut std::process::Command) -> super::Ran {
