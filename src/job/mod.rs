@@ -58,7 +58,7 @@ pub struct Job {
     schedule: Schedule,
     start: Start,
     /// The cells of the input that have no height.
-    missing: Option<Missing>,
+    missing: Option<Arc<Missing>>,
     /// For each stage, the samples that it reads, in words.
     samples: Vec<Option<Arc<[i32]>>>,
     range_m: Option<(f64, f64)>,
@@ -157,8 +157,8 @@ impl Job {
         }
         let heights = heights.into();
         let window = Window { origin: recipe.window.origin, ..heights.window()? };
-        let missing = Missing::of(window, heights.missing);
-        let (scale, words) = heights.words(recipe.spacing_m, missing.as_ref())?;
+        let missing = Missing::of(window, heights.missing).map(Arc::new);
+        let (scale, words) = heights.words(recipe.spacing_m, missing.as_deref())?;
         recipe.check_on(window, scale)?;
         let job = Self::at(window, scale, Start::Heights(words.into()), recipe)?;
         Ok(Self { range_m: heights.range_m, georef: heights.georef, missing, ..job })
@@ -592,7 +592,21 @@ impl Job {
 
     /// The same run of another schedule of its land.
     pub(crate) fn of_schedule(&self, schedule: Schedule) -> Self {
-        Self { schedule, ..self.clone() }
+        Self {
+            schedule,
+            // All but the schedule is shared, or small.
+            start: self.start.clone(),
+            missing: self.missing.clone(),
+            samples: self.samples.clone(),
+            range_m: self.range_m,
+            georef: self.georef.clone(),
+            options: self.options.clone(),
+            frames: self.frames,
+            #[cfg(feature = "classic")]
+            classic: self.classic,
+            cancel: self.cancel.clone(),
+            warnings: vec![],
+        }
     }
 
     /// What it does, and where.

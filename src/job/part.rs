@@ -152,7 +152,7 @@ impl Job {
                 Window::SIDE_MAX
             )));
         }
-        let job = Self { schedule: self.schedule.on_window(level, window), ..self.clone() };
+        let job = self.of_schedule(self.schedule.on_window(level, window));
         let schedule = &job.schedule;
         for i in schedule.units_of(level).filter(|i| slab.has(*i)) {
             let unit = &schedule.units[i];
