@@ -1,6 +1,6 @@
 //! GeoPackage (OGC 12-128r18): layers in a database of SQLite.
 
-use super::vector::{Column, Frame, Layer, Shape};
+use super::feature::{Column, Frame, Layer, Shape};
 use crate::{Error, Result};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params, params_from_iter};

@@ -16,6 +16,7 @@ mod envi;
 #[rustfmt::skip]
 mod epsg;
 mod exr;
+mod feature;
 mod files;
 mod film;
 pub(crate) mod geo;

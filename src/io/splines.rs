@@ -4,7 +4,8 @@
 use crate::map::Map;
 use crate::params::rounded;
 use crate::water::Splines;
-use crate::water::vectors::{Reach, Vectors, Vertex};
+use crate::water::vectors::Vectors;
+use crate::water::{Reach, Vertex};
 use serde_json::json;
 use std::fmt::Write;
 

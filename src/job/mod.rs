@@ -4,7 +4,9 @@ mod blending;
 #[cfg(feature = "classic")]
 pub mod classic;
 mod count;
+mod event;
 pub(crate) mod fields;
+mod frames;
 mod heights;
 mod maps;
 mod missing;
@@ -18,11 +20,11 @@ mod snapshot;
 pub(crate) mod units;
 
 pub use blending::{BiomeShare, BiomeWeights, Texture};
+pub use event::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use heights::Heights;
 pub use maps::Maps;
 pub use outcome::{Level, Outcome, digest};
 pub use report::StageReport;
-pub use run::{AfterStage, Event, FRAMES_MAX, Frame, Progress};
 pub use snapshot::Snapshot;
 
 use crate::device::{Device, DeviceOptions};

@@ -1,9 +1,9 @@
 //! What a run tells on its way: events, frames, and a report of each unit.
 
 use super::Job;
+use super::event::{AfterStage, Event, Frame, Progress, Watch};
 use super::outcome::Level;
 use super::report::StageReport;
-use super::run::{AfterStage, Event, Frame, Progress, Watch};
 use super::units::Observer;
 use crate::arith::CELL;
 use crate::clock::Moment;

@@ -47,6 +47,10 @@
 //! One pass for a layer; with `from = "weather"` two more for every doubling of the fetch, and 12
 //! bytes a cell. `enter` reads a word and updates four.
 
+pub(super) mod params;
+
+use params::Params;
+
 use super::octaves::{self, FEATURE_MAX};
 use super::weather;
 use super::{Case, Stage, Surface};
@@ -56,7 +60,6 @@ use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
-use encase::ShaderType;
 
 const CONSTANT: u32 = 0;
 const NOISE: u32 = 1;
@@ -298,41 +301,6 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         .into());
     }
     Ok(())
-}
-
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-pub(super) struct Params {
-    pub(super) width: i32,
-    pub(super) height: i32,
-    pub(super) source: u32,
-    pub(super) combine: u32,
-    pub(super) octaves: u32,
-    pub(super) start: i32,
-    pub(super) span: u32,
-    pub(super) shift: u32,
-    pub(super) low: i32,
-    pub(super) high: i32,
-    pub(super) thick_low: i32,
-    pub(super) thick_high: i32,
-    pub(super) sediment: u32,
-    /// Cells of the recipe from one vertex to the next.
-    pub(super) step: i32,
-    /// Weather: where the wind goes, 2⁻¹⁶, and where a pass looks upwind and to both sides of that,
-    /// in cells.
-    pub(super) wind_x: i32,
-    pub(super) wind_y: i32,
-    pub(super) up_x: i32,
-    pub(super) up_y: i32,
-    pub(super) across_x: i32,
-    pub(super) across_y: i32,
-    /// The weight of what it finds there, 2⁻¹⁶.
-    pub(super) share: u32,
-    pub(super) shadow: u32,
-    /// Rain for a rise of 1, in parts of the most, 2⁻¹⁶.
-    pub(super) moisture: u32,
-    pub(super) background: i32,
-    pub(super) sea: i32,
 }
 
 macro_rules! paint {

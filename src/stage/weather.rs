@@ -37,7 +37,7 @@
 //! Smith, I. Barstad, *A linear theory of orographic precipitation*, 2004, adds the flow of air
 //! aloft, which is left out here.)
 
-use super::layer::Params;
+use super::layer::params::Params;
 use crate::arith::{fold, lerp, mul_q16};
 use crate::error::Invalid;
 use crate::params::{Settings, rounded};

@@ -19,6 +19,7 @@ mod distance;
 pub mod flood;
 #[doc(hidden)]
 pub mod outline;
+pub mod reach;
 mod settings;
 mod simplify;
 #[doc(hidden)]
@@ -34,9 +35,10 @@ pub use channel::{Channel, Law};
 use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
 pub use outline::{Polygon, Ring};
 use rayon::prelude::*;
+pub use reach::{Reach, Vertex};
 use serde_json::json;
 pub use settings::{AreaRouting, LAYERS, Settings, Splines, Through, VectorFormat};
-pub use vectors::{Basin, Lake, Point, PointKind, Reach, Vectors, Vertex};
+pub use vectors::{Basin, Lake, Point, PointKind, Vectors};
 
 /// Cells from which on there is a river, where no area is given.
 const RIVER_CELLS: i64 = 1000;

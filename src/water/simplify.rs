@@ -6,7 +6,7 @@
 //! or if any other vertex lies within the triangle that the line would be drawn across: then no two
 //! lines can come to cross that did not before.
 
-use super::vectors::Reach;
+use super::reach::Reach;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

@@ -555,6 +555,80 @@ fn modules_form_no_circle() {
     assert!(edges.is_empty(), "a circle among {:?}", edges.keys());
 }
 
+/// The paths that a file names behind a prefix, as `["layer", "params", "Params"]`.
+fn paths_behind(prefix: &str, code: &str) -> Vec<Vec<String>> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let split = |path: &str| -> Vec<String> {
+        path.split("::").map(str::trim).filter(|part| !part.is_empty()).map(String::from).collect()
+    };
+    let mut found = vec![];
+    for (at, _) in code.match_indices(prefix) {
+        // Not `super::super::`, nor a word that ends so.
+        if code[..at].ends_with(|c: char| word(c) || c == ':') {
+            continue;
+        }
+        let rest = &code[at + prefix.len()..];
+        let path: String = rest.chars().take_while(|c| word(*c) || *c == ':').collect();
+        let group = rest[path.len()..].strip_prefix('{').and_then(|group| group.split('}').next());
+        match group {
+            None => found.push(split(&path)),
+            Some(group) => {
+                found.extend(group.split(',').map(|member| [split(&path), split(member)].concat()))
+            }
+        }
+    }
+    found
+}
+
+/// The files of a folder form no circle either, as far as they name each other by path. What a
+/// folder's `mod.rs` hands on is its own.
+#[test]
+fn files_form_no_circle() {
+    let all = files("src", "rs");
+    let there: std::collections::BTreeSet<&str> =
+        all.iter().map(|(file, _)| file.as_str()).collect();
+    // The file in which a path from a folder on leads somewhere, if that is none of the folder's
+    // own `mod.rs`.
+    let leads = |folder: &str, path: &[String]| {
+        (1..=path.len()).rev().find_map(|n| {
+            let file = format!("{folder}/{}.rs", path[..n].join("/"));
+            there.get(file.as_str()).map(|file| file.to_string())
+        })
+    };
+    let mut edges: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    for (file, text) in &all {
+        let code = code(text);
+        let own = code.split(';').filter(|line| !line.contains("pub use "));
+        let own = own.collect::<Vec<_>>().join(";");
+        let folder = match file.strip_suffix("/mod.rs") {
+            // `super` of a folder is the folder above.
+            Some(module) => module.rsplit_once('/').unwrap().0,
+            None => file.rsplit_once('/').unwrap().0,
+        };
+        let near = paths_behind("super::", &own).into_iter().filter_map(|p| leads(folder, &p));
+        let far = paths_behind("crate::", &own).into_iter().filter_map(|p| leads("src", &p));
+        let others = near.chain(far).filter(|other| other != file);
+        edges.insert(file.clone(), others.collect());
+    }
+    assert!(edges.values().map(Vec::len).sum::<usize>() > 500, "few files name others");
+    loop {
+        let free = edges
+            .iter()
+            .find(|(_, to)| to.iter().all(|other| !edges.contains_key(other)))
+            .map(|(name, _)| name.clone());
+        match free {
+            Some(name) => edges.remove(&name),
+            None => break,
+        };
+    }
+    assert!(edges.is_empty(), "a circle among {:?}", edges.keys());
+    let sample = "use super::layer::params::Params;\nuse super::{a::B, c};\nsuper::super::d::e()";
+    assert_eq!(
+        paths_behind("super::", sample),
+        [vec!["layer", "params", "Params"], vec!["a", "B"], vec!["c"], vec!["super", "d", "e"]]
+    );
+}
+
 /// The ids that a line of a comment names: those after "Holds", up to the first word that is none.
 fn held(line: &str) -> Vec<String> {
     let Some(rest) = line.trim_start().strip_prefix("/// Holds ") else { return vec![] };

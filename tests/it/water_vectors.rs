@@ -273,7 +273,7 @@ fn off_the_thalweg(
     next: bool,
 ) -> (usize, Vec<String>) {
     let (mut count, mut off) = (0, vec![]);
-    let cells = |reach: &thalweg::water::vectors::Reach| -> Vec<Option<usize>> {
+    let cells = |reach: &thalweg::water::Reach| -> Vec<Option<usize>> {
         reach
             .vertices
             .iter()
@@ -491,7 +491,7 @@ fn simple_lines_keep_the_network() {
                 let metres = |at: [i32; 2]| at.map(|half| f64::from(half) * 5.0);
                 for vertex in &whole.vertices {
                     let p = metres(vertex.at);
-                    let away = |pair: &[thalweg::water::vectors::Vertex]| {
+                    let away = |pair: &[thalweg::water::Vertex]| {
                         let (a, b) = (metres(pair[0].at), metres(pair[1].at));
                         let along = [b[0] - a[0], b[1] - a[1]];
                         let t = ((p[0] - a[0]) * along[0] + (p[1] - a[1]) * along[1])
