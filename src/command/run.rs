@@ -124,7 +124,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let (job, keeper) = Keeper::of(job, path, every, a.output.as_deref())?;
             if let Some(stage) = keeper.stage {
                 let done = count(stage as u64 + 1, "stage");
-                console.note(format!("goes on from {}, after {done}", path.display()));
+                console.note(format!("continues from {}, after {done}", path.display()));
             }
             (job, Some(keeper))
         }
@@ -140,9 +140,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let is_part = is_part
             .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()))
             .or_else(|| {
-                a.snapshot
-                    .as_ref()
-                    .map(|_| "with --snapshot; `thalweg tiles --store` goes on by itself".into())
+                a.snapshot.as_ref().map(|_| {
+                    "--snapshot keeps runs of whole lands; use `thalweg tiles` with --store".into()
+                })
             });
         match is_part
             .or_else(|| job.untileable())

@@ -1,4 +1,4 @@
-//! The loop over the units of a run, which all ways to make a land share: whole lands, parts, tiles.
+//! The loop over the units of a run, which whole lands, parts and tiles share.
 
 use super::piece::{Bases, Piece, cut, cut_all, within};
 use super::{Job, Start};
@@ -59,7 +59,7 @@ pub(super) enum Ran {
     Until(Moment, Plan, usize),
 }
 
-/// What goes on beside the loop over units. It sees each unit at four moments.
+/// Observes the loop over units: it is called at four moments of each unit.
 pub(super) trait Observer {
     /// The unit's inputs are there, and its plan has not begun.
     fn before(&mut self, _: &Job, _: usize, _: &Plan, _: &mut dyn Executor) -> Result<()> {
@@ -98,7 +98,7 @@ pub(super) trait Observer {
     }
 }
 
-/// Watches nothing.
+/// Observes nothing.
 pub(super) struct Quiet;
 
 impl Observer for Quiet {}

@@ -275,8 +275,9 @@ impl Schedule {
         self.choose_of(level, window, memory, slab, vec![])
     }
 
-    /// The cut that suits a window of a level that is wanted alone: as [`Schedule::choose_side`], or
-    /// where that is much less work the window, and what it depends on, in one piece or in a few.
+    /// The cut that suits a window of a level that is made alone: squares as
+    /// [`Schedule::choose_side`] has them, or the window and what it depends on, in one piece or a
+    /// few, where that is much less work.
     ///
     /// # Errors
     /// As [`Schedule::choose_side`].

@@ -49,7 +49,8 @@ impl Schedule {
             .before_levels()
             .map(|i| self.describe_unit(i, self.site(i).window, samples))
             .collect();
-        json!({ "land": [json!(whole.origin), json!([whole.width, whole.height])], "stages": stages })
+        let land = [json!(whole.origin), json!([whole.width, whole.height])];
+        json!({ "land": land, "stages": stages })
     }
 
     /// What decides the words that a unit leaves in a window.

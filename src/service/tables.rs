@@ -101,7 +101,9 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             })
             .collect();
         let (land, scale) = job.schedule().land();
-        let (bytes, work) = (job.schedule().cells() <= service.limits.cells).then(|| total(&job, &job.schedule().costs())).unzip();
+        let schedule = job.schedule();
+        let fits = schedule.cells() <= service.limits.cells;
+        let (bytes, work) = fits.then(|| total(&job, &schedule.costs())).unzip();
         Ok(Json(json!({
             "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
             "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,

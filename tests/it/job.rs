@@ -252,6 +252,12 @@ fn unknown_names_are_errors() {
     assert!(job.supply(7, &map).is_err() && job.supply(0, &map).is_err());
 }
 
+/// Samples for the land of `HEAD`, by cell.
+fn samples(value: impl Fn(usize) -> f32) -> thalweg::Map {
+    let data = (0..40 * 24).map(value).collect();
+    thalweg::Map { width: 40, height: 24, spacing_m: 1.0, data, range_m: None, georef: None }
+}
+
 /// A stage that reads samples needs no file: they may come from memory.
 #[test]
 fn samples_in_memory_take_the_place_of_a_file() {
@@ -266,16 +272,7 @@ fn samples_in_memory_take_the_place_of_a_file() {
             error.to_string().contains("file = \"\"") && error.to_string().contains(from),
             "{error}"
         );
-        let data = (0..40 * 24).map(|i| (i % 2) as f32).collect();
-        let map = thalweg::Map {
-            width: 40,
-            height: 24,
-            spacing_m: 1.0,
-            data,
-            range_m: None,
-            georef: None,
-        };
-        job.supply(1, &map).unwrap();
+        job.supply(1, &samples(|i| (i % 2) as f32)).unwrap();
         run(&job).unwrap();
     }
 }
@@ -285,17 +282,8 @@ fn samples_in_memory_take_the_place_of_a_file() {
 fn a_snapshot_is_of_the_samples_that_were_read() {
     let layer = "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"file\"\n";
     let job = |value: f32| {
-        let data = vec![value; 40 * 24];
-        let map = thalweg::Map {
-            width: 40,
-            height: 24,
-            spacing_m: 1.0,
-            data,
-            range_m: None,
-            georef: None,
-        };
         let mut job = Job::new(recipe(&[HEAD, MAKE, layer, WEAR])).unwrap();
-        job.supply(1, &map).unwrap();
+        job.supply(1, &samples(|_| value)).unwrap();
         job
     };
     let snapshot_after = |stage: usize| {

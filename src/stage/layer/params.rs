@@ -1,4 +1,4 @@
-//! What every pass of `layer` is told.
+//! The uniform struct of `layer`.
 
 use encase::ShaderType;
 

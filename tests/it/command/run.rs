@@ -648,7 +648,7 @@ fn a_killed_run_goes_on_from_its_snapshot() {
     assert!(folder.read("kept") == snapshot && !folder.0.join("other").exists());
 
     let resumed = folder.thalweg(&format!("{line} -v")).ok();
-    assert!(resumed.stderr.contains("goes on from kept, after"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("continues from kept, after"), "{}", resumed.stderr);
     for map in ["height.npy", "flow.npy"] {
         assert!(
             folder.read(&format!("out/{map}")) == folder.read(&format!("whole/{map}")),
