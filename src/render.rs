@@ -264,7 +264,7 @@ pub struct Ground<'a> {
     /// Metres worn away.
     pub erosion: Option<&'a Map>,
     /// Metres laid down. Gentle slopes where much more was laid down than worn away are sand. Steep
-    /// slopes, and those where much more was worn away, are bare rock.
+    /// slopes are bare rock, and where much more was worn away, less steep ones are, too.
     pub deposition: Option<&'a Map>,
     /// Metres of loose sediment. Where there is much of it, there is sand on any slope.
     pub sediment: Option<&'a Map>,
@@ -286,9 +286,10 @@ pub const MOVED: (f64, f64) = (0.01, 0.06);
 /// Depth of loose sediment at which sand begins to show, and at which nothing else does, in cells.
 const LOOSE: (f64, f64) = (0.05, 0.5);
 
-/// Slopes at which sand and grass begin to give way to rock, and at which none is left, as rise per
-/// run.
-const SAND_SLOPE: (f64, f64) = (0.35, 0.7);
+/// Slopes at which sand, grass on worn ground and other grass begin to give way to rock, and at which
+/// none is left, as rise per run. Level ground grows soil again, however much was worn away.
+const SAND_SLOPE: (f64, f64) = (0.12, 0.35);
+const WORN_SLOPE: (f64, f64) = (0.35, 0.9);
 const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
 
 /// Slopes at which rock begins to show in a map of heights, and at which nothing else does: 39° and
@@ -315,7 +316,7 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 }
 
 /// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on
-/// steep slopes and where much was worn away, snow above the snow line where it is not too steep,
+/// steep slopes and on less steep ones where much was worn away, snow above the snow line where it is not too steep,
 /// water where much water passed, and the sea.
 ///
 /// # Errors
@@ -367,7 +368,8 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         let raised =
             if hi > lo { (value(deposition, i) - value(erosion, i)) / (hi - lo) } else { 0.0 };
         let high = share(z, base, hi);
-        let bare = smooth(-raised, MOVED).max(smooth(steep, GRASS_SLOPE));
+        let worn = smooth(-raised, MOVED) * smooth(steep, WORN_SLOPE);
+        let bare = worn.max(smooth(steep, GRASS_SLOPE));
         let loose = smooth(value(sediment, i) / map.spacing_m, LOOSE);
         let fine = (smooth(raised, MOVED) * (1.0 - smooth(steep, SAND_SLOPE)))
             .max(loose)

@@ -61,7 +61,7 @@ pub struct Arguments {
         help_heading = "Plain"
     )]
     sky: f64,
-    /// The land as from the air: grass, sand where much was laid down, rock where much was worn,
+    /// The land as from the air: grass, sand where much was laid down, rock where it is steep,
     /// water where much passed
     #[arg(long, conflicts_with_all = ["mask", "skyline"], help_heading = "Ground")]
     ground: bool,

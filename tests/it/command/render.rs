@@ -55,7 +55,7 @@ fn render_draws_the_ground_and_before_and_after() {
     let maps = ["", "--flow flow.npy", "--erosion erosion.npy", "--deposition deposition.npy"];
     let mut seen = vec![];
     for (i, option) in maps.iter().enumerate() {
-        folder.thalweg(&format!("render h.npy -o {i}.png --spacing 100 --ground {option}")).ok();
+        folder.thalweg(&format!("render h.npy -o {i}.png --spacing 10 --ground {option}")).ok();
         seen.push(folder.read(&format!("{i}.png")));
         assert!((0..i).all(|j| seen[i] != seen[j]), "{option} looks like another");
     }
