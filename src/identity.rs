@@ -14,8 +14,8 @@
 //!   (`tests/it/vectors.rs`). So a step of the host cannot change a byte that is tested and leave
 //!   the identity as it was.
 
-use crate::stage::{INNER, STAGES};
 use std::sync::LazyLock;
+pub use thalweg_core::shaders;
 
 /// The digests of what the host does.
 pub const HOST: &str = include_str!("identity.txt");
@@ -25,12 +25,6 @@ static ENGINE: LazyLock<String> = LazyLock::new(|| of(env!("CARGO_PKG_VERSION"),
 /// The identity of this edition, for people too: the program's version, and a digest.
 pub fn engine() -> &'static str {
     &ENGINE
-}
-
-/// The text of all shaders.
-pub fn shaders() -> String {
-    let shared = [include_str!("../shaders/arith.wgsl"), include_str!("../shaders/read.wgsl")];
-    shared.into_iter().chain(STAGES.into_iter().chain(INNER).map(|stage| stage.shader)).collect()
 }
 
 /// The identity of an edition.

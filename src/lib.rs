@@ -81,30 +81,25 @@
 pub mod bundle;
 #[cfg(feature = "dungeon")]
 pub mod dungeon;
-mod error;
 #[cfg(feature = "io")]
 pub mod io;
 #[cfg(feature = "classic")]
 pub mod quality;
 #[cfg(feature = "io")]
 pub mod render;
-mod table;
 
+// The kernels.
 #[doc(hidden)]
-pub mod memory;
+pub use thalweg_core::{
+    arith, clock, device, error, lattice, map, memory, params, picture, site, stage, table,
+};
+pub use thalweg_core::{exec, plan};
 
 // Below the documented library: these modules change without notice.
-#[doc(hidden)]
-pub mod arith;
 #[cfg(feature = "classic")]
 #[doc(hidden)]
 pub mod classic;
-#[doc(hidden)]
-pub mod clock;
 pub mod compare;
-#[doc(hidden)]
-pub mod device;
-pub mod exec;
 #[doc(hidden)]
 pub mod field;
 #[doc(hidden)]
@@ -112,16 +107,7 @@ pub mod identity;
 #[doc(hidden)]
 pub mod job;
 #[doc(hidden)]
-pub mod lattice;
-#[doc(hidden)]
-pub mod map;
-#[doc(hidden)]
 pub mod morphometry;
-#[doc(hidden)]
-pub mod params;
-#[doc(hidden)]
-pub mod picture;
-pub mod plan;
 #[doc(hidden)]
 pub mod recipe;
 pub mod scatter;
@@ -130,10 +116,6 @@ pub mod schedule;
 #[cfg(feature = "serve")]
 #[doc(hidden)]
 pub mod service;
-#[doc(hidden)]
-pub mod site;
-#[doc(hidden)]
-pub mod stage;
 pub mod tiles;
 pub mod water;
 
@@ -167,4 +149,4 @@ pub use exec::gpu::Gpu;
 pub use image;
 /// The `wgpu` that [`Gpu`] is made of.
 #[cfg(feature = "gpu")]
-pub use wgpu;
+pub use thalweg_core::wgpu;

@@ -546,10 +546,9 @@ impl Recipe {
             if let Some(why) = lacks(name) {
                 let message =
                     format!("output.maps: {name}: {why}; leave {name} out of output.maps, {end}");
-                let invalid = Invalid::of("maps", name, "").saying(message);
-                return Err(
-                    Invalid { pointer: Some(format!("/output/maps/{i}")), ..invalid }.into()
-                );
+                let mut invalid = Invalid::of("maps", name, "").saying(message);
+                invalid.pointer = Some(format!("/output/maps/{i}"));
+                return Err(invalid.into());
             }
         }
         let Some((i, _)) = self.biomes() else { return Ok(()) };

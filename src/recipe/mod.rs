@@ -489,15 +489,13 @@ impl Recipe {
                          {kinds}"
                     );
                 }
-                return Err(Invalid { field: Some("maps".into()), ..invalid }
-                    .inside("output.maps", &place)
-                    .into());
+                invalid.field = Some("maps".into());
+                return Err(invalid.inside("output.maps", &place).into());
             };
             if maps[..i].contains(map) {
-                let invalid = Invalid::from(format!("output.maps: {map:?} is there twice"));
-                return Err(Invalid { field: Some("maps".into()), ..invalid }
-                    .inside("", &place)
-                    .into());
+                let mut invalid = Invalid::from(format!("output.maps: {map:?} is there twice"));
+                invalid.field = Some("maps".into());
+                return Err(invalid.inside("", &place).into());
             }
             let (key, format) = match self.output.formats.get(map) {
                 Some(format) => (format!("formats.{map}"), format),
@@ -537,14 +535,11 @@ impl Recipe {
         {
             let combined = if stage.is_generator { combine::check(settings, site) } else { Ok(()) };
             combined.and_then(|()| (stage.check)(settings, site)).map_err(|e| match e {
-                Error::Param(invalid) => {
-                    let given = invalid
-                        .field
-                        .as_ref()
-                        .and_then(|field| settings.get(field))
-                        .map(|value| value.to_string());
-                    Error::param(Invalid { given: invalid.given.clone().or(given), ..*invalid })
-                        .inside(&place, &pointer)
+                Error::Param(mut invalid) => {
+                    let of_field = |field: &String| settings.get(field).map(|v| v.to_string());
+                    invalid.given =
+                        invalid.given.or_else(|| invalid.field.as_ref().and_then(of_field));
+                    Error::Param(invalid).inside(&place, &pointer)
                 }
                 other => other,
             })?;

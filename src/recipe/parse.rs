@@ -82,8 +82,9 @@ impl Recipe {
         };
         match recipe {
             Ok(recipe) => Ok(Self { file: Some(path.into()), ..recipe }),
-            Err(Error::Param(invalid)) => {
-                Err(Invalid { file: Some(path.into()), ..*invalid }.into())
+            Err(Error::Param(mut invalid)) => {
+                invalid.file = Some(path.into());
+                Err(Error::Param(invalid))
             }
             Err(other) => Err(other),
         }

@@ -171,6 +171,7 @@ impl From<Error> for Problem {
                 Self::new(status, code, format!("{}: {source}", name(&path)))
             }
             Error::Cancelled => Self::new(StatusCode::CONFLICT, code, "cancelled"),
+            other => Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, other.to_string()),
         }
     }
 }

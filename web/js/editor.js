@@ -7,11 +7,7 @@ import { numberRow } from './forms.js';
 import { drawStrokes, fieldTexture, frameOf, keepPicture, LiveStroke, pictureKey, pictures, resample, reshape, simplified } from './land.js';
 import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
-import { changedRecipe, controls } from './toolbar.js';
-import { applyLook, legend } from './look.js';
-import { renderPanel, tab } from './panel.js';
-import { example, kept } from './projects.js';
-import { badge, timeline } from './timeline.js';
+import { tell } from './signals.js';
 
 // What the service knows.
 export let catalogue = { stages: [], fields: [] },
@@ -189,7 +185,7 @@ function showFields(frame) {
     view.after.setBiome(rgba, frame.width, frame.height);
   } else view.after.hasBiome = 0;
   fieldsShown = { frame, scales: made.scales };
-  legend();
+  tell('legend');
   view.draw();
 }
 
@@ -212,7 +208,7 @@ export function scrub(t) {
   }
   const near = frames[Math.round(place)];
   if (fieldsShown?.frame !== near) showFields(near);
-  timeline();
+  tell('timeline');
 }
 
 const blockOut = (grid) => ({
@@ -244,7 +240,7 @@ export function setCompare(on) {
     placeSplit(0.5);
     if (at < 1) scrub(1);
   }
-  controls();
+  tell('controls');
   view.draw();
 }
 export function placeSplit(t) {
@@ -303,7 +299,7 @@ async function preview() {
       live.frames = frames;
       put(ground.slice());
       firstLook();
-      timeline();
+      tell('timeline');
     }
     if (R.erodes(now) || now.stage.some((s) => !['strokes', ...R.MAKERS].includes(s.kind))) {
       const options = { cells: Math.max(grid.width, grid.height, 64), fields: R.fieldsOf(now, layer), signal: stop.signal };
@@ -332,7 +328,7 @@ async function preview() {
   } finally {
     running = null;
     busy(false);
-    timeline();
+    tell('timeline');
     if (number !== wanted) {
       clearTimeout(timer);
       timer = setTimeout(preview, 0);
@@ -456,7 +452,7 @@ function level(frame, frames) {
   }
   if (frame.final) live.seen = true;
   if (view.compare !== null) setBefore();
-  timeline();
+  tell('timeline');
 }
 
 let first = true;
@@ -470,7 +466,7 @@ function firstLook() {
 
 function busy(on) {
   document.body.classList.toggle('busy', on);
-  badge();
+  tell('badge');
 }
 
 export function fail(error) {
@@ -676,9 +672,9 @@ export function end() {
   draw();
   lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
   follow();
-  kept();
-  renderPanel();
-  controls();
+  tell('kept');
+  tell('panel');
+  tell('controls');
 }
 
 export function setTool(id) {
@@ -693,7 +689,7 @@ export function setTool(id) {
   ring(null);
 }
 
-export function renderBrush() {
+function renderBrush() {
   const t = tool(),
     host = $('brush');
   host.hidden = t.id === 'look';
@@ -797,13 +793,13 @@ export async function simulate() {
   try {
     job = await api.startJob(now);
     take(job, now);
-    kept();
+    tell('kept');
   } catch (error) {
     job = null;
     fail(error);
     toast(said(error), 'bad');
   }
-  controls();
+  tell('controls');
 }
 
 export async function cancel() {
@@ -819,7 +815,7 @@ export async function cancel() {
     run = null;
     setMode('live');
   }
-  controls();
+  tell('controls');
 }
 
 /** Follows a job: its levels are shown as they come. */
@@ -846,7 +842,7 @@ function take(started, of) {
         mine.grid = { width: frame.width, height: frame.height, step: frame.spacing_m };
         setMode('run');
       }
-      timeline();
+      tell('timeline');
     } catch (error) {
       if (!mine.done) toast(said(error), 'bad');
     }
@@ -854,7 +850,7 @@ function take(started, of) {
   const onend = async (j) => {
     if (run !== mine) return;
     job = j;
-    controls();
+    tell('controls');
     if (j.state === 'failed') {
       fail(new api.Problem(j.error ?? {}, 0));
       toast(said(new api.Problem(j.error ?? {}, 0)), 'bad');
@@ -869,16 +865,16 @@ function take(started, of) {
   unfollow = api.follow(started.id, {
     job: (j) => {
       job = j;
-      controls();
+      tell('controls');
     },
     progress: (p) => {
       job.progress = p;
       if (job.state === 'queued') job.state = 'running';
-      controls();
+      tell('controls');
     },
     waiting: (on) => {
       mine.waiting = on;
-      controls();
+      tell('controls');
     },
     level: onlevel,
     end: onend,
@@ -903,7 +899,7 @@ function verify(frame, mine) {
     b = new Uint32Array(other.data.height.buffer);
   mine.checked++;
   if (a.length === b.length && a.every((v, i) => v === b[i])) mine.equal++;
-  badge();
+  tell('badge');
 }
 
 async function result(j, mine) {
@@ -930,7 +926,7 @@ async function result(j, mine) {
   }
   setMode('run');
   toast('The land is done');
-  tab('take');
+  tell('tab', 'take');
 }
 
 export function setMode(to) {
@@ -943,15 +939,15 @@ export function setMode(to) {
     showFields(frames.at(-1));
     if (view.compare !== null) setBefore();
   }
-  controls();
-  timeline();
+  tell('controls');
+  tell('timeline');
 }
 
 /** After a change of the recipe the run is of an older one. */
 function stale() {
   if (mode === 'run') setMode('live');
-  badge();
-  controls();
+  tell('badge');
+  tell('controls');
 }
 
 // -------------------------------------------------------------------------------------------------------------- opening
@@ -987,7 +983,7 @@ async function resume(id, of) {
     job = j;
     await ready();
     take(j, of);
-    controls();
+    tell('controls');
   } catch {
     project.job = null;
   }
@@ -1017,8 +1013,8 @@ function reset(kept2) {
   if (kept2?.eye) view.setEye(kept2.eye);
   if (kept2?.sun) view.setSun(kept2.sun.azimuth, kept2.sun.tilt);
   setTool('look');
-  applyLook();
-  changedRecipe(true);
+  tell('look');
+  tell('recipe', true);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- start
@@ -1077,9 +1073,9 @@ Object.assign(window.thalweg, {
   view,
 });
 
-async function start() {
-  controls();
-  timeline();
+export async function start() {
+  tell('controls');
+  tell('timeline');
   try {
     [catalogue, presets, examples] = await Promise.all([api.stages(), api.presets(), api.examples()]);
   } catch (error) {
@@ -1111,8 +1107,7 @@ async function start() {
   }
   toast('Drag turns the land. Keys 1 to 6 draw on it. Ctrl+Enter makes it in full size.');
   const island = examples.find((x) => x.name === 'island') ?? examples[0];
-  openRecipe(island ? example(island) : recipe(), island?.name);
+  openRecipe(island ? R.example(island) : recipe(), island?.name);
 }
-start();
 
 export { groundKey, running };

@@ -4,10 +4,11 @@ import * as R from './recipe.js';
 import * as api from './api.js';
 import { $, view } from './base.js';
 import { copy, el, icon, metres, said, save, toast, words } from './ui.js';
-import { set } from './toolbar.js';
+import { choice, field } from './forms.js';
+import { set } from './changes.js';
+import { tell } from './signals.js';
 import { project, recipe, run } from './editor.js';
-import { choice, field, renderPanel } from './panel.js';
-import { share } from './projects.js';
+import { sayFiles, share } from './projects.js';
 
 /** A link to a file of a result; with a token the page fetches it. */
 const download = (href, name, text) =>
@@ -95,10 +96,6 @@ const MAPS = [
 ];
 let format = 'tif';
 
-/** What is said of a recipe whose files are on the service alone. */
-export function sayFiles() {
-  if (R.hasFiles(recipe())) toast('Its files are on this service alone: Take away, Recipe and files, has them too');
-}
 export async function copyToml() {
   await copy(await api.toToml(recipe()), 'Recipe');
   sayFiles();
@@ -202,7 +199,7 @@ export function takePage() {
           'format',
           choice('format', format, FORMATS, (v) => {
             format = v;
-            renderPanel();
+            tell('panel');
           }),
         )
       : null,

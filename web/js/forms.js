@@ -184,3 +184,14 @@ export const cardButtons = ({ up, down, remove, kind }) =>
     down ? iconButton('dn', `Move ${kind} down`, down) : null,
     iconButton('bin', `Remove ${kind}`, remove),
   );
+
+/** A row with its own input. */
+export const field = (label, id, input) => el('div.row.wide', {}, el('label', { for: id }, label), Object.assign(input, { id }));
+
+/** A list of choices. */
+export const choice = (id, now, options, onchange) =>
+  el(
+    'select',
+    { id, onchange: (e) => onchange(e.target.value) },
+    options.map(([v, t]) => el('option', { value: String(v), selected: String(v) === String(now) }, t)),
+  );

@@ -4,7 +4,8 @@ import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
 import { el, iconButton, said, save, toast, words } from './ui.js';
-import { changedRecipe, redo, reseed, undo } from './toolbar.js';
+import { changedRecipe, redo, reseed, undo } from './changes.js';
+import { tell } from './signals.js';
 import {
   begin,
   brush,
@@ -20,7 +21,6 @@ import {
   look,
   openRecipe,
   placeSplit,
-  presets,
   project,
   recipe,
   ring,
@@ -35,13 +35,12 @@ import {
   TOOLS,
 } from './editor.js';
 import { applyLook, overlay, OVERLAYS, toggleFlow } from './look.js';
-import { open, openMore, pages, renderPanel, tab, tabNow } from './panel.js';
-import { canvas, readout } from './pointer.js';
-import { example, kept, openNew, share } from './projects.js';
+import { open, openMore, pages, tab } from './panel.js';
+import { canvas, held, readout } from './pointer.js';
+import { openNew, share } from './projects.js';
 import { copyCommand, copyCurl, copyToml } from './export.js';
 import { play } from './timeline.js';
 
-export const held = { space: false };
 const nextOverlay = () => {
   const i = OVERLAYS.findIndex(([id]) => id === look.overlay);
   overlay(OVERLAYS[(i + 1) % OVERLAYS.length][0]);
@@ -73,7 +72,7 @@ const ACTIONS = () => [
     run: () => {
       look.contours = !look.contours;
       applyLook();
-      if (tabNow === 'view') renderPanel();
+      tell('panel', 'view');
     },
   },
   {
@@ -82,7 +81,7 @@ const ACTIONS = () => [
     keys: 'F',
     run: () => {
       view.home();
-      kept();
+      tell('kept');
     },
   },
   {
@@ -119,7 +118,7 @@ const ACTIONS = () => [
       location.href = 'biomes.html';
     },
   },
-  ...examples.map((x) => ({ group: 'Example', title: x.name, more: x.text, run: () => openRecipe(example(x), x.name) })),
+  ...examples.map((x) => ({ group: 'Example', title: x.name, more: x.text, run: () => openRecipe(R.example(x), x.name) })),
   ...presets.map((p) => ({
     group: 'Preset',
     title: p.name,
@@ -261,11 +260,11 @@ addEventListener('keydown', (e) => {
     c: () => {
       look.contours = !look.contours;
       applyLook();
-      if (tabNow === 'view') renderPanel();
+      tell('panel', 'view');
     },
     f: () => {
       view.home();
-      kept();
+      tell('kept');
     },
     t: () => switchTheme(),
     '?': showKeys,
@@ -286,7 +285,7 @@ addEventListener('keydown', (e) => {
   if (d && (brush.tool === 'look' || e.shiftKey)) {
     e.preventDefault();
     view.orbit(d[0] * 18, d[1] * 18);
-    kept();
+    tell('kept');
     return;
   }
   if (d) {
@@ -309,11 +308,11 @@ addEventListener('keydown', (e) => {
   } else if (key === 'pageup') {
     e.preventDefault();
     view.zoom(0.85);
-    kept();
+    tell('kept');
   } else if (key === 'pagedown') {
     e.preventDefault();
     view.zoom(1 / 0.85);
-    kept();
+    tell('kept');
   }
 });
 addEventListener('keyup', (e) => {

@@ -4,8 +4,7 @@ import { $, view } from './base.js';
 import { numberRow } from './forms.js';
 import { el, metres } from './ui.js';
 import { brush, fieldsShown, look, tool } from './editor.js';
-import { renderPanel, tabNow } from './panel.js';
-import { kept } from './projects.js';
+import { on, tell } from './signals.js';
 
 export const OVERLAYS = [
   ['ground', 'Ground'],
@@ -132,7 +131,7 @@ function sunDial() {
     oninput: (v) => {
       view.setSun(v, view.sun.tilt);
       place();
-      kept();
+      tell('kept');
     },
   });
   const rowT = numberRow({
@@ -146,7 +145,7 @@ function sunDial() {
     oninput: (v) => {
       view.setSun(view.sun.azimuth, v);
       place();
-      kept();
+      tell('kept');
     },
   });
   const drag = (e) => {
@@ -158,7 +157,7 @@ function sunDial() {
     place();
     rowA.set(Math.round(view.sun.azimuth));
     rowT.set(Math.round(view.sun.tilt));
-    kept();
+    tell('kept');
   };
   svg.addEventListener('pointerdown', (e) => {
     svg.setPointerCapture(e.pointerId);
@@ -177,7 +176,7 @@ export function overlay(id) {
   if (id === 'flow' && look.overlay !== 'flow') beforeFlow = look.overlay;
   look.overlay = id;
   applyLook();
-  if (tabNow === 'view') renderPanel();
+  tell('panel', 'view');
 }
 
 export function applyLook() {
@@ -194,7 +193,7 @@ export function applyLook() {
   view.exaggeration = look.exaggeration;
   view.draw();
   legend();
-  kept();
+  tell('kept');
 }
 
 const RAMP = {
@@ -242,7 +241,7 @@ function viridis(t) {
   ]);
 }
 
-export function legend() {
+function legend() {
   const host = $('legend'),
     id = look.overlay,
     s = fieldsShown?.scales ?? {},
@@ -272,3 +271,6 @@ export function legend() {
   if (paint) parts.push(el('div', {}, `Stripes: ${brush.tool === 'rain' ? 'less rain' : brush.tool}`));
   host.replaceChildren(...parts);
 }
+
+on('look', applyLook);
+on('legend', legend);

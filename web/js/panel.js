@@ -2,9 +2,10 @@
 
 import * as R from './recipe.js';
 import { $, view } from './base.js';
-import { cardButtons, numberRow, stageForm } from './forms.js';
+import { cardButtons, choice, field, numberRow, stageForm } from './forms.js';
 import { el, icon, seedRow, words } from './ui.js';
-import { changedRecipe, reseed, set } from './toolbar.js';
+import { changedRecipe, reseed, set } from './changes.js';
+import { on } from './signals.js';
 import { catalogue, cellM, fail, history, presets, problem, recipe } from './editor.js';
 import { viewPage } from './look.js';
 import { takePage } from './export.js';
@@ -37,6 +38,10 @@ export function tab(id) {
   tabNow = id;
   renderPanel();
 }
+on('tab', tab);
+
+// Drawn again whichever page is shown, or only if it is the one that is told.
+on('panel', (page = tabNow) => page === tabNow && renderPanel());
 
 export function renderPanel() {
   for (const b of tabButtons) {
@@ -51,14 +56,6 @@ export function renderPanel() {
   if (focus && pages.querySelector(`#${CSS.escape(focus)}`)) $(focus).focus({ preventScroll: true });
   fail(problem);
 }
-
-export const field = (label, id, input) => el('div.row.wide', {}, el('label', { for: id }, label), Object.assign(input, { id }));
-export const choice = (id, now, options, onchange) =>
-  el(
-    'select',
-    { id, onchange: (e) => onchange(e.target.value) },
-    options.map(([v, t]) => el('option', { value: String(v), selected: String(v) === String(now) }, t)),
-  );
 
 /** Where the window of a world without an end lies. */
 function placeRows(r, width, height) {

@@ -3,13 +3,14 @@
 import { $, view } from './base.js';
 import { el, metres } from './ui.js';
 import { begin, brush, cancelStroke, current, end, extend, extentOf, fieldsShown, ring, stroke } from './editor.js';
-import { held } from './keys.js';
-import { kept } from './projects.js';
+import { tell } from './signals.js';
 
 const pointers = new Map();
 let gesture = null,
   lastMove = 0;
 export const canvas = view.canvas;
+/** The keys that change what a drag does. */
+export const held = { space: false };
 canvas.setAttribute(
   'aria-label',
   'The land. Arrow keys turn the view, or move the brush when one is chosen; Enter applies it; Page Up and Page Down come nearer and go away.',
@@ -79,7 +80,7 @@ canvas.addEventListener('pointermove', (e) => {
 const up = (e) => {
   pointers.delete(e.pointerId);
   if (gesture === 'draw') end();
-  if (gesture === 'orbit' || gesture === 'pan') kept();
+  if (gesture === 'orbit' || gesture === 'pan') tell('kept');
   if (!pointers.size) {
     gesture = null;
     $('view').classList.remove('turning');
@@ -98,7 +99,7 @@ canvas.addEventListener(
   (e) => {
     e.preventDefault();
     view.zoom(Math.exp(Math.max(-240, Math.min(240, e.deltaY * (e.deltaMode ? 30 : 1))) * 0.0014), e.clientX, e.clientY);
-    kept();
+    tell('kept');
   },
   { passive: false },
 );
@@ -146,5 +147,5 @@ view.listeners.push(() => {
 $('compass').addEventListener('click', () => {
   view.goal.azimuth = 180;
   view.draw();
-  kept();
+  tell('kept');
 });

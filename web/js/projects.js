@@ -5,8 +5,8 @@ import * as api from './api.js';
 import { $, view } from './base.js';
 import { dropProject, packed, projects, saveProject } from './store.js';
 import { copy, el, iconButton, said, toast } from './ui.js';
-import { set } from './toolbar.js';
-import { sayFiles } from './export.js';
+import { set } from './changes.js';
+import { on } from './signals.js';
 import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run, takePicture } from './editor.js';
 
 export function openNew() {
@@ -62,7 +62,7 @@ export function openNew() {
         ),
         pick,
         examples.map((x) =>
-          el('button', { type: 'button', onclick: () => start(x.name, example(x)) }, el('b', {}, x.name), el('span', {}, x.text)),
+          el('button', { type: 'button', onclick: () => start(x.name, R.example(x)) }, el('b', {}, x.name), el('span', {}, x.text)),
         ),
       ),
       el('h2', {}, 'Kept in this browser'),
@@ -111,19 +111,14 @@ export function openNew() {
   if (!host.open) host.showModal();
 }
 
-/** An example with the maps that the view colours by. */
-export function example(x) {
-  const maps = new Set([...(x.recipe.output?.maps ?? ['height']), ...R.fieldsOf(x.recipe)]);
-  return { ...x.recipe, output: { ...x.recipe.output, maps: [...maps] } };
-}
-
 const lookNow = () => ({ look, brush, eye: view.getEye(), sun: view.sun });
 let keeping = 0;
-export function kept() {
+function kept() {
   if (!project.id) return;
   clearTimeout(keeping);
   keeping = setTimeout(keep, 250);
 }
+on('kept', kept);
 async function keep() {
   clearTimeout(keeping);
   try {
@@ -147,6 +142,11 @@ addEventListener('pagehide', keep);
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') keep();
 });
+
+/** What is said of a recipe whose files are on the service alone. */
+export function sayFiles() {
+  if (R.hasFiles(recipe())) toast('Its files are on this service alone: Take away, Recipe and files, has them too');
+}
 
 export async function share() {
   const link = new URL(

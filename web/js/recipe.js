@@ -110,3 +110,9 @@ export const asCommandOfArchive = (name) =>
 /** The request that runs the recipe. A token is taken from the environment, so that it stands in no file of a shell's history. */
 export const asCurl = (toml, base, token) =>
   `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
+
+/** An example with the maps that the view colours by. */
+export function example(x) {
+  const maps = new Set([...(x.recipe.output?.maps ?? ['height']), ...fieldsOf(x.recipe)]);
+  return { ...x.recipe, output: { ...x.recipe.output, maps: [...maps] } };
+}

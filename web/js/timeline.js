@@ -3,14 +3,14 @@
 import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { copy, el, icon, iconButton, toast } from './ui.js';
-import { controls } from './toolbar.js';
+import { on, tell } from './signals.js';
 import { at, current, live, mode, run, running, scrub, setCompare, setMode } from './editor.js';
 
 export let playing = false;
 export function play() {
   if (playing) {
     playing = false;
-    controls();
+    tell('controls');
     return;
   }
   const frames = current().frames.length;
@@ -29,11 +29,11 @@ export function play() {
     if (t < 1) requestAnimationFrame(step);
     else {
       playing = false;
-      controls();
+      tell('controls');
     }
   };
   requestAnimationFrame(step);
-  controls();
+  tell('controls');
 }
 
 const slider = el('input', {
@@ -67,7 +67,7 @@ export const modes = el(
 );
 $('timeline').append(playButton, el('div.track', {}, slider, ticks), compareButton, modes, badgeHost);
 
-export function timeline() {
+function timeline() {
   const { frames } = current();
   const names = frames.map((f, i) =>
     f.level === null ? 'block-out' : f.final && mode === 'run' && i === frames.length - 1 ? `${f.width}²` : `${f.width}²`,
@@ -103,7 +103,7 @@ export function timeline() {
   badge();
 }
 
-export function badge() {
+function badge() {
   const last = live.frames.at(-1),
     short = (d) => `${d.slice(0, 10)}…`;
   badgeHost.classList.remove('good');
@@ -133,3 +133,6 @@ export function badge() {
     ),
   );
 }
+
+on('timeline', timeline);
+on('badge', badge);

@@ -1,34 +1,12 @@
 // The bar at the top, progress, and what changes the recipe as a whole.
 
-import * as R from './recipe.js';
 import { $, view } from './base.js';
-import { el, icon, iconButton, nextSeed, seconds, toast, words } from './ui.js';
-import {
-  at,
-  cellsOf,
-  current,
-  draw,
-  end,
-  extentOf,
-  follow,
-  ground,
-  ground0,
-  groundKey,
-  history,
-  job,
-  lift,
-  live,
-  mode,
-  openSea,
-  recipe,
-  run,
-  shown,
-  simulate,
-  switchTheme,
-} from './editor.js';
+import { el, icon, iconButton, seconds, words } from './ui.js';
+import { history, job, mode, recipe, run, simulate, switchTheme } from './editor.js';
 import { showKeys } from './keys.js';
-import { renderPanel } from './panel.js';
-import { kept, openNew, share } from './projects.js';
+import { redo, reseed, undo } from './changes.js';
+import { on, tell } from './signals.js';
+import { openNew, share } from './projects.js';
 import { compareButton, modes, playButton, playing } from './timeline.js';
 
 const undoButton = iconButton('undo', 'Undo', () => undo(), 'Ctrl+Z'),
@@ -52,7 +30,7 @@ $('page-buttons').append(
     'Show the whole land',
     () => {
       view.home();
-      kept();
+      tell('kept');
     },
     'F',
   ),
@@ -64,7 +42,7 @@ $('page-buttons').append(
 $('find').append(icon('search'), el('span', {}, 'Search or command'), el('kbd', {}, 'Ctrl K'));
 $('simulate').addEventListener('click', simulate);
 
-export function controls() {
+function controls() {
   undoButton.disabled = !history.canUndo;
   redoButton.disabled = !history.canRedo;
   undoButton.title = history.canUndo ? `Undo: ${history.entries[history.at].label} (Ctrl+Z)` : 'Nothing to undo';
@@ -97,44 +75,4 @@ export function controls() {
   modes.hidden = !run?.done;
   [...modes.children].forEach((b, i) => b.setAttribute('aria-pressed', String((mode === 'run') === (i === 1))));
 }
-
-export function undo() {
-  end();
-  const label = history.undo();
-  if (label) after(`Undone: ${label}`);
-}
-export function redo() {
-  const label = history.redo();
-  if (label) after(`Done again: ${label}`);
-}
-function after(text) {
-  toast(text);
-  const key = JSON.stringify([R.groundOf(recipe()), cellsOf()]);
-  if (key === groundKey && ground0) {
-    const before = ground;
-    draw();
-    if (mode === 'live' && at === 1) lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
-  }
-  changedRecipe();
-}
-
-/** Everything that follows from another recipe. */
-export function changedRecipe(panel = true) {
-  view.u.uDry.value = (recipe().stage ?? []).some((s) => s.kind === 'wind') ? 1 : 0;
-  const sea = R.seaOf(recipe());
-  if (shown) view.setLand({ extent: extentOf(current().grid), sea, ocean: openSea(shown, current().grid, sea) });
-  follow();
-  kept();
-  controls();
-  if (panel) renderPanel();
-}
-
-export function set(path, value, label, panel = false) {
-  history.push(R.withValue(recipe(), path, value), label ?? words(String(path.at(-1))), true);
-  changedRecipe(panel);
-}
-
-export function reseed() {
-  set(['seed'], nextSeed(recipe().seed ?? 0), 'seed', true);
-  toast(`Seed ${recipe().seed}`);
-}
+on('controls', controls);

@@ -235,9 +235,9 @@ fn the_service_says_how_it_is() {
         service.ask("GET", "/", &[("if-none-match", page.header("etag").unwrap())], b"").status,
         304
     );
-    let script = service.get("/js/editor.js").ok();
+    let script = service.get("/js/main.js").ok();
     assert_eq!(script.header("content-type"), Some("text/javascript"));
-    assert_eq!(script.body, std::fs::read(root().join("web/js/editor.js")).unwrap());
+    assert_eq!(script.body, std::fs::read(root().join("web/js/main.js")).unwrap());
     service.get("/js/none.js").problem(404, &["none.js"]);
     service.get("/nowhere").problem(404, &["/openapi.json"]);
     assert_eq!(service.job("/v1/jobs", RECIPE)["state"], "succeeded");

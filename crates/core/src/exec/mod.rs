@@ -17,6 +17,13 @@ use crate::plan::{Fill, Plan};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+const ARITH: &str = include_str!("../../shaders/arith.wgsl");
+const READ: &str = include_str!("../../shaders/read.wgsl");
+
+/// The shaders beside those of the stages: the arithmetic that stands before each of them, and how
+/// maps are read back.
+pub const SHARED: [&str; 2] = [ARITH, READ];
+
 /// How a run is watched and stopped.
 pub struct Control<'a> {
     /// Set from anywhere to stop the run within a second.

@@ -28,7 +28,7 @@
 //!   above the sea, and noise changes it by up to `stir`. Moisture is noise, but the share `coast`
 //!   of it is the nearness of water, up to `inland_cells` cells away. Ground below `sea_level_m` is
 //!   water, and it is the biome `sea`, if there is one; with `water = "rivers"` so are the cells
-//!   with a river, a lake, a puddle or the sea of [`crate::water`], which the run finds before the
+//!   with a river, a lake, a puddle or the sea of `thalweg::water`, which the run finds before the
 //!   stage begins;
 //! - `image`: the number 0 in `file` is the first biome, 1 the second. Beyond the border the image
 //!   is mirrored.
@@ -463,7 +463,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 }
 
 /// Checks the list of biomes, and the table of climates where there is one or one is needed.
-pub(crate) fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
+pub fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
     let all =
         biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
     if s.word("from") == "climate" || !s.list("table").is_empty() {

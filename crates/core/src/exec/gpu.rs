@@ -1,7 +1,7 @@
 //! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding, Checked};
-use super::{Adapter, AdapterInfo, Control, Executor, Selection};
+use super::{Adapter, AdapterInfo, Control, Executor, READ, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Pass, Plan, Uniform};
@@ -34,7 +34,6 @@ const WORKGROUP: u32 = 256;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
 /// The kernels that prepare what is read back.
-static READ: &str = include_str!("../../shaders/read.wgsl");
 /// Words that a thread copies at a time.
 const PORTION: usize = 1 << 16;
 /// Words that an invocation of `add_up` adds, about.
@@ -334,7 +333,7 @@ impl Gpu {
 
     /// The limits that a device needs if its largest buffer has `largest_bytes` bytes: WebGPU's
     /// default limits, and room for the buffer.
-    /// [`Job::largest_buffer_bytes`](crate::Job::largest_buffer_bytes) says how many. A land of n
+    /// `Job::largest_buffer_bytes` says how many. A land of n
     /// cells with droplets of density 1/4 needs 12 · n bytes.
     pub fn required_limits(largest_bytes: u64) -> wgpu::Limits {
         let usual = wgpu::Limits::default();

@@ -70,7 +70,7 @@ pub struct Stage {
     /// Its kernels.
     #[doc(hidden)]
     pub kernels: &'static [&'static Kernel],
-    /// The data maps that it leaves beside `height`: names of [`crate::field::FIELDS`].
+    /// The data maps that it leaves beside `height`: names of `thalweg::FIELDS`.
     pub maps: &'static [&'static str],
     /// Checks what the table cannot say about the parameters. Its error names the parameter.
     #[doc(hidden)]
@@ -240,7 +240,7 @@ pub fn find(name: &str) -> crate::Result<&'static Stage> {
 }
 
 /// The names of the stages that `which` picks, for errors.
-pub(crate) fn names(which: impl Fn(&Stage) -> bool) -> String {
+pub fn names(which: impl Fn(&Stage) -> bool) -> String {
     STAGES
         .iter()
         .filter(|stage| which(stage))

@@ -85,7 +85,7 @@ fn stored(map: &str, level: i32) -> &'static str {
 }
 
 /// The name of a buffer that waits between stages, if it is one.
-pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
+pub fn stored_name(name: &str) -> Option<&'static str> {
     ["passed", "surface", "area"]
         .into_iter()
         .chain(STORED.iter().flatten().copied())
@@ -93,7 +93,7 @@ pub(crate) fn stored_name(name: &str) -> Option<&'static str> {
 }
 
 /// Whether a buffer of [`REFINE`]'s plan is of the coarser level.
-pub(crate) fn is_coarse(buffer: &Buffer) -> bool {
+pub fn is_coarse(buffer: &Buffer) -> bool {
     buffer.name.starts_with("coarse")
 }
 

@@ -4,14 +4,14 @@ use crate::error::{Error, Invalid, Result};
 use crate::params::{self, unknown};
 
 /// A table of a recipe.
-pub(crate) struct Table<'a> {
+pub struct Table<'a> {
     place: String,
     object: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl<'a> Table<'a> {
     /// The table that a value is. `place` says in errors where it stands; it may be empty.
-    pub(crate) fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
+    pub fn new(place: &str, value: &'a serde_json::Value) -> Result<Self> {
         let before = if place.is_empty() { String::new() } else { format!("{place}: ") };
         match value.as_object() {
             Some(object) => Ok(Self { place: before, object }),
@@ -23,12 +23,12 @@ impl<'a> Table<'a> {
     }
 
     /// Its keys and their values, as they were written.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a String, &'a serde_json::Value)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a serde_json::Value)> {
         self.object.iter()
     }
 
     /// Refuses keys other than these.
-    pub(crate) fn known(&self, keys: &[&str]) -> Result<()> {
+    pub fn known(&self, keys: &[&str]) -> Result<()> {
         match self.object.keys().find(|k| !keys.contains(&k.as_str())) {
             None => Ok(()),
             Some(key) => {
@@ -39,24 +39,20 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
+    /// The value of a key, as it was written.
+    pub fn get(&self, key: &str) -> Option<&'a serde_json::Value> {
         self.object.get(key)
     }
 
     /// The error for a value that is not allowed.
-    pub(crate) fn wrong(
-        &self,
-        key: &str,
-        value: &serde_json::Value,
-        allowed: impl Into<String>,
-    ) -> Error {
+    pub fn wrong(&self, key: &str, value: &serde_json::Value, allowed: impl Into<String>) -> Error {
         let invalid = Invalid::value(key, shown(value), allowed);
         let message = format!("{}{}", self.place, invalid.message);
         invalid.saying(message).into()
     }
 
     /// The error for a word that is not in the list for its key.
-    pub(crate) fn unlisted<'b>(
+    pub fn unlisted<'b>(
         &self,
         key: &str,
         what: &str,
@@ -68,7 +64,8 @@ impl<'a> Table<'a> {
         invalid.saying(message).into()
     }
 
-    pub(crate) fn text(&self, key: &str) -> Result<Option<&'a str>> {
+    /// The text of a key.
+    pub fn text(&self, key: &str) -> Result<Option<&'a str>> {
         match self.get(key) {
             None => Ok(None),
             Some(serde_json::Value::String(v)) => Ok(Some(v)),
@@ -76,14 +73,16 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn switch(&self, key: &str) -> Result<Option<bool>> {
+    /// The switch of a key: true or false.
+    pub fn switch(&self, key: &str) -> Result<Option<bool>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => v.as_bool().map(Some).ok_or_else(|| self.wrong(key, v, "true, false")),
         }
     }
 
-    pub(crate) fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
+    /// The whole number of a key, from `min` to `max`.
+    pub fn integer(&self, key: &str, min: i64, max: i64) -> Result<Option<i64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match whole(v) {
@@ -94,7 +93,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
+    /// The number of a key, from `min` to `max`.
+    pub fn number(&self, key: &str, min: f64, max: f64) -> Result<Option<f64>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v.as_f64() {
@@ -104,7 +104,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
+    /// The two numbers of a key, the lower first.
+    pub fn pair(&self, key: &str) -> Result<Option<(f64, f64)>> {
         match self.get(key) {
             None => Ok(None),
             Some(v) => match v
@@ -120,7 +121,7 @@ impl<'a> Table<'a> {
 
     /// A seed: any whole number of 64 bits. TOML has none larger than 2⁶³ − 1, so a text is taken
     /// as well.
-    pub(crate) fn seed(&self) -> Result<Option<u64>> {
+    pub fn seed(&self) -> Result<Option<u64>> {
         match self.get("seed") {
             None => Ok(None),
             Some(v) => match unsigned(v).or_else(|| v.as_str().and_then(|s| s.parse().ok())) {
@@ -137,7 +138,7 @@ impl<'a> Table<'a> {
 }
 
 /// The whole number that a value is, if it is one: 512 and 512.0 are the same.
-pub(crate) fn whole(value: &serde_json::Value) -> Option<i64> {
+pub fn whole(value: &serde_json::Value) -> Option<i64> {
     value.as_i64().or_else(|| params::whole(value.as_f64()?))
 }
 
@@ -150,8 +151,7 @@ fn unsigned(value: &serde_json::Value) -> Option<u64> {
 }
 
 /// A value whose whole numbers are integers, for readers that want them so.
-#[cfg(feature = "dungeon")]
-pub(crate) fn with_integers(value: &serde_json::Value) -> serde_json::Value {
+pub fn with_integers(value: &serde_json::Value) -> serde_json::Value {
     match value {
         serde_json::Value::Array(list) => list.iter().map(with_integers).collect(),
         other => whole(other).map_or_else(|| other.clone(), serde_json::Value::from),
@@ -163,7 +163,7 @@ pub(crate) fn with_integers(value: &serde_json::Value) -> serde_json::Value {
 const NOT_FINITE: &str = "not finite";
 
 /// Puts the numbers that are not finite back into what serde made of a TOML text.
-pub(crate) fn restore_not_finite(value: &mut serde_json::Value, written: &toml::Value) {
+pub fn restore_not_finite(value: &mut serde_json::Value, written: &toml::Value) {
     use serde_json::Value::{Array, Object};
     match (value, written) {
         (value, toml::Value::Float(v)) if !v.is_finite() => {
@@ -181,12 +181,12 @@ pub(crate) fn restore_not_finite(value: &mut serde_json::Value, written: &toml::
 }
 
 /// The number that is not finite which a value stands for.
-pub(crate) fn not_finite(value: &serde_json::Value) -> Option<f64> {
+pub fn not_finite(value: &serde_json::Value) -> Option<f64> {
     value.get(NOT_FINITE)?.as_str()?.parse().ok()
 }
 
 /// A value as it was written.
-pub(crate) fn shown(value: &serde_json::Value) -> String {
+pub fn shown(value: &serde_json::Value) -> String {
     match (value, value.get(NOT_FINITE).and_then(|v| v.as_str())) {
         (_, Some(number)) => number.into(),
         (serde_json::Value::Array(values), _) => {

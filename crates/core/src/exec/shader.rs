@@ -39,10 +39,7 @@ pub struct Binding {
 
 /// The whole text of a stage's shader.
 pub fn source(stage: &str, workgroup: u32) -> String {
-    format!(
-        "const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}",
-        include_str!("../../shaders/arith.wgsl")
-    )
+    format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", super::ARITH)
 }
 
 /// The same shader for a software driver. There `params` is an element of an array, whose number

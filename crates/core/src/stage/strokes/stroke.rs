@@ -7,7 +7,7 @@ use crate::table::Table;
 use serde_json::json;
 
 /// Farthest place of a stroke from the world's origin, in metres.
-pub(crate) const FARTHEST_M: f64 = 1e15;
+pub const FARTHEST_M: f64 = 1e15;
 /// Largest radius, in cells.
 const RADIUS_MAX: f64 = 32767.0;
 
@@ -74,8 +74,7 @@ pub struct Stroke {
 }
 
 /// The tools, as recipes name them.
-pub(crate) const TOOLS: [&str; 7] =
-    ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
+pub const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
 
 impl Stroke {
     fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {

@@ -360,14 +360,14 @@ fn fall(s: &Settings, site: &Site) -> u32 {
 }
 
 /// How much the land rises in a step, in height units.
-pub(crate) fn rise(s: &Settings, site: &Site) -> i32 {
+pub fn rise(s: &Settings, site: &Site) -> i32 {
     site.units(s.number("uplift_m"))
 }
 
 /// How much the vertices of a window rise in all, in height units, as long as none comes to the end
 /// of the range. `uplift` is the layer, if there is one. The vertices `outside`, in ascending
 /// order, are no land.
-pub(crate) fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
+pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
     let (window, rise) = (&site.window, rise(s, site));
     let p = lines(s, site);
     let rises = |i: usize| {

@@ -45,7 +45,7 @@ const MERCATOR_M: f64 = 6_378_137.0;
 const LATITUDE_MAX: f64 = 89.9;
 
 /// By how much a cell of Web Mercator is larger than the ground that it shows.
-pub(crate) fn mercator_scale(northing: f64) -> f64 {
+pub fn mercator_scale(northing: f64) -> f64 {
     libm::cosh(northing / MERCATOR_M)
 }
 

@@ -191,7 +191,7 @@ const PARAMS: &[Param] = &[
 ];
 
 /// The side of the world.
-pub(crate) fn world(s: &Settings, window: &Window) -> u64 {
+pub fn world(s: &Settings, window: &Window) -> u64 {
     match s.integer("world_cells") {
         0 => {
             let far = |a: usize, n: u32| (window.origin[a].max(0) as u64).saturating_add(n as u64);
@@ -216,7 +216,7 @@ fn feature(s: &Settings, window: &Window) -> u64 {
 
 /// A warning where some of the land lies beyond its world. There all points are at `edge_height`,
 /// and people take it for a fault.
-pub(crate) fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<String> {
+pub fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<String> {
     if s.word("edge") == "torus" || s.word("mode") == "skyline" {
         return None;
     }

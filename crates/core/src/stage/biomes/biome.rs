@@ -42,7 +42,8 @@ pub enum BiomeShape {
 }
 
 impl BiomeShape {
-    pub(crate) const ALL: [(&'static str, Self); 3] =
+    /// Every shape with its name in a recipe.
+    pub const ALL: [(&'static str, Self); 3] =
         [("fractal", Self::Fractal), ("ridged", Self::Ridged), ("dunes", Self::Dunes)];
 }
 

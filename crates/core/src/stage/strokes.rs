@@ -68,9 +68,9 @@ use crate::plan::Kernel;
 use crate::site::{Layers, Site};
 pub use cases::pictures;
 use encase::ShaderType;
-pub(crate) use plan::near;
+pub use plan::near;
 use plan::{plan, strips};
-pub(crate) use stroke::{FARTHEST_M, TOOLS};
+pub use stroke::{FARTHEST_M, TOOLS};
 pub use stroke::{Stroke, Tool, describe, strokes};
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what

@@ -359,7 +359,7 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
 }
 
 /// The settings with the strokes alone that reach the window, and all layers that are painted.
-pub(crate) fn near(s: &Settings, site: &Site) -> Settings {
+pub fn near(s: &Settings, site: &Site) -> Settings {
     let mut near = s.clone();
     let Ok(pieces) = strips(s, site) else { return near };
     let mut reached: Vec<usize> = pieces.iter().map(|piece| piece.stroke).collect();

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub enum Adapter {
     /// The fastest kind; a software adapter only if there is no other.
     Best,
-    /// By its place in [`adapters`](crate::adapters).
+    /// By its place in [`adapters`](crate::device::adapters).
     Index(usize),
     /// By a part of its name, in upper or lower case.
     Name(String),

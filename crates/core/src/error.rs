@@ -188,7 +188,7 @@ impl Error {
 
     /// The same error, with more words and a place before an [`Error::Param`]; see
     /// [`Invalid::inside`].
-    pub(crate) fn inside(self, place: &str, pointer: &str) -> Self {
+    pub fn inside(self, place: &str, pointer: &str) -> Self {
         match self {
             Self::Param(invalid) => invalid.inside(place, pointer).into(),
             other => other,

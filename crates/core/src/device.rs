@@ -85,8 +85,7 @@ impl Default for DeviceOptions {
 
 impl DeviceOptions {
     /// Whether the CPU does the work, as long as no card is asked for that is not there.
-    #[cfg(feature = "io")]
-    pub(crate) fn is_cpu(&self) -> bool {
+    pub fn is_cpu(&self) -> bool {
         match self.device {
             Device::Auto => automatic(&adapters()).is_none(),
             Device::Cpu => true,
@@ -115,7 +114,7 @@ impl DeviceOptions {
 
     /// Opens the executor that was asked for, if it `admits` the work. Says why the CPU stands in
     /// for a card, where it does.
-    pub(crate) fn open(
+    pub fn open(
         &self,
         admits: &dyn Fn(&dyn Executor) -> Result<()>,
         warn: &mut dyn FnMut(String),
@@ -151,7 +150,7 @@ pub struct Opened {
 
 /// Does `work` on an executor and closes it, but for one whose device failed: closing a device that
 /// hangs would wait for ever.
-pub(crate) fn with<T>(
+pub fn with<T>(
     mut executor: Box<dyn Executor>,
     work: impl FnOnce(&mut dyn Executor) -> Result<T>,
 ) -> Result<T> {

@@ -117,7 +117,7 @@ pub(crate) fn whole(v: f64) -> Option<i64> {
 
 impl Value {
     /// The whole number that it is, if it is one, however it was written.
-    pub(crate) fn whole(&self) -> Option<i64> {
+    pub fn whole(&self) -> Option<i64> {
         match self {
             Self::Integer(v) => Some(*v),
             Self::Number(v) => whole(*v),
@@ -126,7 +126,7 @@ impl Value {
     }
 
     /// As a recipe has it in JSON.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Number(v) => (*v).into(),
             Self::Integer(v) => (*v).into(),
@@ -396,6 +396,6 @@ const RENAMED: [(&str, &str); 44] = [
 ];
 
 /// The names that an old name may have now.
-pub(crate) fn renamed(old: &str) -> impl Iterator<Item = &'static str> {
+pub fn renamed(old: &str) -> impl Iterator<Item = &'static str> {
     RENAMED.iter().filter(move |(before, _)| *before == old).map(|(_, new)| *new)
 }

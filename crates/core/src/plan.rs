@@ -595,7 +595,7 @@ impl Plan {
 
     /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all
     /// that it does not take or replace. Afterwards `kept` is what lies there then.
-    pub(crate) fn bytes_beside(&self, kept: &mut BTreeMap<&'static str, u64>) -> u64 {
+    pub fn bytes_beside(&self, kept: &mut BTreeMap<&'static str, u64>) -> u64 {
         kept.retain(|name, _| !self.has(name));
         let bytes = self.bytes() + kept.values().sum::<u64>();
         kept.extend(self.kept().filter_map(|buffer| Some((buffer.keep?, buffer.words as u64 * 4))));
@@ -604,7 +604,7 @@ impl Plan {
 
     /// Whether what lies under a name before it begins becomes one of its buffers, or makes way for
     /// one.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.buffers.iter().any(|b| {
             b.name == name
                 || b.keep == Some(name)
@@ -628,7 +628,7 @@ impl Plan {
 
     /// Whether what a buffer holds after the first `after` passes is of use later: to another pass,
     /// or to what comes after the plan.
-    pub(crate) fn needs(&self, name: &str, after: usize) -> bool {
+    pub fn needs(&self, name: &str, after: usize) -> bool {
         let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
             return false;
         };
