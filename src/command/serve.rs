@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thalweg::service::{Limits, Options, Origins, Token, run};
 use thalweg::{Error, Result};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 /// Serve recipes over HTTP, and the editor
 ///
@@ -80,12 +81,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         (_, 1) => "thalweg=info",
         _ => "thalweg=debug",
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false);
-    let _ = if a.log_json { log.json().try_init() } else { log.with_ansi(false).try_init() };
+    let wanted = std::env::var("RUST_LOG").ok().filter(|wanted| !wanted.trim().is_empty());
+    let wanted = wanted.and_then(|wanted| wanted.parse::<Targets>().ok());
+    let filter = wanted.unwrap_or_else(|| level.parse().expect("targets and levels"));
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let log = if a.log_json { log.json().boxed() } else { log.with_ansi(false).boxed() };
+    let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
     let state = match &a.state {
         Some(folder) => folder.clone(),
         None => dirs::state_dir()
