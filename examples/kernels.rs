@@ -123,7 +123,7 @@ fn main() -> thalweg::Result<()> {
         if folder.is_none()
             && !STAGES.into_iter().chain(INNER).any(|stage| stage.shader.contains(border))
         {
-            return Err(Error::Device(format!(
+            return Err(Error::device(format!(
                 "no shader says {border:?} any more: mend examples/kernels.rs"
             )));
         }
@@ -154,7 +154,7 @@ fn main() -> thalweg::Result<()> {
                 }
                 for (text, name) in variants {
                     let (words, bound) =
-                        words(text, kernel.entry, constant).map_err(Error::Device)?;
+                        words(text, kernel.entry, constant).map_err(Error::device)?;
                     let path = Path::new(&out).join(name.replace([' ', ','], "_") + ".spv");
                     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     std::fs::write(&path, bytes).map_err(|e| Error::output(&path, e))?;

@@ -120,7 +120,7 @@ pub mod tiles;
 pub mod water;
 
 pub use device::{Device, adapters};
-pub use error::{Error, Invalid, Result};
+pub use error::{Error, Fault, Invalid, Limit, Result};
 pub use exec::cpu::{Cpu, Order};
 pub use exec::{Adapter, AdapterInfo, Executor};
 pub use field::{Decode, FIELDS, Field, Origin, Resample};

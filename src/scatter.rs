@@ -176,9 +176,14 @@ fn check_count(count: f64, what: &str) -> Result<()> {
     if count <= (1 << 24) as f64 {
         return Ok(());
     }
-    Err(Error::Limit(format!(
-        "{what} makes about {count:.0} points: allowed 16777216; take fewer or a smaller window"
-    )))
+    Err(Error::over(
+        format!(
+            "{what} makes about {count:.0} points: allowed 16777216; take fewer or a smaller window"
+        ),
+        count as u64,
+        1u64 << 24,
+        "points",
+    ))
 }
 
 /// A value of a map between its samples.

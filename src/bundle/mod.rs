@@ -7,7 +7,7 @@ mod tiled;
 mod timelapse;
 mod verify;
 
-pub use picture::picture;
+pub use picture::{picture, style};
 pub use sink::{Folder, Memory, Sink, Zip, archive};
 pub use tiled::TiledBundle;
 pub use timelapse::{Timelapse, TimelapseOptions};
@@ -24,7 +24,6 @@ use crate::io::{
 use crate::job::{Event, Job, Outcome};
 use crate::map::{Georef, Map};
 use crate::recipe::{Output, Recipe};
-use crate::render::Style;
 use crate::stage::biomes;
 use crate::water;
 use image::{RgbImage, RgbaImage};
@@ -217,13 +216,8 @@ impl Job {
             manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
         }
         manifest["warnings"] = json!(warnings);
-        self.cancel_handle().check()?;
         let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
-        let removed = sink.clear(&self.inputs())?;
-        let text = serde_json::to_string_pretty(&manifest)
-            .map_err(|e| Error::output(MANIFEST, e.into()))?;
-        files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
-        sink.keep()?;
+        let removed = self.complete(sink, &manifest, &mut files)?;
         let output_seconds = begun.elapsed().as_secs_f64();
         let timelapse = pictures;
         Ok(Bundle {
@@ -283,6 +277,23 @@ impl Job {
         }
     }
 
+    /// Ends a bundle: removes what an earlier run left and this one does not have, and stores the
+    /// manifest last, so that a folder with one is whole.
+    fn complete(
+        &self,
+        sink: &mut dyn Sink,
+        manifest: &serde_json::Value,
+        files: &mut Vec<Stored>,
+    ) -> Result<Vec<PathBuf>> {
+        self.cancel_handle().check()?;
+        let removed = sink.clear(&self.inputs())?;
+        let text = serde_json::to_string_pretty(manifest)
+            .map_err(|e| Error::output(MANIFEST, e.into()))?;
+        files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
+        sink.keep()?;
+        Ok(removed)
+    }
+
     /// The files that the run reads: they are not to be removed with an earlier run's.
     fn inputs(&self) -> Vec<PathBuf> {
         let input = match &self.recipe().input {
@@ -329,6 +340,18 @@ fn known_range(map: &Map, missing: &[usize]) -> (f32, f32) {
     known.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
     })
+}
+
+/// An entry of the manifest with the size and the digest of its file.
+fn entry(mut about: serde_json::Value, file: &Stored) -> serde_json::Value {
+    about["bytes"] = json!(file.bytes);
+    about["blake3"] = json!(file.blake3);
+    about
+}
+
+/// Entries for files of which their names are all that there is to say.
+fn entries(names: &[String], files: &[Stored]) -> serde_json::Value {
+    names.iter().zip(files).map(|(name, file)| entry(json!({ "file": name }), file)).collect()
 }
 
 /// A bundle being stored.
@@ -418,7 +441,7 @@ impl Writer<'_> {
         for map in maps {
             self.job.cancel_handle().check()?;
             let EncodedMap {
-                mut entry,
+                entry,
                 encoded: Encoded { bytes, quantised, warnings: more },
                 stopped,
             } = map?;
@@ -433,8 +456,7 @@ impl Writer<'_> {
                 warnings.push(warning);
             }
             let file = self.sink.put(entry["file"].as_str().unwrap_or_default(), &bytes)?;
-            entry["bytes"] = file.bytes.into();
-            entry["blake3"] = json!(file.blake3);
+            let mut entry = self::entry(entry, &file);
             if let Some(range) = quantised {
                 self.quantised.push((name.clone(), range));
             }
@@ -464,7 +486,7 @@ impl Writer<'_> {
                 Error::param(format!("{name}: too few bytes for {}x{}", map.width, map.height))
             })?;
             let file = self.sink.put(&name, &encode_picture(picture)?)?;
-            entries.push(json!({ "file": name, "biomes": map.biomes, "bytes": file.bytes, "blake3": file.blake3 }));
+            entries.push(entry(json!({ "file": name, "biomes": map.biomes }), &file));
             self.files.push(file);
         }
         Ok(entries)
@@ -484,7 +506,8 @@ impl Writer<'_> {
         let bytes = encode_layers([all.width, all.height], &all.biomes, &all.values, format)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         let file = self.sink.put(&name, &bytes)?;
-        manifest["weights"] = json!({ "file": name, "biomes": all.biomes, "total": 65535, "bytes": file.bytes, "blake3": file.blake3 });
+        let about = json!({ "file": name, "biomes": all.biomes, "total": 65535 });
+        manifest["weights"] = entry(about, &file);
         self.files.push(file);
         Ok(())
     }
@@ -530,8 +553,7 @@ impl Writer<'_> {
         self.encoding_seconds += encoding.elapsed().as_secs_f64();
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         let stored = self.sink.put_all(files)?;
-        let entry = |(name, file): (&String, &Stored)| json!({ "file": name, "bytes": file.bytes, "blake3": file.blake3 });
-        manifest["vectors"] = names.iter().zip(&stored).map(entry).collect();
+        manifest["vectors"] = entries(&names, &stored);
         self.files.extend(stored);
         Ok(())
     }
@@ -557,10 +579,12 @@ impl Writer<'_> {
             let encoded = entrances.par_iter().map(make).collect::<Result<Vec<_>>>()?;
             let stored = self.sink.put_all(encoded)?;
             for (entrance, file) in entrances.iter().zip(&stored) {
-                entries.push(json!({
-                    "x": entrance.x, "y": entrance.y, "height_m": self.outcome.scale.to_metres(&[entrance.height])[0],
-                    "seed": entrance.seed, "file": named(entrance), "bytes": file.bytes, "blake3": file.blake3,
-                }));
+                let height_m = self.outcome.scale.to_metres(&[entrance.height])[0];
+                let about = json!({
+                    "x": entrance.x, "y": entrance.y, "height_m": height_m,
+                    "seed": entrance.seed, "file": named(entrance),
+                });
+                entries.push(entry(about, file));
             }
             self.files.extend(stored);
         }
@@ -614,8 +638,7 @@ impl Writer<'_> {
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         self.sink.announce(&names)?;
         let stored = self.sink.put_all(files)?;
-        let entry = |(name, file): (&String, &Stored)| json!({ "file": name, "bytes": file.bytes, "blake3": file.blake3 });
-        manifest["program"] = json!({ "name": engine.name(), "files": names.iter().zip(&stored).map(entry).collect::<Vec<_>>() });
+        manifest["program"] = json!({ "name": engine.name(), "files": entries(&names, &stored) });
         self.files.extend(stored);
         Ok(())
     }
@@ -628,8 +651,6 @@ impl Outcome {
     /// [`Error::Param`] for maps that contradict each other.
     pub fn picture(&self) -> Result<RgbImage> {
         let output = &self.recipe.output;
-        let style =
-            Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
         let others = output
             .colour
             .maps()
@@ -639,7 +660,7 @@ impl Outcome {
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other =
             |name: &str| others.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
-        let mut drawn = picture(output, &self.map("height")?, other, &style)?;
+        let mut drawn = picture(output, &self.map("height")?, other, &style(output))?;
         // Outside the land there is paper.
         for at in self.missing() {
             let (x, y) = (*at as u32 % self.window.width, *at as u32 / self.window.width);

@@ -6,6 +6,11 @@ use crate::recipe::{Colour, Output};
 use crate::render::{Ground, Style, Waters, coloured, draw_water, ground, shaded};
 use image::RgbImage;
 
+/// How the pictures of a recipe's output are drawn.
+pub fn style(output: &Output) -> Style {
+    Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() }
+}
+
 /// A picture of the land from its height; `other` returns the other maps that exist, by name.
 ///
 /// # Errors

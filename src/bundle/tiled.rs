@@ -1,12 +1,11 @@
 //! The bundle of a land that is larger than memory: made by tiles, and written block by block.
 
-use super::{Folder, MANIFEST, PREVIEW, Sink, manifest, names, picture};
+use super::{Folder, MANIFEST, PREVIEW, Sink, entry, manifest, names, picture, style};
 use crate::error::{Error, Result};
 use crate::field::{self, Field, Origin};
 use crate::io::{Stored, encode_picture};
 use crate::job::Job;
 use crate::map::Map;
-use crate::render::Style;
 use crate::schedule::Schedule;
 use crate::stage::levels::lattice;
 use crate::tiles::{Tiles, Watch};
@@ -79,7 +78,7 @@ impl Tiles {
     ) -> Result<TiledBundle> {
         let job = self.job().clone();
         if let Some(why) = job.untileable() {
-            return Err(Error::Limit(format!("the land cannot be made by tiles: {why}")));
+            return Err(Error::limit(format!("the land cannot be made by tiles: {why}")));
         }
         let (recipe, window) = (job.recipe(), Schedule::on_level(&job.schedule().world(), level));
         folder.announce(&names(recipe, None))?;
@@ -109,17 +108,22 @@ impl Tiles {
                 let cog = self.fill_cog(level, window, field, &path, executor, &mut part)?;
                 let (min, max) = cog.range();
                 let file = folder.files().finish_cog(cog)?;
-                entries.push(json!({
-                    "name": field.name, "file": name, "unit": field.unit, "bytes": file.bytes, "blake3": file.blake3, "min": min,
-                    "max": max,
-                }));
+                let about = json!({
+                    "name": field.name, "file": name, "unit": field.unit, "bytes": null,
+                    "blake3": null, "min": min, "max": max,
+                });
+                entries.push(entry(about, &file));
                 files.push(file);
             }
-            let shown = shown.filter(|_| recipe.output.preview).map(|shown| (shown, lattice(&window, shown - level, false)));
-            let maps = shown.into_iter().flat_map(|shown| fields.iter().map(move |field| (shown, *field)));
-            let maps: Vec<_> = maps.filter(|((level, _), field)| self.has(field, *level)).collect();
+            let shown = shown
+                .filter(|_| recipe.output.preview)
+                .map(|shown| (shown, lattice(&window, shown - level, false)));
             let maps =
-                maps.into_iter().map(|((level, window), field)| Ok((field.name, self.map(level, window, field, executor)?)));
+                shown.into_iter().flat_map(|shown| fields.iter().map(move |field| (shown, *field)));
+            let maps: Vec<_> = maps.filter(|((level, _), field)| self.has(field, *level)).collect();
+            let maps = maps.into_iter().map(|((level, window), field)| {
+                Ok((field.name, self.map(level, window, field, executor)?))
+            });
             Ok((files, entries, maps.collect::<Result<Vec<(&str, Map)>>>()?))
         })?;
         let mut manifest = manifest::head(&job, window, job.schedule().scale_on(level));
@@ -127,25 +131,11 @@ impl Tiles {
         manifest["maps"] = entries.into();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         if let Some(height) = map("height") {
-            let style = Style {
-                sea_level_m: recipe.output.sea_level_m,
-                range_m: recipe.output.range_m,
-                ..Style::default()
-            };
-            files.push(
-                folder.put(
-                    PREVIEW,
-                    &encode_picture(picture(&recipe.output, height, map, &style)?)?,
-                )?,
-            );
+            let drawn = picture(&recipe.output, height, map, &style(&recipe.output))?;
+            files.push(folder.put(PREVIEW, &encode_picture(drawn)?)?);
             manifest["preview"] = json!(PREVIEW);
         }
-        job.cancel_handle().check()?;
-        let removed = folder.clear(&job.inputs())?;
-        let text = serde_json::to_string_pretty(&manifest)
-            .map_err(|e| Error::output(MANIFEST, e.into()))?;
-        files.push(folder.put(MANIFEST, format!("{text}\n").as_bytes())?);
-        folder.keep()?;
+        let removed = job.complete(folder, &manifest, &mut files)?;
         Ok(TiledBundle { files, removed })
     }
 }

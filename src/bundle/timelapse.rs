@@ -1,6 +1,6 @@
 //! Time-lapses: pictures of a run in progress, as an animation and as numbered files.
 
-use super::picture::picture;
+use super::picture::{picture, style};
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::field::{self, Resample};
@@ -68,9 +68,7 @@ pub struct Timelapse<'a> {
 impl<'a> Timelapse<'a> {
     /// A time-lapse in the colours of a recipe's output.
     pub fn new(options: &'a TimelapseOptions, output: &'a Output) -> Self {
-        let style =
-            Style { sea_level_m: output.sea_level_m, range_m: output.range_m, ..Style::default() };
-        Self { options, output, style, animation: None, stored: vec![] }
+        Self { options, output, style: style(output), animation: None, stored: vec![] }
     }
 
     /// Adds the next picture. The first one starts the time-lapse over.

@@ -244,7 +244,7 @@ pub enum Edge {
 pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
     world.check()?;
     if world.size > 1 << 14 {
-        return Err(Error::Limit(format!(
+        return Err(Error::limit(format!(
             "size is {}; a dense map holds at most 16384 cells a side, use Lazy",
             world.size
         )));

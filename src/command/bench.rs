@@ -282,7 +282,7 @@ impl Bench<'_> {
             .find(|row| row.bench == bench && row.side == side && !row.digests.is_empty());
         match first.filter(|first| first.digests != *digests) {
             None => Ok(()),
-            Some(first) => Err(Error::Device(format!(
+            Some(first) => Err(Error::device(format!(
                 "{executor} makes other words of {bench} at {side} x {side} cells than {}: its \
                  times would mean nothing; report it with `thalweg compare`",
                 first.executor

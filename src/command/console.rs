@@ -164,9 +164,7 @@ impl Console {
             return stderr_line(format_args!("error: {error}"));
         }
         let mut object = serde_json::json!({ "code": error.code(), "message": error.to_string() });
-        if let Some(serde_json::Value::Object(data)) =
-            error.invalid().and_then(|invalid| serde_json::to_value(invalid).ok())
-        {
+        if let Some(serde_json::Value::Object(data)) = error.data() {
             data.into_iter()
                 .filter(|(key, _)| key != "message")
                 .for_each(|(key, value)| object[key] = value);

@@ -239,7 +239,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         )));
     }
     if common.sheet && common.count > SHEET_MAX {
-        return Err(Error::Limit(format!(
+        return Err(Error::limit(format!(
             "--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet",
             common.count
         )));

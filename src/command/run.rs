@@ -148,7 +148,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             .or_else(|| job.untileable())
             .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))
         {
-            Some(cannot) => Err(Error::Limit(format!(
+            Some(cannot) => Err(Error::limit(format!(
                 "{why} (`run` does not make tiles by itself here: {cannot})"
             ))),
             None => {
@@ -162,8 +162,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let paths: Vec<PathBuf> =
             names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return match dry_run(console, &job, &paths, timelapse.as_ref()) {
-            Err(Error::Limit(why)) => {
-                let cost = by_tiles(why)?;
+            Err(Error::Limit(limit)) => {
+                let cost = by_tiles(limit.message)?;
                 tiles::dry_run(console, &job, &cost, &window)
             }
             done => done,
@@ -181,8 +181,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     });
     let bundle = match done {
         // It does not fit, and no work was lost.
-        Err(Error::Limit(why)) if !started => {
-            let cost = by_tiles(why)?;
+        Err(Error::Limit(limit)) if !started => {
+            let cost = by_tiles(limit.message)?;
             drop(folder);
             return run_by_tiles(console, a, &job, level, &cost);
         }

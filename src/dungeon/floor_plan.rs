@@ -517,7 +517,7 @@ impl PlanSettings {
             0 => String::new(),
             percent => format!(", or a smaller share of large rooms than large = {percent}"),
         };
-        Err(Error::Limit(format!(
+        Err(Error::limit(format!(
             "{TRIES_MAX} tries gave no floor of {want} rooms with {} dead ends for special rooms: \
              use another room_count (level 4 \
              has 15 or 16 rooms){fewer}",

@@ -138,7 +138,7 @@ impl Placing {
         let enough = (self.spacing..=SPACING_MAX)
             .find(|spacing| blocks(*spacing) <= BLOCKS_MAX)
             .unwrap_or(SPACING_MAX);
-        Err(Error::Limit(format!(
+        Err(Error::limit(format!(
             "dungeons: spacing_cells = {} gives {} blocks in {} x {} cells, with up to one file each: \
              allowed {enough} or more here, which \
              gives at most {BLOCKS_MAX} blocks",

@@ -192,7 +192,7 @@ impl Settings {
         let [across, down] = self.ellipse().map(|side| side / tile + 64.0);
         let tiles = (across * down).max(2.0 * w * h * f64::from(self.room_count));
         if tiles > TILES_MAX as f64 {
-            return Err(Error::Limit(format!(
+            return Err(Error::limit(format!(
                 "the layout would have about {tiles:.0} tiles: allowed at most {TILES_MAX}; use \
                  fewer or smaller rooms, or a smaller ellipse"
             )));
@@ -299,7 +299,7 @@ fn scatter_rooms(settings: &Settings, random: &mut Random, tally: &mut Tally) ->
         };
         return Ok(sizes.iter().map(body).collect());
     }
-    Err(Error::Limit(format!(
+    Err(Error::limit(format!(
         "{TRIES_MAX} draws of {} rooms gave never {MAINS_MIN} main rooms (start, boss, treasure \
          and shop): use more rooms, a larger \
          mean_px or deviation_px, or a smaller main_factor or main_px (a main room also needs \
@@ -686,7 +686,7 @@ pub(super) fn make(
         |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
     let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
     if width as u64 * height as u64 > TILES_MAX {
-        return Err(Error::Limit(format!(
+        return Err(Error::limit(format!(
             "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or \
              smaller rooms, or a smaller ellipse"
         )));

@@ -491,5 +491,5 @@ fn channels(maps: &[(&str, &Map)]) -> Result<Vec<u8>> {
 }
 
 fn unwritten(e: ::exr::error::Error) -> Error {
-    Error::Limit(format!("this map cannot be written as EXR: {e}"))
+    Error::limit(format!("this map cannot be written as EXR: {e}"))
 }

@@ -37,7 +37,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     };
     if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16)
     {
-        return Err(Error::Limit(format!(
+        return Err(Error::limit(format!(
             "{}: its {count} channels take too much memory; save only the heights, as channel Y",
             source.path.display()
         )));
@@ -71,7 +71,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     // nothing.
     let mut data: Vec<f32> = bytemuck::allocation::try_zeroed_slice_box(cells)
         .map_err(|()| {
-            Error::Limit(format!("{}: no memory for {cells} samples", source.path.display()))
+            Error::limit(format!("{}: no memory for {cells} samples", source.path.display()))
         })?
         .into_vec();
     let mut filled = 0;
@@ -196,7 +196,7 @@ pub(super) fn encode(map: &Map) -> Result<Vec<u8>> {
         .write()
         .non_parallel()
         .to_buffered(&mut out)
-        .map_err(|e| Error::Limit(format!("this map cannot be written as EXR: {e}")))?;
+        .map_err(|e| Error::limit(format!("this map cannot be written as EXR: {e}")))?;
     Ok(out.into_inner())
 }
 
@@ -209,7 +209,7 @@ pub(super) fn encode_layers(
     let size = Vec2(width as usize, height as usize);
     let channel = |(name, layer): (&String, &[u16])| {
         let text = Text::new_or_none(name).ok_or_else(|| {
-            Error::Limit(format!(
+            Error::limit(format!(
                 "{name:?} cannot be the name of an EXR channel, which has only Latin letters"
             ))
         })?;
@@ -221,6 +221,6 @@ pub(super) fn encode_layers(
         Image::from_encoded_channels(size, Encoding::UNCOMPRESSED, AnyChannels::sort(channels));
     let mut out = Cursor::new(Vec::new());
     let written = image.write().non_parallel().to_buffered(&mut out);
-    written.map_err(|e| Error::Limit(format!("these layers cannot be written as EXR: {e}")))?;
+    written.map_err(|e| Error::limit(format!("these layers cannot be written as EXR: {e}")))?;
     Ok(out.into_inner())
 }

@@ -134,7 +134,7 @@ impl Animation {
                 let side = |pixels: u32| {
                     let given = format!("{} has {} x {} pixels", path.display(), size.0, size.1);
                     u16::try_from(pixels).map_err(|_| {
-                        Error::Limit(format!("{given}; a GIF has at most {} a side", u16::MAX))
+                        Error::limit(format!("{given}; a GIF has at most {} a side", u16::MAX))
                     })
                 };
                 let (width, height) = (side(size.0)?, side(size.1)?);

@@ -23,11 +23,16 @@ pub(super) fn read(mut reader: impl Read, source: &Source, format: ImageFormat) 
     // its thumbnail.
     let most = source.options.max_cells.saturating_mul(8).saturating_add(16 << 20);
     if source.len > most {
-        return Err(Error::Limit(format!(
-            "{}: {} bytes are more than the {most} that are accepted: cut the picture",
-            source.path.display(),
-            source.len
-        )));
+        return Err(Error::over(
+            format!(
+                "{}: {} bytes are more than the {most} that are accepted: cut the picture",
+                source.path.display(),
+                source.len
+            ),
+            source.len,
+            most,
+            "bytes",
+        ));
     }
     let mut bytes = source.room(usize::try_from(source.len).unwrap_or(usize::MAX))?;
     reader.read_to_end(&mut bytes).map_err(|e| source.damaged(e))?;

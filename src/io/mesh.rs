@@ -83,7 +83,7 @@ impl Mesh {
                 let size = (width as usize, height as usize);
                 let made = delatin::triangulate(&heights, size, delatin::Error(error));
                 let (points, triangles) =
-                    made.map_err(|e| Error::Limit(format!("no triangles could be made: {e}")))?;
+                    made.map_err(|e| Error::limit(format!("no triangles could be made: {e}")))?;
                 let places: Vec<[u32; 2]> =
                     points.iter().map(|&(x, y)| [x as u32, y as u32]).collect();
                 admit(places.len())?;
@@ -203,7 +203,7 @@ impl Mesh {
         text.resize(text.len().next_multiple_of(4), b' ');
         let length = 12 + 8 + text.len() + 8 + binary.len();
         let too_long = |_| {
-            Error::Limit(format!(
+            Error::limit(format!(
                 "a .glb has at most 4 GiB, and this mesh needs {length} bytes; allow a larger error"
             ))
         };
@@ -281,8 +281,13 @@ fn admit(vertices: usize) -> Result<()> {
     if vertices <= VERTICES_MAX {
         return Ok(());
     }
-    Err(Error::Limit(format!(
-        "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with --max-error, \
+    Err(Error::over(
+        format!(
+            "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with --max-error, \
          or crop the map"
-    )))
+        ),
+        vertices as u64,
+        VERTICES_MAX as u64,
+        "vertices",
+    ))
 }

@@ -416,10 +416,15 @@ impl Source<'_> {
             u32::try_from(height),
         ) {
             (Some(n), Ok(w), Ok(h)) => Ok((w, h, n)),
-            _ => Err(Error::Limit(format!(
-                "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
-                self.path.display()
-            ))),
+            _ => Err(Error::over(
+                format!(
+                    "{}: {width}x{height} samples are more than the {max} accepted; crop the map",
+                    self.path.display()
+                ),
+                width.saturating_mul(height),
+                max,
+                "samples",
+            )),
         }
     }
 
@@ -437,7 +442,7 @@ impl Source<'_> {
         memory::admit(self.path.display(), (n as u64).saturating_mul(2 * size_of::<T>() as u64))?;
         let mut v = Vec::new();
         v.try_reserve_exact(n).map_err(|_| {
-            Error::Limit(format!("{}: no memory for {n} samples", self.path.display()))
+            Error::limit(format!("{}: no memory for {n} samples", self.path.display()))
         })?;
         Ok(v)
     }

@@ -161,7 +161,7 @@ pub(super) fn encode_layers(
 /// What comes before the values.
 fn head<T: npyz::Serialize>(kind: &str, shape: &[u64]) -> Result<Vec<u8>> {
     let fail =
-        |e: &dyn std::fmt::Display| Error::Limit(format!("this map cannot be written as NPY: {e}"));
+        |e: &dyn std::fmt::Display| Error::limit(format!("this map cannot be written as NPY: {e}"));
     let kind = kind.parse().map_err(|e| fail(&e))?;
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::<T>::new().dtype(DType::Plain(kind)).shape(shape).writer(&mut out);

@@ -138,7 +138,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
 }
 
 fn error(e: png::EncodingError) -> Error {
-    Error::Limit(format!("this size cannot be written as PNG: {e}"))
+    Error::limit(format!("this size cannot be written as PNG: {e}"))
 }
 
 /// Big-endian bytes of 16-bit samples, or bytes of 8-bit ones.

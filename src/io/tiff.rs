@@ -304,7 +304,7 @@ fn fault(source: &Source, e: TiffError) -> Error {
         }
         UnsupportedBitsPerSample(bits) => source.error(unread(bits)),
         DecodeOutputAllocationFailed { requested, .. } => {
-            Error::Limit(format!("{}: no memory for {requested} bytes", source.path.display()))
+            Error::limit(format!("{}: no memory for {requested} bytes", source.path.display()))
         }
         Io(e, _) => source.error(format!("cannot be read: {e}")),
         e => source.damaged(e),
@@ -530,7 +530,7 @@ fn in_metres(builder: GeoTiffBuilder) -> GeoTiffBuilder {
 
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
     let fail = |e: &dyn std::fmt::Display| {
-        Error::Limit(format!("this map cannot be written as TIFF: {e}"))
+        Error::limit(format!("this map cannot be written as TIFF: {e}"))
     };
     let mut builder =
         builder([map.width, map.height], map.spacing_m, map.georef.as_ref(), warnings);

@@ -17,7 +17,7 @@ impl Job {
                 // What a part depends on may be larger than what the recipe was checked on.
                 let fits = schedule.recipe.check_step(unit.stage, &unit.step, &schedule.site(i));
                 fits.map_err(|e| match e {
-                    Error::Param(invalid) => Error::Limit(invalid.message),
+                    Error::Param(invalid) => Error::limit(invalid.message),
                     other => other,
                 })?;
             }

@@ -63,10 +63,12 @@ impl<'a> Heights<'a> {
     pub(super) fn window(&self) -> Result<Window> {
         let (width, height) = (self.width, self.height);
         if width.max(height) > Window::SIDE_MAX {
-            return Err(Error::Limit(format!(
-                "{width} x {height} cells: a side has at most {}",
-                Window::SIDE_MAX
-            )));
+            return Err(Error::over(
+                format!("{width} x {height} cells: a side has at most {}", Window::SIDE_MAX),
+                width.max(height),
+                Window::SIDE_MAX,
+                "cells a side",
+            ));
         }
         let window = Window::sized(width, height);
         let given = match self.values {

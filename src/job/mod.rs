@@ -295,7 +295,7 @@ impl Job {
                 ..Default::default()
             };
             let map = read(&path, &options).map_err(|e| match e {
-                Error::Limit(what) => job.wrong_picture(&file, &what),
+                Error::Limit(limit) => job.wrong_picture(&file, &limit.message),
                 other => other,
             })?;
             job.supply_picture(&file, &map)?;

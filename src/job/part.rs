@@ -140,17 +140,22 @@ impl Job {
     ) -> Result<Piece> {
         let window = *halo;
         if window.width.max(window.height) > Window::SIDE_MAX {
-            return Err(Error::Limit(format!(
-                "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} \
+            return Err(Error::over(
+                format!(
+                    "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} \
                  cells: a window has at most {} a side; take smaller tiles, or lower lifetime or \
                  rain on that level",
-                target.width,
-                target.height,
-                window.width,
-                window.height,
-                self.schedule.reach_in(level, slab),
-                Window::SIDE_MAX
-            )));
+                    target.width,
+                    target.height,
+                    window.width,
+                    window.height,
+                    self.schedule.reach_in(level, slab),
+                    Window::SIDE_MAX
+                ),
+                window.width.max(window.height),
+                Window::SIDE_MAX,
+                "cells a side",
+            ));
         }
         let job = self.of_schedule(self.schedule.on_window(level, window));
         let schedule = &job.schedule;

@@ -105,10 +105,12 @@ impl Recipe {
         }
         let size = meta.len();
         if size > SIZE_MAX {
-            return Err(Error::Limit(format!(
-                "{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes",
-                path.display()
-            )));
+            return Err(Error::over(
+                format!("{}: {size} bytes: a recipe has at most {SIZE_MAX} bytes", path.display()),
+                size,
+                SIZE_MAX,
+                "bytes",
+            ));
         }
         let bytes = std::fs::read(path).map_err(|e| Error::input(path, e))?;
         String::from_utf8(bytes)

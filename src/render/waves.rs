@@ -138,10 +138,15 @@ impl Coast {
         };
         let [width, height] = [side(w, [round[0], round[1]]), side(h, [round[2], round[3]])];
         if width * height > PIXELS_MAX {
-            return Err(Error::Limit(format!(
-                "a picture of {width}x{height} pixels: waves are drawn on up to {PIXELS_MAX}; take \
+            return Err(Error::over(
+                format!(
+                    "a picture of {width}x{height} pixels: waves are drawn on up to {PIXELS_MAX}; take \
                  fewer pixels a sample, a shorter shore, or a part of the map"
-            )));
+                ),
+                width * height,
+                PIXELS_MAX,
+                "pixels",
+            ));
         }
         let empty = Map { width: 0, height: 0, data: vec![], ..map.clone() };
         let mut coast = Self {

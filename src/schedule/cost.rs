@@ -139,12 +139,17 @@ impl Schedule {
             return Ok(());
         }
         let (own, i) = most;
-        Err(Error::Limit(format!(
-            "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its \
+        Err(Error::over(
+            format!(
+                "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its \
              steps, or what runs between them, \
              or make several runs of it, each with the last one's land as its input",
-            self.place(i)
-        )))
+                self.place(i)
+            ),
+            all,
+            PASSES_MAX,
+            "passes",
+        ))
     }
 
     /// What the tiles over a window of a level cost, with those of coarser levels that they need,
@@ -349,15 +354,20 @@ impl Schedule {
         let worst = cost.levels.iter().max_by_key(|level| level.bytes);
         let (level, halo, bytes) =
             worst.map_or((0, 0, 0), |worst| (worst.level, worst.halo, worst.bytes));
-        Err(Error::Limit(format!(
-            "{} need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} \
+        Err(Error::over(
+            format!(
+                "{} need {} MiB and {} MiB are allowed: the stages of level {level} reach {halo} \
              cells, so one of its tiles takes {} MiB; lower lifetime or rain on that level, or \
              allow more memory",
-            cost.cut,
-            cost.bytes() >> 20,
-            memory >> 20,
-            bytes >> 20,
-        )))
+                cost.cut,
+                cost.bytes() >> 20,
+                memory >> 20,
+                bytes >> 20,
+            ),
+            cost.bytes(),
+            memory,
+            "bytes",
+        ))
     }
 
     /// Passes over each cell that a level takes.

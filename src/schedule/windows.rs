@@ -22,16 +22,21 @@ impl Schedule {
             let reach = self.reach_on(level);
             let window = padded(&needed, reach, self.bounds(level).as_ref())?;
             if window.width.max(window.height) > Window::SIDE_MAX {
-                return Err(Error::Limit(format!(
-                    "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
+                return Err(Error::over(
+                    format!(
+                        "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
                      reach {reach} cells: a window has at most {} a side; lower lifetime or rain \
                      on that level, or give it fewer levels",
-                    region.width,
-                    region.height,
-                    window.width,
-                    window.height,
-                    Window::SIDE_MAX
-                )));
+                        region.width,
+                        region.height,
+                        window.width,
+                        window.height,
+                        Window::SIDE_MAX
+                    ),
+                    window.width.max(window.height),
+                    Window::SIDE_MAX,
+                    "cells a side",
+                ));
             }
             windows.insert(level, window);
             needed = coarser(&window, false);
@@ -100,11 +105,16 @@ impl Schedule {
         let Window { width, height, .. } = self.region;
         let (margin, scale) = (self.recipe.margin, self.recipe.scale);
         let finer = if scale > 1 { format!(" and scale = {scale}") } else { String::new() };
-        Err(Error::Limit(format!(
-            "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} \
+        Err(Error::over(
+            format!(
+                "{width} x {height} cells with a margin of {margin}{finer}: a run makes at most {} \
              cells a side at once, with its margins; make a part of the land, or tiles of it",
-            Window::SIDE_MAX
-        )))
+                Window::SIDE_MAX
+            ),
+            window.width.max(window.height),
+            Window::SIDE_MAX,
+            "cells a side",
+        ))
     }
 
     /// A window of the recipe's lattice on a level.
@@ -246,7 +256,7 @@ pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<
     }
     let side = |a: usize| {
         u32::try_from(ends[a].1 - ends[a].0).map_err(|_| {
-            Error::Limit(format!(
+            Error::limit(format!(
                 "a part reaches {by} cells: a window has at most {} a side",
                 Window::SIDE_MAX
             ))

@@ -26,6 +26,7 @@ mod tables;
 pub mod text;
 mod tiles;
 mod worlds;
+mod xyz;
 
 use crate::device::{Device, DeviceOptions};
 use crate::error::{Error, Result};
@@ -131,7 +132,7 @@ struct Service {
     encoders: Arc<Semaphore>,
     /// Places for making tiles, and those that were made.
     tile_permits: Arc<Semaphore>,
-    tiles: tiles::Kept,
+    tiles: xyz::Kept,
     /// Worlds without an end.
     worlds: worlds::Worlds,
     /// The place for making a tile of a world.
@@ -368,7 +369,7 @@ pub fn run(
         tile_permits: Arc::new(Semaphore::new(
             std::thread::available_parallelism().map_or(2, usize::from),
         )),
-        tiles: tiles::kept(),
+        tiles: xyz::kept(),
         worlds: worlds::kept(),
         worlders: Arc::new(Semaphore::new(1)),
         pyramids: Mutex::default(),

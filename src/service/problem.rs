@@ -160,8 +160,10 @@ impl From<Error> for Problem {
                 code,
                 format!("{}: {what}", name(&path)),
             ),
-            Error::Limit(what) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, what),
-            Error::Device(what) => Self::new(StatusCode::SERVICE_UNAVAILABLE, code, what),
+            Error::Limit(limit) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, limit.message),
+            Error::Device(fault) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, code, fault.to_string())
+            }
             Error::Output { path, source } => {
                 let status = if is_full(source.kind()) {
                     StatusCode::INSUFFICIENT_STORAGE

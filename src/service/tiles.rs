@@ -7,24 +7,25 @@
 
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
-use super::results::{media_type, open, sizes, unchanging};
+use super::results::open;
 use super::store::is_digest;
+use super::xyz::{
+    Address, At, Coding, EQUATOR_M, Encoding, HILLSHADE, Layer, Parts, SIDE, Tile, Tiled,
+    hillshade, numbers, samples,
+};
 use super::{Service, Shared, blocking};
 use crate::field::{Decode, Field, Resample};
-use crate::io::{Elevation, encode_picture};
+use crate::io::encode_picture;
 use crate::job::Maps;
 use crate::map::Map;
-use crate::params::rounded;
 use crate::render::{Style, coloured, grey, shaded};
-use crate::tiles::tilejson as described;
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::Response;
-use image::{GrayAlphaImage, LumaA, Rgb, RgbImage, Rgba, RgbaImage};
+use image::{GrayAlphaImage, LumaA, Rgba, RgbaImage};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -40,56 +41,8 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// Pixels of a side of a tile.
-const SIDE: u32 = 256;
-/// Bytes of tiles that are kept in memory.
-const KEPT: u64 = 64 << 20;
 /// Layers that are pictures, and no maps.
-const PICTURES: [&str; 2] = ["hillshade", "colours"];
-
-/// Tiles in memory, by address.
-pub type Kept = moka::sync::Cache<String, Arc<Tile>>;
-
-/// A memory for tiles.
-pub fn kept() -> Kept {
-    moka::sync::Cache::builder()
-        .max_capacity(KEPT)
-        .weigher(|key: &String, tile: &Arc<Tile>| (key.len() + tile.bytes.len() + 128) as u32)
-        .build()
-}
-
-/// A tile.
-pub struct Tile {
-    bytes: Bytes,
-    spacing_m: f64,
-    /// What 0 and the highest integer stand for, where values became integers by a range.
-    range: Option<(f32, f32)>,
-}
-
-impl Tile {
-    /// A tile whose values have no range.
-    pub fn new(bytes: Vec<u8>, spacing_m: f64) -> Self {
-        Self { bytes: bytes.into(), spacing_m, range: None }
-    }
-
-    /// What is sent.
-    pub fn bytes(&self) -> Bytes {
-        self.bytes.clone()
-    }
-
-    /// Metres of a pixel.
-    pub fn spacing_m(&self) -> f64 {
-        self.spacing_m
-    }
-}
-
-#[derive(Deserialize, IntoParams)]
-pub struct Coding {
-    /// How a PNG holds values: `terrarium` (steps of 1/256 m), `terrain-rgb` (steps of 0.1 m),
-    /// `grey` (8 bits of the map's range) or `colours`. Without it: `terrarium` for metres,
-    /// `colours` for pictures, biomes and colours, `grey` for others.
-    pub encoding: Option<String>,
-}
+const PICTURES: [&str; 2] = [HILLSHADE, "colours"];
 
 #[derive(Deserialize, IntoParams)]
 pub struct Laid {
@@ -131,87 +84,17 @@ impl Laying {
     }
 }
 
-/// Metres round the equator of the Web Mercator map.
-const EQUATOR_M: f64 = 2.0 * std::f64::consts::PI * 6_378_137.0;
-
-/// How values become pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encoding {
-    Terrarium,
-    TerrainRgb,
-    Grey,
-    Colours,
-}
-
-impl Encoding {
-    const ALL: [(&str, Self); 4] = [
-        ("terrarium", Self::Terrarium),
-        ("terrain-rgb", Self::TerrainRgb),
-        ("grey", Self::Grey),
-        ("colours", Self::Colours),
-    ];
-
-    fn of(layer: &Layer, asked: Option<&str>) -> Answer<Self> {
-        let colours = match layer {
-            Layer::Picture(_) => true,
-            Layer::Field(field) => matches!(field.decode, Decode::Colour | Decode::Number),
-        };
-        let metres =
-            matches!(layer, Layer::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
-        let allowed: &[Self] = match (colours, metres) {
-            (true, _) => &[Self::Colours],
-            (_, true) => &[Self::Terrarium, Self::TerrainRgb, Self::Grey],
-            _ => &[Self::Grey, Self::Terrarium, Self::TerrainRgb],
-        };
-        let Some(asked) = asked else { return Ok(allowed[0]) };
-        let found =
-            Self::ALL.iter().find(|(name, _)| *name == asked).map(|(_, encoding)| *encoding);
-        found.filter(|encoding| allowed.contains(encoding)).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL
-                .iter()
-                .filter(|(_, encoding)| allowed.contains(encoding))
-                .map(|(name, _)| *name)
-                .collect();
-            Problem::bad(format!(
-                "encoding = {asked:?}: allowed for this layer {}",
-                names.join(", ")
-            ))
-        })
-    }
-
-    fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, encoding)| *encoding == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// What a tile shows.
-enum Layer {
-    Field(&'static Field),
-    Picture(&'static str),
-}
-
-impl Layer {
-    fn of(maps: &Maps, name: &str) -> Answer<Self> {
-        match PICTURES.iter().find(|known| **known == name) {
-            Some(name) => Ok(Self::Picture(name)),
-            None => {
-                maps.field(name).map(Self::Field).map_err(|e| Problem { status: 404, ..e.into() })
-            }
-        }
+/// A layer of a result.
+fn layer_of(maps: &Maps, name: &str) -> Answer<Layer> {
+    match PICTURES.iter().find(|known| **known == name) {
+        Some(name) => Ok(Layer::Picture(name)),
+        None => maps.field(name).map(Layer::Field).map_err(|e| Problem { status: 404, ..e.into() }),
     }
 }
 
 /// The last zoom: a pixel is a cell there.
 fn zoom_max([width, height]: [u32; 2]) -> u32 {
     width.max(height).div_ceil(SIDE).next_power_of_two().ilog2()
-}
-
-/// Where a tile lies.
-#[derive(Clone, Copy)]
-struct At {
-    zoom: u32,
-    x: u32,
-    y: u32,
 }
 
 /// A map in halves.
@@ -325,18 +208,12 @@ fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
 }
 
 /// Makes a tile.
-fn make(
-    service: &Service,
-    digest: &str,
-    layer: &str,
-    at: At,
-    laid: &Laid,
-    form: &str,
-    asked: Option<&str>,
-) -> Answer<Tile> {
+fn make(service: &Service, address: &Address, laid: &Laid) -> Answer<Tile> {
+    let (digest, at, form) = (&address.digest, address.at, address.form.as_str());
+    let asked = address.encoding.as_deref();
     let (folder, _) = open(service, digest)?;
     let maps = Maps::open(folder.join("words"))?;
-    let layer = Layer::of(&maps, layer)?;
+    let layer = layer_of(&maps, &address.layer)?;
     let (size, last) = (maps.size(), zoom_max(maps.size()));
     let laying = Laying::of(laid, maps.spacing_m(), last)?;
     let [first, end] = [0, last].map(|zoom| zoom + laying.before);
@@ -371,7 +248,7 @@ fn make(
         let map = pyramid.read(at, 0)?;
         let (low, high) = pyramid.head.range;
         let (bytes, range) = match form {
-            "r32" => (map.data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(), None),
+            "r32" => (samples(&map), None),
             _ => {
                 // The range is that of the whole map: tiles fit together.
                 let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
@@ -383,7 +260,7 @@ fn make(
         };
         return Ok(Tile { bytes: bytes.into(), spacing_m, range });
     }
-    let encoding = Encoding::of(&layer, asked)?;
+    let encoding = Encoding::of(layer, asked, true)?;
     let (picture, range) = match layer {
         Layer::Field(field) if encoding == Encoding::Grey => {
             let pyramid = pyramid(field.name)?;
@@ -396,18 +273,12 @@ fn make(
             let clear = |x, y| LumaA([grey.get_pixel(x, y).0[0], if land(x, y) { 255 } else { 0 }]);
             (encode_picture(GrayAlphaImage::from_fn(SIDE, SIDE, clear))?, Some((low, high)))
         }
-        Layer::Field(field) if encoding != Encoding::Colours => {
-            let map = pyramid(field.name)?.read(at, 0)?;
-            let code = if encoding == Encoding::Terrarium {
-                Elevation::Terrarium
-            } else {
-                Elevation::TerrainRgb
-            };
-            let pixel = |x: u32, y: u32| Rgb(code.rgb(map.data[(y * SIDE + x) as usize]));
-            (encode_picture(RgbImage::from_fn(SIDE, SIDE, pixel))?, None)
-        }
         Layer::Field(field) => {
             let map = pyramid(field.name)?.read(at, 0)?;
+            if let Encoding::Elevation(elevation) = encoding {
+                let bytes = numbers(&map, elevation)?.into();
+                return Ok(Tile { bytes, spacing_m, range: None });
+            }
             let colour = |v: f32| match field.decode {
                 Decode::Number => maps.palette().get(v as usize).copied().unwrap_or_default(),
                 _ => {
@@ -433,10 +304,7 @@ fn make(
             };
             let colours = |name| pyramid(name)?.read(at, 1);
             let picture = match kind {
-                "hillshade" => {
-                    let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };
-                    coloured(&map, &grey, &Style { sea_level_m: None, relief: 1.0, ..style })?
-                }
+                HILLSHADE => hillshade(&map, &style)?,
                 _ if maps.field("biome_colour").is_ok() => {
                     coloured(&map, &colours("biome_colour")?, &style)?
                 }
@@ -461,66 +329,33 @@ fn make(
 #[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding, Laid), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
-    Place((digest, layer, z, x, y)): Place<(String, String, String, String, String)>,
+    parts: Parts,
     Query(coding): Query<Coding>,
     Query(laid): Query<Laid>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png, .r16 or .r32");
-    let (y, form) = y
-        .split_once('.')
-        .filter(|(_, form)| ["png", "r16", "r32"].contains(form))
-        .ok_or_else(nowhere)?;
-    let number =
-        |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
-    let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };
-    let encoding = coding.encoding.as_deref().unwrap_or("-");
     let corner = laid.at.as_deref().unwrap_or("corner");
-    let key = format!("{digest}/{layer}/{corner}/{z}/{x}/{y}.{form}/{encoding}");
-    let tile = match service.tiles.get(&key) {
+    let address = Arc::new(Address::of(parts, &["png", "r16", "r32"], coding, corner)?);
+    let tile = match service.tiles.get(&address.key) {
         Some(tile) => tile,
         None => {
             let slot =
                 service.tile_permits.clone().acquire_owned().await.map_err(Problem::fault)?;
-            let (service, key, form, asked) =
-                (service.clone(), key.clone(), form.to_string(), coding.encoding.clone());
+            let (service, address) = (service.clone(), address.clone());
             blocking(move || {
                 let _slot = slot;
                 // Another may have made it while this one waited.
-                if let Some(tile) = service.tiles.get(&key) {
+                if let Some(tile) = service.tiles.get(&address.key) {
                     return Ok(tile);
                 }
-                let tile =
-                    Arc::new(make(&service, &digest, &layer, at, &laid, &form, asked.as_deref())?);
-                service.tiles.insert(key, tile.clone());
+                let tile = Arc::new(make(&service, &address, &laid)?);
+                service.tiles.insert(address.key.clone(), tile.clone());
                 Ok(tile)
             })
             .await?
         }
     };
-    let mut response = unchanging(
-        &headers,
-        &key,
-        media_type(&key[..key.rfind('/').unwrap_or(key.len())]),
-        tile.bytes.clone(),
-    );
-    sizes(&mut response, [SIDE, SIDE], tile.spacing_m);
-    if let Some((low, high)) = tile.range
-        && let Ok(value) = header::HeaderValue::from_str(&format!("{low} {high}"))
-    {
-        response.headers_mut().insert("thalweg-range", value);
-    }
-    Ok(response)
-}
-
-/// What the heights of a land are multiplied by so that they fit its width on the map: the metres
-/// of the map that a cell takes in the land's middle.
-pub fn exaggeration(described: &Value, spacing_m: f64) -> f64 {
-    let number =
-        |pointer: &str| described.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
-    let pixel_m = EQUATOR_M * number("/center/1").to_radians().cos()
-        / (f64::from(SIDE) * number("/maxzoom").exp2());
-    rounded(pixel_m / spacing_m)
+    Ok(address.answer(&headers, &tile))
 }
 
 /// What a layer's tiles are, as TileJSON 3.0.0
@@ -537,46 +372,26 @@ pub async fn tilejson(
     Query(laid): Query<Laid>,
     headers: HeaderMap,
 ) -> Answer<Json<Value>> {
-    // The guard has let the name pass.
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default()
-        .to_string();
     blocking(move || {
         if !is_digest(&digest) {
             return Err(Problem::missing("there is no such result"));
         }
         let (folder, meta) = open(&service, &digest)?;
         let maps = Maps::open(folder.join("words"))?;
-        let layer = Layer::of(&maps, &name)?;
-        let encoding = Encoding::of(&layer, coding.encoding.as_deref())?;
+        let layer = layer_of(&maps, &name)?;
+        let encoding = Encoding::of(layer, coding.encoding.as_deref(), true)?;
         let (size, last) = (maps.size(), zoom_max(maps.size()));
         let laying = Laying::of(&laid, maps.spacing_m(), last)?;
-        let asked = [("encoding", &coding.encoding), ("at", &laid.at)];
-        let asked: Vec<String> = asked
-            .iter()
-            .filter_map(|(key, value)| Some(format!("{key}={}", (*value).as_ref()?)))
-            .collect();
-        let suffix = if asked.is_empty() { String::new() } else { format!("?{}", asked.join("&")) };
-        let about = match layer {
-            Layer::Field(field) => format!("{} ({})", field.name, field.unit),
-            Layer::Picture(kind) => kind.into(),
+        let tiled = Tiled {
+            path: format!("results/{digest}/tiles"),
+            first: [laying.first; 2],
+            size,
+            zooms: [0, last].map(|zoom| zoom + laying.before),
+            spacing_m: maps.spacing_m(),
+            asked: [("encoding", &coding.encoding), ("at", &laid.at)],
         };
-        let shown = match encoding {
-            Encoding::TerrainRgb => Elevation::TerrainRgb.name(),
-            other => other.name(),
-        };
-        let mut json =
-            described([laying.first; 2], size, SIDE, [0, last].map(|zoom| zoom + laying.before));
-        json["name"] = json!(about);
-        json["tiles"] = json!([format!(
-            "http://{host}/v1/results/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}"
-        )]);
-        json["encoding"] = json!(shown);
-        json["spacing_m"] = json!(maps.spacing_m());
+        let mut json = tiled.json(layer, &name, encoding, &headers);
         json["range_m"] = meta["range_m"].clone();
-        json["exaggeration"] = json!(exaggeration(&json, maps.spacing_m()));
         Ok(Json(json))
     })
     .await

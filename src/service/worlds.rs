@@ -6,38 +6,35 @@
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
-use super::results::{media_type, sizes, unchanging};
 use super::store::{Request, is_digest};
-use super::tiles::{Coding, Tile as Made, exaggeration};
+use super::xyz::{
+    Address, At, Coding, Encoding, HILLSHADE, Layer, Parts, SIDE, Tile as Made, Tiled, hillshade,
+    numbers, samples,
+};
 use super::{Service, Shared, blocking, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
-use crate::field::{Decode, Field};
 use crate::identity;
-use crate::io::{Elevation, Files, encode_picture};
+use crate::io::{Files, encode_picture};
 use crate::job::Job;
 use crate::map::Map;
-use crate::render::{Style, coloured};
+use crate::render::Style;
 use crate::site::Window;
-use crate::tiles::{Store, Tile, Tiles, tilejson as described};
+use crate::tiles::{Store, Tile, Tiles};
 use axum::Json;
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use image::{Rgb, RgbImage};
+use image::RgbImage;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Pixels of a side of a tile.
-const SIDE: u32 = 256;
 /// The last zoom. Web maps have no more.
 const LAST: u32 = 22;
 /// Worlds whose newest tiles are kept in memory.
 const KEPT: u64 = 2;
-/// The layer that is a picture, and no map.
-const HILLSHADE: &str = "hillshade";
 /// What of the disk's quota the store of tiles may have.
 const SHARE_OF_DISK: u64 = 4;
 
@@ -165,48 +162,19 @@ fn first_zoom(job: &Job) -> u32 {
     (LAST + 1).saturating_sub(job.schedule().levels())
 }
 
-/// What a layer shows.
-enum Layer {
-    Field(&'static Field),
-    Hillshade,
-}
-
-impl Layer {
-    fn of(job: &Job, name: &str) -> Answer<Self> {
-        let fields = Tiles::fields_of(job);
-        match fields.iter().find(|field| field.name == name) {
-            Some(field) => Ok(Self::Field(field)),
-            None if name == HILLSHADE => Ok(Self::Hillshade),
-            None => {
-                let known = fields
-                    .iter()
-                    .map(|field| field.name)
-                    .chain([HILLSHADE])
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                Err(Problem::missing(format!(
-                    "{name:?}: the world has {known}; output.maps of its recipe says which"
-                )))
-            }
-        }
-    }
-
-    /// How heights become colours; none for a picture.
-    fn elevation(&self, asked: Option<&str>) -> Answer<Option<Elevation>> {
-        let metres =
-            matches!(self, Self::Field(Field { decode: Decode::Height | Decode::Thickness, .. }));
-        match (self, asked) {
-            (Self::Hillshade, None) => Ok(None),
-            (Self::Field(_), Some("terrarium")) => Ok(Some(Elevation::Terrarium)),
-            (Self::Field(_), None) if metres => Ok(Some(Elevation::Terrarium)),
-            (Self::Field(_), Some("terrain-rgb")) => Ok(Some(Elevation::TerrainRgb)),
-            (Self::Field(_), None) => Err(Problem::bad(
-                "a map that is no height has no colours of its own here, since a world has no \
-                 range: take .r32, or encoding=terrarium or terrain-rgb",
-            )),
-            (_, Some(asked)) => Err(Problem::bad(format!(
-                "encoding = {asked:?}: allowed for maps terrarium, terrain-rgb; hillshade has none"
-            ))),
+/// A layer of a world.
+fn layer_of(job: &Job, name: &str) -> Answer<Layer> {
+    let fields = Tiles::fields_of(job);
+    match fields.iter().find(|field| field.name == name) {
+        Some(field) => Ok(Layer::Field(field)),
+        None if name == HILLSHADE => Ok(Layer::Picture(HILLSHADE)),
+        None => {
+            let known: Vec<&str> =
+                fields.iter().map(|field| field.name).chain([HILLSHADE]).collect();
+            Err(Problem::missing(format!(
+                "{name:?}: the world has {}; output.maps of its recipe says which",
+                known.join(", ")
+            )))
         }
     }
 }
@@ -219,37 +187,30 @@ impl Layer {
 #[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png or .r32."), Coding), tag = "worlds", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "There is no such world, layer or zoom.", body = Problem, content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
-    Place((digest, layer, z, x, y)): Place<(String, String, String, String, String)>,
+    parts: Parts,
     Query(coding): Query<Coding>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let nowhere = || Problem::missing("tiles are at /tiles/LAYER/Z/X/Y.png or .r32");
-    let (y, form) =
-        y.split_once('.').filter(|(_, form)| ["png", "r32"].contains(form)).ok_or_else(nowhere)?;
-    let number =
-        |text: &str| text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere);
-    let at = [number(&z)?, number(&x)?, number(y)?];
-    let encoding = coding.encoding.as_deref().unwrap_or("-");
-    let key = format!("{digest}/{layer}/{z}/{x}/{y}.{form}/{encoding}");
-    let made = match service.tiles.get(&key) {
+    let address = Arc::new(Address::of(parts, &["png", "r32"], coding, "world")?);
+    let made = match service.tiles.get(&address.key) {
         Some(made) => made,
         None => {
             // One after another: previews keep their places, and who hangs up waits no more.
             let slot = service.worlders.clone().acquire_owned().await.map_err(Problem::fault)?;
             let (done, answer) = oneshot::channel();
-            let (place, key, span) = (service.clone(), key.clone(), tracing::Span::current());
-            let is_png = form == "png";
+            let (place, address, span) =
+                (service.clone(), address.clone(), tracing::Span::current());
             let work = move || {
                 let _inside = span.enter();
                 engine::be_nice(engine::NICE[0]);
                 let _slot = slot;
-                let work = || make(&place, &digest, &layer, at, is_png, coding.encoding.as_deref());
+                let work = || make(&place, &address);
                 let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
                 let made = made
                     .unwrap_or_else(|_| Err(Problem::fault("the engine panicked")))
                     .map(Arc::new);
                 if let Ok(made) = &made {
-                    place.tiles.insert(key, made.clone());
+                    place.tiles.insert(address.key.clone(), made.clone());
                 }
                 // The client may have gone; the tile is in the store.
                 let _ = done.send(made);
@@ -258,29 +219,16 @@ pub async fn tile(
             answer.await.map_err(Problem::fault)??
         }
     };
-    let mut response = unchanging(
-        &headers,
-        &key,
-        media_type(&key[..key.rfind('/').unwrap_or(key.len())]),
-        made.bytes(),
-    );
-    sizes(&mut response, [SIDE, SIDE], made.spacing_m());
-    Ok(response)
+    Ok(address.answer(&headers, &made))
 }
 
 /// Makes a tile.
-fn make(
-    service: &Service,
-    digest: &str,
-    layer: &str,
-    [z, x, y]: [u32; 3],
-    is_png: bool,
-    asked: Option<&str>,
-) -> Answer<Made> {
-    let World { job, tiles } = service.world(digest)?;
+fn make(service: &Service, address: &Address) -> Answer<Made> {
+    let World { job, tiles } = service.world(&address.digest)?;
     let _first = service.first();
     let mut tiles = tiles.lock().unwrap_or_else(PoisonError::into_inner);
-    let layer = Layer::of(&job, layer)?;
+    let layer = layer_of(&job, &address.layer)?;
+    let At { zoom: z, x, y } = address.at;
     let first = first_zoom(&job);
     if !(first..=LAST).contains(&z) || x.max(y) >= 1 << z {
         return Err(Problem::missing(format!(
@@ -288,10 +236,16 @@ fn make(
              tiles"
         )));
     }
-    let elevation = if is_png { layer.elevation(asked)? } else { None };
-    if !is_png && (asked.is_some() || matches!(layer, Layer::Hillshade)) {
-        return Err(Problem::bad("only a tile.png has an encoding, and hillshade is a picture"));
-    }
+    let asked = address.encoding.as_deref();
+    let encoding = match address.form.as_str() {
+        "png" => Some(Encoding::of(layer, asked, false)?),
+        _ if asked.is_some() || matches!(layer, Layer::Picture(_)) => {
+            return Err(Problem::bad(
+                "only a tile.png has an encoding, and hillshade is a picture",
+            ));
+        }
+        _ => None,
+    };
     let half = 1i64 << (z - 1);
     let level = job.recipe().finest() + (LAST - z) as i32;
     let own =
@@ -300,7 +254,7 @@ fn make(
     let wide = Window { origin: own.origin.map(|at| at - 1), width: SIDE + 2, height: SIDE + 2 };
     let (field, window) = match layer {
         Layer::Field(field) => (field, own),
-        Layer::Hillshade => (crate::field::find("height").ok_or_else(nowhere)?, wide),
+        Layer::Picture(_) => (crate::field::find("height").ok_or_else(nowhere)?, wide),
     };
     let attempt = |tiles: &mut Tiles, options: &DeviceOptions| -> crate::Result<Map> {
         service.idle.with(options, |executor| tiles.map(level, window, field, executor))
@@ -315,22 +269,15 @@ fn make(
         }
         made => made?,
     };
-    let bytes = match (is_png, elevation) {
-        (false, _) => map.data.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        (true, Some(elevation)) => encode_picture(RgbImage::from_fn(SIDE, SIDE, |x, y| {
-            Rgb(elevation.rgb(map.data[(y * SIDE + x) as usize]))
-        }))?,
-        (true, None) => {
-            let grey = Map { data: vec![0xd8_d8_d8 as f32; map.data.len()], ..map.clone() };
-            let picture = coloured(
-                &map,
-                &grey,
-                &Style { sea_level_m: None, relief: 1.0, ..Style::default() },
-            )?;
+    let bytes = match encoding {
+        None => samples(&map),
+        Some(Encoding::Elevation(elevation)) => numbers(&map, elevation)?,
+        Some(_) => {
+            let picture = hillshade(&map, &Style::default())?;
             encode_picture(RgbImage::from_fn(SIDE, SIDE, |x, y| *picture.get_pixel(x + 1, y + 1)))?
         }
     };
-    Ok(Made::new(bytes, map.spacing_m))
+    Ok(Made { bytes: bytes.into(), spacing_m: map.spacing_m, range: None })
 }
 
 /// What a layer's tiles are, as TileJSON 3.0.0
@@ -344,30 +291,19 @@ pub async fn tilejson(
     Query(coding): Query<Coding>,
     headers: HeaderMap,
 ) -> Answer<Json<Value>> {
-    // The guard has let the name pass.
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default()
-        .to_string();
     blocking(move || {
         let World { job, .. } = service.world(&digest)?;
-        let layer = Layer::of(&job, &name)?;
-        let elevation = layer.elevation(coding.encoding.as_deref())?;
-        let suffix =
-            coding.encoding.as_deref().map_or(String::new(), |name| format!("?encoding={name}"));
-        let mut json = described([0; 2], [SIDE << LAST; 2], SIDE, [first_zoom(&job), LAST]);
-        json["name"] = match layer {
-            Layer::Field(field) => json!(format!("{} ({})", field.name, field.unit)),
-            Layer::Hillshade => json!(HILLSHADE),
+        let layer = layer_of(&job, &name)?;
+        let encoding = Encoding::of(layer, coding.encoding.as_deref(), false)?;
+        let tiled = Tiled {
+            path: format!("worlds/{digest}/tiles"),
+            first: [0; 2],
+            size: [SIDE << LAST; 2],
+            zooms: [first_zoom(&job), LAST],
+            spacing_m: job.schedule().scale_on(job.recipe().finest()).spacing_m,
+            asked: [("encoding", &coding.encoding), ("at", &None)],
         };
-        json["tiles"] = json!([format!(
-            "http://{host}/v1/worlds/{digest}/tiles/{name}/{{z}}/{{x}}/{{y}}.png{suffix}"
-        )]);
-        json["encoding"] = elevation.map_or(json!("colours"), |elevation| json!(elevation.name()));
-        let spacing_m = job.schedule().scale_on(job.recipe().finest()).spacing_m;
-        json["spacing_m"] = json!(spacing_m);
-        json["exaggeration"] = json!(exaggeration(&json, spacing_m));
+        let json = tiled.json(layer, &name, encoding, &headers);
         Ok(Json(json))
     })
     .await

@@ -378,7 +378,7 @@ impl Tiles {
                 .schedule()
                 .world_on(*self.levels().end())
                 .unwrap_or(self.job.schedule().world());
-            Error::Limit(format!(
+            Error::limit(format!(
                 "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a \
                  side, and the coarsest has {} x {}: give the recipe more levels",
                 land.width, land.height

@@ -194,7 +194,7 @@ impl WindowPool {
             let started = std::thread::Builder::new()
                 .name(format!("window {number}"))
                 .spawn(move || shared.work(tiles));
-            let refused = |e| Error::Limit(format!("{workers} workers: {e}; ask for fewer"));
+            let refused = |e| Error::limit(format!("{workers} workers: {e}; ask for fewer"));
             pool.threads.push(started.map_err(refused)?);
         }
         Ok(pool)
@@ -410,7 +410,7 @@ impl Shared {
                     let Some(made) = made else {
                         // It may have left anything behind, so the device is opened anew.
                         let what = format!("{}: the worker panicked", executor.name());
-                        self.answer(&asked, Err(Error::Device(what)));
+                        self.answer(&asked, Err(Error::device(what)));
                         in_hand = None;
                         return Ok(());
                     };
@@ -431,7 +431,7 @@ impl Shared {
             let failed = match done {
                 Ok(Ok(())) => None,
                 Ok(Err(e)) => Some(e),
-                Err(_) => Some(Error::Device("a worker's device panicked".into())),
+                Err(_) => Some(Error::device("a worker's device panicked")),
             };
             if let Some((asked, e)) = in_hand.take().zip(failed) {
                 self.answer(&asked, Err(e));

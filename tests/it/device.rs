@@ -178,10 +178,10 @@ fn run_failing(
 
 #[test]
 fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
-    let (good, frames, restarted) = run_failing(usize::MAX, Error::Device, true);
+    let (good, frames, restarted) = run_failing(usize::MAX, Error::device, true);
     let good = good.unwrap();
     assert_eq!((good.device.as_str(), frames, restarted), ("failing", 3, false));
-    for error in [Error::Device, Error::Limit] {
+    for error in [Error::device, Error::limit] {
         for pieces in 0..4 {
             let (made, frames, restarted) = run_failing(pieces, error, true);
             let made = made.unwrap();
@@ -194,8 +194,8 @@ fn the_cpu_takes_over_from_a_card_that_fails_where_it_may() {
     // The caller's own error ends the run.
     let job = small_job();
     let mut restarted = false;
-    let done = job.run_opened(opened(usize::MAX, Error::Device, true), &mut |event| match event {
-        Event::Stage(_) => Err(Error::Limit("enough".into())),
+    let done = job.run_opened(opened(usize::MAX, Error::device, true), &mut |event| match event {
+        Event::Stage(_) => Err(Error::limit("enough")),
         Event::Restarted => {
             restarted = true;
             Ok(())

@@ -104,7 +104,7 @@ fn an_error_of_the_watcher_ends_the_run() {
     let ended = job.run_on(&mut cpu(), &mut |event| {
         let Event::Frame(frame) = event else { return Ok(()) };
         looks += 1;
-        if frame.index == 3 { Err(Error::Limit("enough".into())) } else { Ok(()) }
+        if frame.index == 3 { Err(Error::limit("enough")) } else { Ok(()) }
     });
     assert_eq!((ended.err().map(|e| e.to_string()), looks), (Some("enough".into()), 4));
 }

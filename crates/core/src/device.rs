@@ -107,7 +107,7 @@ impl DeviceOptions {
     /// There is none in a build without the feature.
     #[cfg(not(feature = "gpu"))]
     pub fn gpu(&self, _: &Adapter) -> Result<Box<dyn Executor>> {
-        Err(Error::Device(
+        Err(Error::device(
             "this thalweg was built without its gpu feature: use --device cpu".into(),
         ))
     }

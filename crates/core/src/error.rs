@@ -22,10 +22,10 @@ pub enum Error {
     },
     /// Something is larger than the machine, the device or the format can hold.
     #[error("{0}")]
-    Limit(String),
+    Limit(Limit),
     /// The graphics device refused, failed or does not exist.
     #[error("{0}")]
-    Device(String),
+    Device(Fault),
     /// An output could not be written.
     #[error("{}: {source}", path.display())]
     Output {
@@ -144,6 +144,69 @@ impl From<&str> for Invalid {
     }
 }
 
+/// More than can be held, as data. Displayed, it is [`message`](Self::message).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Limit {
+    /// The whole error as a sentence.
+    pub message: String,
+    /// How much is needed or was given, where that is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed: Option<u64>,
+    /// How much is allowed or there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<u64>,
+    /// Of what: `bytes`, `cells a side`, `passes` …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What is wrong with a graphics device, as data. Displayed, it is the [`adapter`](Self::adapter),
+/// where it is about one, and the [`message`](Self::message).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Fault {
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// The name of the adapter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+}
+
+impl Fault {
+    /// What is wrong with an adapter.
+    pub fn of(adapter: impl Into<String>, message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), adapter: Some(adapter.into()) }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.adapter {
+            Some(adapter) => write!(f, "{adapter}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl From<Limit> for Error {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Device(fault)
+    }
+}
+
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Self::Param(Box::new(invalid))
@@ -154,6 +217,32 @@ impl Error {
     /// An [`Error::Param`] in words alone, or with the data of an [`Invalid`].
     pub fn param(what: impl Into<Invalid>) -> Self {
         what.into().into()
+    }
+
+    /// An [`Error::Limit`] in words alone.
+    pub fn limit(what: impl Into<String>) -> Self {
+        Limit { message: what.into(), ..Limit::default() }.into()
+    }
+
+    /// An [`Error::Limit`] in words, and with its numbers: more of a unit is needed than allowed.
+    pub fn over(
+        what: impl Into<String>,
+        needed: impl Into<u64>,
+        allowed: impl Into<u64>,
+        unit: &'static str,
+    ) -> Self {
+        Limit {
+            message: what.into(),
+            needed: Some(needed.into()),
+            allowed: Some(allowed.into()),
+            unit: Some(unit),
+        }
+        .into()
+    }
+
+    /// An [`Error::Device`] that is about no adapter; otherwise, it is made from a [`Fault`].
+    pub fn device(what: impl Into<String>) -> Self {
+        Fault { message: what.into(), adapter: None }.into()
     }
 
     /// An [`Error::Input`] about `path`.
@@ -176,6 +265,18 @@ impl Error {
             Self::Output { .. } => "output",
             Self::Cancelled => "cancelled",
         }
+    }
+
+    /// The data of an [`Error::Param`], an [`Error::Limit`] or an [`Error::Device`] as JSON, for
+    /// programs. It has a `message`.
+    pub fn data(&self) -> Option<serde_json::Value> {
+        let data = match self {
+            Self::Param(invalid) => serde_json::to_value(invalid),
+            Self::Limit(limit) => serde_json::to_value(limit),
+            Self::Device(fault) => serde_json::to_value(fault),
+            _ => return None,
+        };
+        data.ok()
     }
 
     /// The data of an [`Error::Param`].

@@ -20,7 +20,7 @@ pub mod site;
 pub mod stage;
 pub mod table;
 
-pub use error::{Error, Invalid, Result};
+pub use error::{Error, Fault, Invalid, Limit, Result};
 /// The `wgpu` that the executor of the graphics card is made of.
 #[cfg(feature = "gpu")]
 pub use wgpu;
@@ -28,5 +28,5 @@ pub use wgpu;
 /// The text of all shaders, which is part of what decides the bytes of a land.
 pub fn shaders() -> String {
     let stages = stage::STAGES.into_iter().chain(stage::INNER).map(|stage| stage.shader);
-    exec::SHARED.into_iter().chain(stages).collect()
+    exec::shared().into_iter().chain(stages).collect()
 }

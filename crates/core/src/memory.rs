@@ -8,11 +8,16 @@ use crate::error::{Error, Result};
 /// [`Error::Limit`].
 pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
     match available() {
-        Some(free) if needed > free => Err(Error::Limit(format!(
-            "{what}: {} MiB of memory are needed, and {} MiB are free",
-            needed >> 20,
-            free >> 20
-        ))),
+        Some(free) if needed > free => Err(Error::over(
+            format!(
+                "{what}: {} MiB of memory are needed, and {} MiB are free",
+                needed >> 20,
+                free >> 20
+            ),
+            needed,
+            free,
+            "bytes",
+        )),
         _ => Ok(()),
     }
 }

@@ -68,7 +68,7 @@ impl Scale {
             return Ok(Self { spacing_m, datum_m: 0.0 });
         }
         if highest - lowest > 2.0 * most {
-            return Err(Error::Limit(format!(
+            return Err(Error::limit(format!(
                 "heights from {} to {} m at {} m a cell: a map may span {} cells of height, {} m; \
                  check the spacing and the unit",
                 rounded(lowest),

@@ -107,7 +107,7 @@ pub fn read_rooms(path: &Path) -> Result<Rooms> {
 
 fn text(json: serde_json::Result<String>) -> Result<Vec<u8>> {
     json.map(|text| format!("{text}\n").into_bytes())
-        .map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
+        .map_err(|e| Error::limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
 /// The content of a JSON file: the version of the format, the version of the program, and the
@@ -132,7 +132,7 @@ impl<'a> Document<'a> {
 /// [`Error::Limit`] if the dungeon cannot be encoded as JSON.
 pub fn document(dungeon: &Dungeon) -> Result<serde_json::Value> {
     serde_json::to_value(Document::new(dungeon))
-        .map_err(|e| Error::Limit(format!("the dungeon cannot be encoded: {e}")))
+        .map_err(|e| Error::limit(format!("the dungeon cannot be encoded: {e}")))
 }
 
 /// A text map; see [`crate::dungeon::Tile::letter`] and [`crate::dungeon::Thing::letter`]. Empty

@@ -338,7 +338,7 @@ pub(super) struct Canvas(pub(super) RgbImage);
 impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
         if width.saturating_mul(height) > 1 << 28 {
-            return Err(Error::Limit(format!(
+            return Err(Error::limit(format!(
                 "the picture would have {width} x {height} pixels: allowed at most 268435456; draw \
                  fewer or smaller dungeons"
             )));
@@ -446,7 +446,7 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
     let (width, height) = last.dimensions();
     let steps = &steps[steps.len().saturating_sub(FRAMES_MAX)..];
     let error =
-        |e: png::EncodingError| Error::Limit(format!("the animation cannot be encoded: {e}"));
+        |e: png::EncodingError| Error::limit(format!("the animation cannot be encoded: {e}"));
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(png::ColorType::Rgb);

@@ -243,7 +243,7 @@ fn lengthen(pool: &Pool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Resu
     buffer.truncate(words);
     let more = words - buffer.len();
     buffer.try_reserve_exact(more).map_err(|_| {
-        Error::Limit(format!(
+        Error::limit(format!(
             "no memory for a buffer of {} MiB: make the map smaller",
             words as u64 * 4 / (1 << 20)
         ))
@@ -320,11 +320,16 @@ impl Executor for Cpu {
                 let cells = plan.window.cells() as f64;
                 // A little less, since what is free changes.
                 let side = (0.95 * cells * free as f64 / bytes as f64).sqrt() as u64;
-                Err(Error::Limit(format!(
-                    "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} fits",
-                    bytes >> 20,
-                    free >> 20
-                )))
+                Err(Error::over(
+                    format!(
+                        "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} fits",
+                        bytes >> 20,
+                        free >> 20
+                    ),
+                    bytes,
+                    free,
+                    "bytes",
+                ))
             }
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use super::shader::{self, Access, Binding, Checked};
 use super::{Adapter, AdapterInfo, Control, Executor, READ, Selection};
 use crate::clock::Moment;
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Result};
 use crate::plan::{Fill, Pass, Plan, Uniform};
 use encase::ShaderType;
 use rayon::prelude::*;
@@ -240,7 +240,7 @@ impl Gpu {
                 Adapter::Index(i) => format!("no graphics adapter number {i}"),
                 Adapter::Name(part) => format!("no graphics adapter called {part:?}"),
             };
-            return Err(Error::Device(format!("{asked}: {known}")));
+            return Err(Error::device(format!("{asked}: {known}")));
         };
         let adapter = &all[info.index];
         if workgroup > info.workgroup_max {
@@ -258,8 +258,8 @@ impl Gpu {
             memory_hints: wgpu::MemoryHints::Performance,
             ..Default::default()
         });
-        let (device, queue) = pollster::block_on(request)
-            .map_err(|e| Error::Device(format!("{}: {e}", info.name)))?;
+        let (device, queue) =
+            pollster::block_on(request).map_err(|e| Error::from(Fault::of(&info.name, e)))?;
         let faults = Arc::new(Mutex::new(None));
         let note = |faults: &Arc<Mutex<Option<String>>>| {
             let faults = faults.clone();
@@ -316,7 +316,7 @@ impl Gpu {
         let info = describe(0, device.adapter_info(), &has);
         if let Some((limit, has, needs)) = compared.into_iter().find(|(_, has, needs)| has < needs)
         {
-            return Err(Error::Limit(format!(
+            return Err(Error::limit(format!(
                 "{}: the device has {limit} = {has}: allowed {needs} or more; request \
                  Gpu::required_limits",
                 info.name
@@ -436,12 +436,10 @@ impl Gpu {
     fn fault(&self) -> Result<()> {
         match self.faults.lock() {
             Ok(fault) => match fault.as_ref() {
-                Some(what) => Err(Error::Device(format!("{}: {what}", self.info.name))),
+                Some(what) => Err(self.failed(what)),
                 None => Ok(()),
             },
-            Err(_) => {
-                Err(Error::Device(format!("{}: a callback of the driver failed", self.info.name)))
-            }
+            Err(_) => Err(self.failed("a callback of the driver failed")),
         }
     }
 
@@ -456,13 +454,9 @@ impl Gpu {
             Err(wgpu::PollError::Timeout) => {
                 // Dropping a device that hangs would wait for ever, so the process has to end; the
                 // command exits on this.
-                Err(Error::Device(format!(
-                    "{}: no answer for {} s; the driver hangs",
-                    self.info.name,
-                    HUNG.as_secs()
-                )))
+                Err(self.failed(format!("no answer for {} s; the driver hangs", HUNG.as_secs())))
             }
-            Err(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
+            Err(e) => Err(self.failed(e)),
         }
     }
 
@@ -478,7 +472,7 @@ impl Gpu {
         let done = work(self);
         let faults = [pollster::block_on(inner.pop()), pollster::block_on(outer.pop())];
         match faults.into_iter().flatten().next() {
-            Some(e) => Err(Error::Device(format!("{}: {e}", self.info.name))),
+            Some(e) => Err(self.failed(e)),
             None => done,
         }
     }
@@ -487,8 +481,7 @@ impl Gpu {
     fn listen(&self) -> Result<()> {
         let Some(heartbeat) = &self.heartbeat else { return Ok(()) };
         let copy = self.copy(&self.uniforms, 0..4, heartbeat);
-        self.map(&copy)
-            .map_err(|e| Error::Device(format!("{}: the device was lost: {e}", self.info.name)))?;
+        self.map(&copy).map_err(|e| self.failed(format!("the device was lost: {e}")))?;
         heartbeat.unmap();
         Ok(())
     }
@@ -540,7 +533,7 @@ impl Gpu {
         });
         match pollster::block_on(scope.pop()) {
             None => Ok(buffer),
-            Some(_) => Err(Error::Limit(format!(
+            Some(_) => Err(Error::limit(format!(
                 "{}: no memory for a buffer of {} MiB: make the map smaller or use --device cpu",
                 self.info.name,
                 size >> 20
@@ -611,9 +604,14 @@ impl Gpu {
         entries
     }
 
+    /// The error for what this device did.
+    fn failed(&self, what: impl std::fmt::Display) -> Error {
+        Fault::of(&self.info.name, what).into()
+    }
+
     /// Reads a shader. `entry` is for the error.
     fn shader(&self, source: &str, entry: &str) -> Result<Shader> {
-        let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
+        let fail = |e: String| Error::device(format!("shader of pass {entry}: {e}"));
         let mut text = shader::source(source, self.workgroup);
         // As wgpu calls software drivers.
         if self.info.kind == "Cpu" {
@@ -638,14 +636,19 @@ impl Gpu {
         entry: &'static str,
         constant: Option<(&'static str, i32)>,
     ) -> Result<Ready> {
-        let fail = |e: String| Error::Device(format!("shader of pass {entry}: {e}"));
+        let fail = |e: String| Error::device(format!("shader of pass {entry}: {e}"));
         let bindings = shader.checked.bindings(entry).map_err(fail)?;
         let storage = bindings.iter().filter(|b| !b.access.is_uniform()).count() as u32;
         if storage > self.info.storage_buffers_max {
-            return Err(Error::Limit(format!(
-                "{}: pass {} binds {storage} buffers, and the device allows {}",
-                self.info.name, entry, self.info.storage_buffers_max
-            )));
+            return Err(Error::over(
+                format!(
+                    "{}: pass {} binds {storage} buffers, and the device allows {}",
+                    self.info.name, entry, self.info.storage_buffers_max
+                ),
+                storage,
+                self.info.storage_buffers_max,
+                "buffers",
+            ));
         }
         let entries: Vec<_> = bindings
             .iter()
@@ -828,14 +831,19 @@ impl Executor for Gpu {
         }
         let per_cell = largest.words as f64 / plan.window.cells() as f64 * 4.0;
         let side = (limit as f64 / per_cell).sqrt() as u64;
-        Err(Error::Limit(format!(
-            "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about \
+        Err(Error::over(
+            format!(
+                "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about \
              {side} x {side} fits, or use --device cpu",
-            self.info.name,
-            largest.name,
-            (largest.words as u64 * 4) >> 20,
-            limit >> 20
-        )))
+                self.info.name,
+                largest.name,
+                (largest.words as u64 * 4) >> 20,
+                limit >> 20
+            ),
+            largest.words as u64 * 4,
+            limit,
+            "bytes",
+        ))
     }
 
     fn prepare(&mut self, plans: &mut dyn Iterator<Item = Plan>) -> Result<()> {
@@ -1080,8 +1088,7 @@ impl Gpu {
         let flight = self.submit(work, true)?;
         self.learn(flight)?;
         let staging = self.staging(bytes, 1);
-        let unread =
-            |e: String| Error::Device(format!("{}: reading the clock: {e}", self.info.name));
+        let unread = |e: String| self.failed(format!("reading the clock: {e}"));
         for staging in &staging {
             self.map(&self.copy(&times, 0..bytes, staging)).map_err(unread)?;
             let view = staging.get_mapped_range(0..bytes).map_err(|e| unread(e.to_string()))?;
@@ -1103,13 +1110,18 @@ impl Gpu {
         let limit = self.info.binding_max_bytes.min(self.info.buffer_max_bytes);
         if words.len() as u64 * 4 > limit {
             let side = ((limit / 4) as f64).sqrt() as u64;
-            return Err(Error::Limit(format!(
-                "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about \
+            return Err(Error::over(
+                format!(
+                    "{}: {name} needs {} MiB and the device binds {} MiB at most: a map of about \
                  {side} x {side} fits, or use --device cpu",
-                self.info.name,
-                (words.len() as u64 * 4) >> 20,
-                limit >> 20
-            )));
+                    self.info.name,
+                    (words.len() as u64 * 4) >> 20,
+                    limit >> 20
+                ),
+                words.len() as u64 * 4,
+                limit,
+                "bytes",
+            ));
         }
         let fresh = self.fresh(words.len())?;
         self.fill(&fresh, words)?;
@@ -1208,8 +1220,7 @@ impl Gpu {
 
     /// Takes the words of a copy when it is done.
     fn take(&self, name: &str, copy: &Copy, words: &mut Vec<i32>) -> Result<()> {
-        let unread =
-            |e: String| Error::Device(format!("{}: reading {name} back: {e}", self.info.name));
+        let unread = |e: String| self.failed(format!("reading {name} back: {e}"));
         self.map(copy).map_err(unread)?;
         let view =
             copy.staging.get_mapped_range(0..copy.size).map_err(|e| unread(e.to_string()))?;

@@ -17,12 +17,15 @@ use crate::plan::{Fill, Plan};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const ARITH: &str = include_str!("../../shaders/arith.wgsl");
-const READ: &str = include_str!("../../shaders/read.wgsl");
+static ARITH: &str = include_str!("../../shaders/arith.wgsl");
+// Compiled kernels are known by the address of their text, so it must have one alone.
+static READ: &str = include_str!("../../shaders/read.wgsl");
 
 /// The shaders beside those of the stages: the arithmetic that stands before each of them, and how
 /// maps are read back.
-pub const SHARED: [&str; 2] = [ARITH, READ];
+pub fn shared() -> [&'static str; 2] {
+    [ARITH, READ]
+}
 
 /// How a run is watched and stopped.
 pub struct Control<'a> {

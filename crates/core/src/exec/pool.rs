@@ -25,7 +25,7 @@ impl Pool {
                     0 => "a thread for each core".into(),
                     _ => format!("{threads} threads"),
                 };
-                return Err(Error::Limit(format!("{asked}: {e}; ask for fewer with --threads")));
+                return Err(Error::limit(format!("{asked}: {e}; ask for fewer with --threads")));
             }
         };
         // A thread reserves address space when it first allocates, so what is free is known only
