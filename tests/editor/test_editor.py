@@ -313,6 +313,8 @@ def test_a_height_map_is_dropped(window):
     state = editor.until("the file is the land", lambda s: isinstance(s["recipe"].get("input"), dict) and s["done"] and not s["busy"])
     assert state["live"][-1][1:] == [96, 96] and editor.page.evaluate("thalweg.view.extent[0]") == 950
     # What water finds there is what the file says, to its last digit.
+    editor.page.focus("canvas")
+    editor.page.keyboard.press("b")
     assert [f"{height:.2f}" for height in editor.before()] == rows.split()
 
 

@@ -21,6 +21,7 @@ import {
   look,
   openRecipe,
   placeSplit,
+  presets,
   project,
   recipe,
   ring,

@@ -2,7 +2,7 @@
 
 import { $, view } from './base.js';
 import { el, icon, iconButton, seconds, words } from './ui.js';
-import { history, job, mode, recipe, run, simulate, switchTheme } from './editor.js';
+import { history, job, mode, run, simulate, switchTheme } from './editor.js';
 import { showKeys } from './keys.js';
 import { redo, reseed, undo } from './changes.js';
 import { on, tell } from './signals.js';
