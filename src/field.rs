@@ -109,9 +109,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "height",
         unit: "m",
-        about: "Metres above the datum of the input, or above the 0 of the recipe. Its words are \
-                exact to 2⁻¹⁸ of the spacing; \
-                files of 32-bit floats hold 24 bits of it, which is exact up to 64 cells from the \
+        about: "Metres above the datum of the input, or above the recipe's 0. Words are multiples \
+                of 2⁻¹⁸ of the spacing; 32-bit floats hold them exactly up to 64 cells from the \
                 datum.",
         decode: Decode::Height,
         origin: Origin::Every,
@@ -121,17 +120,13 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "flow",
         unit: "particles that passed, counted once a step, or cells that drain here",
-        about: "How many droplets, snowballs or grains have passed. Each is counted once a step, \
-                in the cell nearest to it. Behind \
-                `incision` it is how many cells' rain passes in a step: the catchment area, in \
-                cells, as far as the run knows it. The \
-                count grows with `rain`, with `lifetime` and with the length of the slope above, \
-                so only its ratios can be \
-                compared between recipes. Its mean is about `rain` · `lifetime`, less what ran off \
-                over the border. Droplets \
-                from beyond the border are missing: give a recipe a `margin_cells` if rivers should come \
-                from there. Where several \
-                stages leave it, the map is the last one's.",
+        about: "How many droplets, snowballs or grains passed, each counted once a step in the \
+                nearest cell. The count grows with `rain`, `lifetime` and the length of the slope \
+                above, so only its ratios compare between recipes; its mean is about `rain` · \
+                `lifetime`, less what ran off over the border. After `incision` it is the \
+                catchment area in cells, weighted by the layer `rain`. What comes from beyond the \
+                border is missing; with `margin_cells` rivers come from there. If several stages \
+                leave it, it is the last one's.",
         decode: Decode::Count,
         origin: Origin::Stage,
         resample: Resample::Smooth,
@@ -140,11 +135,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "biome",
         unit: "number",
-        about: "The number of the biome with the most weight at the cell, from 0, in the order of \
-                the recipe. The manifest has \
-                their names. Where two stages make biomes, the map is the second's. As `png`, \
-                `tif`, `exr` or `npy` it can be \
-                the `file` of another recipe's biomes.",
+        about: "The number of the biome with the most weight, from 0 in the order of the recipe; \
+                the manifest has the names. If two stages make biomes, it is the second's. As \
+                `png`, `tif`, `exr` or `npy` it can be the `file` of another recipe's biomes.",
         decode: Decode::Number,
         origin: Origin::Stage,
         resample: Resample::Nearest,
@@ -153,8 +146,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "biome_colour",
         unit: "0xRRGGBB",
-        about: "The colours of the biomes, mixed by their weights: 65536 · red + 256 · green + \
-                blue.",
+        about: "The colours of the biomes, mixed by weight: 65536 · red + 256 · green + blue.",
         decode: Decode::Colour,
         origin: Origin::Stage,
         resample: Resample::Nearest,
@@ -163,11 +155,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "rain",
         unit: "0 to 1",
-        about: "The share of the droplets meant for a cell that fall on it, as stages have made it \
-                for the stages after them. \
-                `layer` combines with what exists as its `combine` says; `biomes` replaces all of \
-                it, even where a biome has no \
-                value of its own. See [stages.md](stages.md).",
+        about: "The share of a cell's droplets that fall on it, as earlier stages set it for later \
+                ones. `layer` combines with the earlier values by its `combine`; `biomes` replaces \
+                them everywhere, even where a biome has no value of its own. See \
+                [stages.md](stages.md).",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Rain),
         resample: Resample::Smooth,
@@ -176,7 +167,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "hardness",
         unit: "0 to 1",
-        about: "The part of erosion that bedrock resists, made like `rain`.",
+        about: "The share of erosion that bedrock resists, made like `rain`.",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Hardness),
         resample: Resample::Smooth,
@@ -185,7 +176,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "vegetation",
         unit: "0 to 1",
-        about: "The part of the ground that roots hold, made like `rain`.",
+        about: "The share of the ground that roots hold, made like `rain`.",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Vegetation),
         resample: Resample::Smooth,
@@ -194,8 +185,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "uplift",
         unit: "0 to 1",
-        about: "The part of `uplift_m` by which a stage of `incision` raises the land in a step, \
-                made like `rain`.",
+        about: "The share of `uplift_m` by which `incision` raises the land in a step, made like \
+                `rain`.",
         decode: Decode::Fraction,
         origin: Origin::Layer(Layer::Uplift),
         resample: Resample::Smooth,
@@ -204,8 +195,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "sediment",
         unit: "m",
-        about: "The thickness of what is loose. What is laid down becomes loose, and erosion takes \
-                the loose first.",
+        about: "The thickness of loose material. Deposits are loose, and erosion takes loose \
+                material first.",
         decode: Decode::Thickness,
         origin: Origin::Layer(Layer::Sediment),
         resample: Resample::Smooth,
@@ -214,12 +205,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "erosion",
         unit: "m",
-        about: "The sum of all lowering of a cell, entered after every step of every stage that \
-                changes heights. It is never \
-                negative. A cell can have much erosion and much deposition, as a river bed is filled and \
-                cut again. The sum stops at \
-                8192 cells of height, and then `deposition` shrinks instead, so that `change` stays \
-                true.",
+        about: "The total lowering of a cell, over every step of every stage that changes heights. \
+                Erosion and deposition can both be large, as where a river bed is filled and cut \
+                again. The sum stops at 8192 cells of height; then `deposition` shrinks instead, \
+                so that `change` stays true.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -228,7 +217,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "deposition",
         unit: "m",
-        about: "The sum of all raising of a cell, entered like `erosion`.",
+        about: "The total raising of a cell, summed like `erosion`.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -237,10 +226,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "change",
         unit: "m",
-        about: "`deposition` − `erosion`: the height at the end less the height that the first of these \
-                stages found, but for ground \
-                that was levelled round entrances of dungeons. It is positive where land was \
-                gained.",
+        about: "`deposition` − `erosion`, positive where land was gained: the final height less \
+                the height before the first of these stages, except where ground was levelled \
+                around dungeon entrances.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,
@@ -249,11 +237,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "slope",
         unit: "degrees",
-        about: "The angle of the ground with the horizontal: 0 is level, 90 a cliff. It is the \
-                arctangent of the gradient's \
-                length by B. K. P. Horn's method (*Hill shading and the reflectance map*, 1981), \
-                as in `gdaldem slope`: \
-                differences over 3 × 3 heights, the nearer ones counted twice.",
+        about: "The angle of the ground with the horizontal, 0 where level, by B. K. P. Horn's \
+                gradient (*Hill shading and the reflectance map*, 1981), as in `gdaldem slope`.",
         decode: Decode::Float,
         origin: Origin::Every,
         resample: Resample::Derived,
@@ -262,9 +247,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "aspect",
         unit: "degrees clockwise from north, -1 where level",
-        about: "The direction in which the ground falls, by the same gradient: 0 north, 90 east, \
-                180 south, 270 west, as in \
-                `gdaldem aspect`; always below 360. Level ground has −1.",
+        about: "The direction in which the ground falls, by the same gradient, as in `gdaldem \
+                aspect`: 0 north, 90 east, 180 south, 270 west, always below 360; −1 on level \
+                ground.",
         decode: Decode::Float,
         origin: Origin::Every,
         resample: Resample::Derived,
@@ -273,14 +258,11 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "curvature",
         unit: "1/m",
-        about: "How the ground bends: minus the sum of the second differences from west to east \
-                and from north to south, which \
-                is −2 (D + E) of L. W. Zevenbergen and C. R. Thorne's quadric (*Quantitative \
-                analysis of land surface \
-                topography*, 1987). It is positive where the ground is convex (ridges, tops), \
-                negative where it is concave \
-                (valleys, pits), and 0 on every plane; a sphere of radius r has 2 / r on its top. \
-                Some programs multiply it by 100.",
+        about: "Minus the sum of the second differences from west to east and from north to south: \
+                −2 (D + E) of L. W. Zevenbergen and C. R. Thorne's quadric (*Quantitative analysis \
+                of land surface topography*, 1987). It is positive on ridges and tops, negative in \
+                valleys and pits, 0 on a plane, and 2 / r on top of a sphere of radius r. Some \
+                programs multiply it by 100.",
         decode: Decode::Float,
         origin: Origin::Every,
         resample: Resample::Derived,
@@ -289,13 +271,11 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "sky_view",
         unit: "0 to 1",
-        about: "The sky-view factor: the part of the sky that the ground around leaves free. 1 is \
-                a plain or a summit; gorges and \
-                the feet of cliffs have little. One minus the mean sine of the horizon's angle in \
-                16 directions, within 32 cells \
-                (K. Zakšek, K. Oštir, Ž. Kokalj, *Sky-view factor as a relief visualization \
-                technique*, 2011). It serves as \
-                ambient occlusion in engines, and as a shading without a direction of light.",
+        about: "The sky-view factor, the share of the sky that the surrounding ground leaves free: \
+                1 on a plain or a summit, low in gorges and at the feet of cliffs. It is one minus \
+                the mean sine of the horizon's angle in 16 directions, within 32 cells (K. Zakšek, \
+                K. Oštir, Ž. Kokalj, *Sky-view factor as a relief visualization technique*, 2011). \
+                It serves as ambient occlusion, and as shading without a light direction.",
         decode: Decode::Float,
         origin: Origin::Every,
         resample: Resample::Derived,
@@ -304,9 +284,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "water_depth",
         unit: "m",
-        about: "How deep the sea and lakes are, 0 where it is dry and in puddles. Rivers have no \
-                depth here: see `river_width`. Like all maps of water \
-                it is that of the map: nothing comes in over its border. See \
+        about: "The depth of the sea and lakes; 0 on dry ground, in puddles and in rivers (see \
+                `river_depth`). No map of water has inflow over the border. See \
                 [water.md](water.md).",
         decode: Decode::Thickness,
         origin: Origin::Water,
@@ -316,9 +295,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "water_level",
         unit: "m",
-        about: "The surface of the sea and of lakes, and the ground where it is dry. Water never \
-                goes up on it: where it breaches a rim it is below \
-                the height, and over a puddle it is at the height of its rim.",
+        about: "The surface of the sea and lakes; elsewhere the ground. It never rises along the \
+                flow: where water breaches a rim it is below the height, and over a puddle it is \
+                level with the rim.",
         decode: Decode::Height,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -327,11 +306,10 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "drainage_area",
         unit: "m²",
-        about: "The area that drains through a cell, itself included, each cell counted as much as \
-                the layer `rain` says. The directions \
-                are those of steepest descent to one of eight neighbours (D8) on `water_level`, or \
-                with `routing = \"lowest\"` to the lowest of \
-                them; with `area_routing = \"mfd\"` water goes to all lower neighbours.",
+        about: "The area that drains through a cell, itself included, each cell weighted by the \
+                layer `rain`. Water goes to the neighbour of steepest descent on `water_level` \
+                (D8); with `routing = \"lowest\"` to the lowest of the eight, with `area_routing = \
+                \"mfd\"` to all lower ones.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -341,8 +319,8 @@ pub static FIELDS: [Field; 29] = [
         name: "stream_order",
         unit: "order",
         about: "The order of rivers by A. N. Strahler (*Quantitative analysis of watershed \
-                geomorphology*, 1957), also where they cross a lake; 0 \
-                elsewhere. A river begins with `channel_area_km2` of drainage area.",
+                geomorphology*, 1957), also across lakes; 0 elsewhere. Rivers begin at \
+                `channel_area_km2` of drainage area.",
         decode: Decode::Count,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -351,9 +329,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "basin",
         unit: "number",
-        about: "The number of the mouth to which a cell drains, on the border, at the shore of the \
-                sea or in a depression that keeps its water, from 1 in the order of the map; 0 in the \
-                sea.",
+        about: "The number of the mouth to which a cell drains: on the border, at the shore of the \
+                sea, or in a depression that keeps its water. Mouths count from 1 in the order of \
+                the map; the sea has 0.",
         decode: Decode::Count,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -362,8 +340,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_width",
         unit: "m",
-        about: "The width of rivers, 0 elsewhere: by `law`, `width_m` times the root of the \
-                discharge in m³/s. See [water.md](water.md).",
+        about: "The width of rivers, by `law`: `width_m` times the square root of the discharge in \
+                m³/s; 0 elsewhere. See [water.md](water.md).",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -372,8 +350,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_depth",
         unit: "m",
-        about: "The mean depth of rivers, 0 elsewhere: by `law`, `depth_m` times the power 0.4 or \
-                0.3 of the discharge in m³/s.",
+        about: "The mean depth of rivers, by `law`: `depth_m` times the discharge in m³/s to the \
+                power 0.4 or 0.3; 0 elsewhere.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -382,7 +360,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_velocity",
         unit: "m/s",
-        about: "The mean velocity of rivers, 0 elsewhere: the discharge by width and depth.",
+        about: "The mean velocity of rivers, discharge / (width · depth); 0 elsewhere.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -391,8 +369,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "river_discharge",
         unit: "m³/s",
-        about: "How much water rivers carry, 0 elsewhere: `runoff_mm` a year from the D8 drainage \
-                area, less what lakes lose.",
+        about: "The discharge of rivers: `runoff_mm` a year from the D8 drainage area, less what \
+                lakes lose; 0 elsewhere.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -401,8 +379,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "distance_to_water",
         unit: "m",
-        about: "How far the nearest cell with a river, a lake, a puddle or the sea is, from middle \
-                to middle; 0 there, −1 where the map has none.",
+        about: "The distance to the nearest cell with a river, a lake, a puddle or the sea, from \
+                middle to middle; 0 there, −1 where the map has none.",
         decode: Decode::Float,
         origin: Origin::Water,
         resample: Resample::Derived,
@@ -411,9 +389,9 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "coast_distance",
         unit: "m",
-        about: "How far the nearest cell of the coast is, from middle to middle, on land and at \
-                sea: 0 on the coast, −1 where there is none within `within_cells` cells. Its words \
-                are the offsets to that cell, so squares of distances are exact. It is of the height as the stage finds it. See \
+        about: "The distance to the nearest cell of the coast, from middle to middle, on land and \
+                at sea: 0 on the coast, −1 where none is within `within_cells` cells. Words are \
+                the offsets to that cell, so squared distances are exact. See \
                 [coasts.md](coasts.md).",
         decode: Decode::Length,
         origin: Origin::Stage,
@@ -423,9 +401,8 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "coast_direction",
         unit: "degrees clockwise from north, -1 on the coast and without one",
-        about: "In which direction the nearest cell of the coast lies: 0 north, 90 east, 180 \
-                south, 270 west; always below 360. It has the words of \
-                `coast_distance`.",
+        about: "The direction to the nearest cell of the coast: 0 north, 90 east, 180 south, 270 \
+                west, always below 360. It has the words of `coast_distance`.",
         decode: Decode::Bearing,
         origin: Origin::Stage,
         resample: Resample::Derived,
@@ -434,7 +411,7 @@ pub static FIELDS: [Field; 29] = [
     Field {
         name: "beach",
         unit: "0 to 1",
-        about: "How much of the ground is beach: land near the coast that is low and gentle.",
+        about: "How much of the ground is beach: low, gentle land near the coast.",
         decode: Decode::Fraction,
         origin: Origin::Stage,
         resample: Resample::Derived,

@@ -106,6 +106,7 @@ pub mod field;
 pub mod identity;
 #[doc(hidden)]
 pub mod job;
+mod keys;
 #[doc(hidden)]
 pub mod morphometry;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Recipes as JSON with every setting spelled out, as manifests have them.
 
-use super::{Input, Output, Recipe, Step};
+use super::{Input, Recipe, Step};
 use crate::stage::{biomes, strokes};
 use serde_json::json;
 
@@ -42,28 +42,6 @@ impl Recipe {
         }
         put("output", self.output.describe());
         object.into()
-    }
-}
-
-impl Output {
-    /// As a table of a recipe.
-    pub(super) fn describe(&self) -> serde_json::Value {
-        let Output { maps, format, formats, program, preview, sea_level_m, colour, range_m } = self;
-        let mut output =
-            json!({ "maps": maps, "format": format, "preview": preview, "colour": colour.name() });
-        if !formats.is_empty() {
-            output["formats"] = json!(formats);
-        }
-        if let Some(program) = program {
-            output["program"] = json!(program);
-        }
-        if let Some(level) = sea_level_m {
-            output["sea_level_m"] = json!(level);
-        }
-        if let Some(range_m) = range_m {
-            output["range_m"] = json!(range_m);
-        }
-        output
     }
 }
 

@@ -1,9 +1,8 @@
 //! Changes to a recipe that was read: another size, other settings.
 
-use super::{ByLevel, EVERY_MAX, LAND_MAX, Nested, Output, Recipe, Step};
+use super::{ByLevel, EVERY_MAX, LAND_MAX, Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{Param, ParamKind, Value, unknown};
-use serde_json::json;
 
 /// Parses `KEY=VALUE` as a person types it.
 ///
@@ -160,33 +159,6 @@ impl Recipe {
         }
         (self.window.width, self.window.height) = (width, height);
         self.check()
-    }
-}
-
-impl Output {
-    /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a
-    /// comma.
-    fn set(&mut self, text: &str) -> Result<()> {
-        let (key, value) = parted(text, "format=png")?;
-        let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
-        let json = match (key, written(value)?) {
-            (_, Some(written)) => written,
-            ("maps", _) => words().collect(),
-            ("range_m", _) => words()
-                .map(|word| word.parse::<f64>().map_or_else(|_| json!(word), |v| json!(v)))
-                .collect(),
-            ("preview", _) => value.parse::<bool>().map_or_else(|_| json!(value), |v| json!(v)),
-            ("sea_level_m", _) => value.parse::<f64>().map_or_else(|_| json!(value), |v| json!(v)),
-            _ => json!(value),
-        };
-        // The reader of recipes checks it, beside what is there.
-        let mut described = self.describe();
-        match key.split_once('.') {
-            Some(("formats", map)) => described["formats"][map] = json,
-            _ => described[key] = json,
-        }
-        *self = Self::parse(Some(&described))?;
-        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Field, Origin, Source};
+use crate::keys::{self, Key, Kind, Own, Told};
 use crate::morphometry::SKY_REACH;
 use crate::params::{Param, ParamKind, Value};
 use crate::site::{Scale, Window};
@@ -44,52 +45,86 @@ impl Default for Levels {
 impl Levels {
     /// From `levels = "auto"`, a number, or a table with `count`, `max` and `fade`.
     pub(super) fn parse(value: &serde_json::Value) -> Result<Self> {
-        let allowed = format!(
-            "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, max and fade"
-        );
-        let wrong = || {
-            Error::param(
-                Invalid::of("levels", shown(value), allowed.clone())
-                    .saying(format!("levels = {}: allowed {allowed}", shown(value))),
-            )
-        };
-        let count = |value: &serde_json::Value| match (value.as_str(), whole(value)) {
-            (Some("auto"), _) => Ok(None),
-            (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => {
-                Ok(Some(count as u32))
-            }
-            _ => Err(wrong()),
-        };
+        let mut levels = Self::default();
         if !value.is_object() {
-            return Ok(Self { count: count(value)?, ..Self::default() });
+            levels.count = counted(value)?;
+            return Ok(levels);
         }
-        let table = Table::new("levels", value).map_err(|e| e.inside("", "/levels"))?;
         let at = |e: Error| e.inside("", "/levels");
-        table.known(&["count", "max", "fade"]).map_err(at)?;
-        let count = table.get("count").map(count).transpose()?.flatten();
-        let max = table.integer("max", 1, LEVELS_MAX.into()).map_err(at)?.map(|max| max as u32);
-        if let (Some(count), Some(max)) = (count, max) {
-            return Err(at(Invalid::from(format!(
+        let table = Table::new("levels", value).map_err(at)?;
+        keys::read(&KEYS, &table, &mut levels).map_err(at)?;
+        match (levels.count, levels.max) {
+            (Some(count), Some(max)) => Err(at(Invalid::from(format!(
                 "max = {max} with count = {count}: it limits \"auto\"; leave one of the two out"
             ))
             .about("max")
-            .into()));
+            .into())),
+            _ => Ok(levels),
         }
-        Ok(Self {
-            count,
-            max,
-            fade: table.number("fade", 0.0, 1000.0).map_err(at)?.unwrap_or(Self::default().fade),
-        })
     }
 
     pub(super) fn describe(&self) -> serde_json::Value {
-        let mut described = json!({ "count": self.count.map_or(json!("auto"), |count| json!(count)), "fade": self.fade });
-        if let Some(max) = self.max {
-            described["max"] = max.into();
-        }
-        described
+        keys::describe(&KEYS, self, Self::default())
+    }
+
+    /// The JSON Schemas of its keys, by name.
+    pub(super) fn schema() -> serde_json::Value {
+        keys::schema(&KEYS, Self::default())
+    }
+
+    /// The JSON Schema of their number.
+    pub(super) fn count() -> serde_json::Value {
+        let count = json!({ "type": "integer", "minimum": 1, "maximum": LEVELS_MAX });
+        json!({ "anyOf": [{ "const": "auto" }, count] })
     }
 }
+
+/// The number of levels that a value says; none for `"auto"`.
+fn counted(value: &serde_json::Value) -> Result<Option<u32>> {
+    match (value.as_str(), whole(value)) {
+        (Some("auto"), _) => Ok(None),
+        (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
+        _ => {
+            let allowed = format!(
+                "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, max and fade"
+            );
+            let message = format!("levels = {}: allowed {allowed}", shown(value));
+            Err(Invalid::of("levels", shown(value), allowed).saying(message).into())
+        }
+    }
+}
+
+/// The keys of the table `levels`.
+static KEYS: [Key<Levels>; 3] = [
+    Key::new(
+        "count",
+        Kind::Own(Own {
+            read: |table, levels| {
+                levels.count = table.get("count").map(counted).transpose()?.flatten();
+                Ok(())
+            },
+            value: |levels| levels.count.map_or(json!("auto"), |count| json!(count)),
+            schema: Levels::count,
+            is_list: false,
+        }),
+        Told::Always,
+        "How many levels there are; \"auto\": as many as leave the shorter side of the coarsest some \
+         64 cells.",
+    ),
+    Key::new(
+        "fade",
+        Kind::Number([0.0, 1000.0], |levels| &mut levels.fade),
+        Told::Always,
+        "Thickness of sediment, in cells of a level, over which the land's fine detail fades there.",
+    ),
+    Key::new(
+        "max",
+        Kind::Whole([1, LEVELS_MAX], |levels| &mut levels.max),
+        Told::Changed,
+        "The number of levels with count = \"auto\"; fewer where the coarsest would have less than 16 \
+         cells on its shorter side.",
+    ),
+];
 
 /// A setting that differs by level.
 #[derive(Clone, Debug, PartialEq)]

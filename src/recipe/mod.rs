@@ -5,6 +5,7 @@ mod describe;
 mod edit;
 mod examples;
 mod levels;
+mod output;
 mod parse;
 mod presets;
 mod schema;
@@ -20,7 +21,6 @@ use crate::params::{ParamKind, Settings, unknown};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
 use crate::water;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[cfg(feature = "dungeon")]
@@ -29,6 +29,7 @@ use crate::dungeon::placed::Placing;
 pub use edit::{assignment, parted};
 pub use examples::{EXAMPLES, title};
 pub use levels::{ByLevel, Levels};
+pub use output::{Colour, Output};
 #[cfg(feature = "serve")]
 pub(crate) use parse::KEYS;
 #[cfg(feature = "dungeon")]
@@ -121,65 +122,6 @@ pub struct Nested {
     pub every: u32,
     /// The stage.
     pub step: Step,
-}
-
-/// What a run leaves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Output {
-    /// The maps to write, by the names of their [`Field`]s.
-    pub maps: Vec<String>,
-    /// File extension of the maps: `png`, `tif`, `exr`, `npy`, `r16`, `r32` or `asc`.
-    pub format: String,
-    /// File extensions of maps that have another one, by their names.
-    pub formats: BTreeMap<String, String>,
-    /// The program whose files are added, in a folder of its name: `unreal`, `unreal-wp`, `unity`,
-    /// `godot`, `blender`, `worldpainter` or `houdini`.
-    pub program: Option<String>,
-    /// Whether to write the shaded picture.
-    pub preview: bool,
-    /// Sea level in metres, for the picture.
-    pub sea_level_m: Option<f64>,
-    /// What the picture's colours show.
-    pub colour: Colour,
-    /// Heights in metres that 0 and 65535 stand for in files of 16 bits, and the ends of the
-    /// picture's colours. Without it, these are the lowest and the highest of the map, or the range
-    /// that the input had.
-    pub range_m: Option<(f64, f64)>,
-}
-
-/// What the colours of a picture show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Colour {
-    /// The height, as on printed maps.
-    #[default]
-    Height,
-    /// The ground, as from the air: grass, sand, rock and water.
-    Ground,
-    /// The biomes, mixed by their weights.
-    Biomes,
-}
-
-impl Colour {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Height, Self::Ground, Self::Biomes];
-
-    /// Its name in recipes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Height => "height",
-            Self::Ground => "ground",
-            Self::Biomes => "biomes",
-        }
-    }
-
-    /// The maps besides the height that the picture is drawn from, where a run makes them.
-    pub fn maps(self) -> &'static [&'static str] {
-        match self {
-            Self::Height => &[],
-            Self::Ground => &["flow", "erosion", "deposition", "sediment", "beach"],
-            Self::Biomes => &["biome_colour"],
-        }
-    }
 }
 
 /// Most steps between two runs of a nested stage.
@@ -293,14 +235,14 @@ impl Recipe {
         }
         let formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
         if let Some(format) =
-            formats.into_iter().find(|format| !parse::MAP_FORMATS.contains(&format.as_str()))
+            formats.into_iter().find(|format| !output::MAP_FORMATS.contains(&format.as_str()))
         {
-            return wrong("format", format!("{format:?}"), parse::MAP_FORMATS.join(", "));
+            return wrong("format", format!("{format:?}"), output::MAP_FORMATS.join(", "));
         }
         if let Some(program) =
-            self.output.program.iter().find(|program| !parse::PROGRAMS.contains(&program.as_str()))
+            self.output.program.iter().find(|program| !output::PROGRAMS.contains(&program.as_str()))
         {
-            return wrong("program", format!("{program:?}"), parse::PROGRAMS.join(", "));
+            return wrong("program", format!("{program:?}"), output::PROGRAMS.join(", "));
         }
         Ok(())
     }
@@ -780,26 +722,5 @@ impl Step {
             .find(|p| p.kind == ParamKind::File)
             .map(|p| self.settings.word(p.name));
         path.filter(|path| !path.is_empty())
-    }
-}
-
-impl Output {
-    /// The name of a map's file.
-    pub fn file_of(&self, map: &str) -> String {
-        format!("{map}.{}", self.formats.get(map).unwrap_or(&self.format))
-    }
-
-    /// The height as GeoTIFF, and a picture.
-    pub fn standard() -> Self {
-        Self {
-            maps: vec!["height".into()],
-            format: "tif".into(),
-            formats: BTreeMap::new(),
-            program: None,
-            preview: true,
-            sea_level_m: None,
-            colour: Colour::Height,
-            range_m: None,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Recipes as text: TOML and JSON.
 
 use super::{
-    ByLevel, Colour, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step,
+    ByLevel, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step,
 };
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value, unknown};
@@ -40,12 +40,6 @@ pub(crate) const KEYS: [&str; 19] = [
 
 /// Keys of a stage beside its parameters.
 pub(super) const OWN_KEYS: [&str; 4] = ["kind", "seed", "interleave", "finest_only"];
-
-/// File extensions of maps. The word becomes part of a path, so it is taken from a list.
-pub(crate) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
-/// Names of the programs whose files a run can add.
-pub(crate) const PROGRAMS: [&str; 7] =
-    ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
 
 /// Parses a recipe: JSON if it begins with a brace, else TOML. Paths in it are relative to the
 /// working folder, and its name is `land` where it has none of its own.
@@ -496,80 +490,6 @@ impl<'de> serde::de::Visitor<'de> for DistinctVisitor {
 
     fn visit_unit<E>(self) -> Result<Distinct, E> {
         Ok(Distinct(serde_json::Value::Null))
-    }
-}
-
-impl Output {
-    pub(super) fn parse(value: Option<&serde_json::Value>) -> Result<Self> {
-        let mut output = Self::standard();
-        let Some(value) = value else { return Ok(output) };
-        let table = Table::new("output", value)?;
-        table.known(&[
-            "maps",
-            "format",
-            "preview",
-            "sea_level_m",
-            "colour",
-            "range_m",
-            "formats",
-            "program",
-        ])?;
-        if let Some(v) = table.get("maps") {
-            let words = v.as_array().map(|a| {
-                a.iter().map(|v| v.as_str().map(String::from)).collect::<Option<Vec<_>>>()
-            });
-            output.maps = words.flatten().ok_or_else(|| {
-                let message =
-                    format!("output: maps = {v}: expected names, such as [\"height\", \"flow\"]");
-                Invalid::of("maps", v, "a list of names").saying(message)
-            })?;
-        }
-        if let Some(format) = table.text("format")? {
-            if !MAP_FORMATS.contains(&format) {
-                return Err(table.unlisted(
-                    "format",
-                    "output format",
-                    format,
-                    MAP_FORMATS.into_iter(),
-                ));
-            }
-            output.format = format.into();
-        }
-        if let Some(given) = table.get("formats") {
-            let formats = Table::new("output, formats", given)?;
-            formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
-            for name in &output.maps {
-                if let Some(format) = formats.text(name)? {
-                    if !MAP_FORMATS.contains(&format) {
-                        return Err(formats.unlisted(
-                            name,
-                            "output format",
-                            format,
-                            MAP_FORMATS.into_iter(),
-                        ));
-                    }
-                    output.formats.insert(name.clone(), format.into());
-                }
-            }
-        }
-        if let Some(program) = table.text("program")? {
-            if !PROGRAMS.contains(&program) {
-                return Err(table.unlisted("program", "program", program, PROGRAMS.into_iter()));
-            }
-            output.program = Some(program.into());
-        }
-        if let Some(preview) = table.switch("preview")? {
-            output.preview = preview;
-        }
-        if let Some(name) = table.text("colour")? {
-            let colour = Colour::ALL.into_iter().find(|colour| colour.name() == name);
-            output.colour = colour.ok_or_else(|| {
-                table.unlisted("colour", "colour", name, Colour::ALL.into_iter().map(Colour::name))
-            })?;
-        }
-        output.sea_level_m = table.number("sea_level_m", -1e6, 1e6)?;
-        output.range_m = table.pair("range_m")?;
-        Ok(output)
     }
 }
 

@@ -1,12 +1,10 @@
 //! The JSON Schema of recipes, made from the tables of the stages.
 
 use super::levels::SCALE_MAX;
-use super::parse::{MAP_FORMATS, PROGRAMS};
-use super::{Colour, EVERY_MAX, LAND_MAX, MARGIN_MAX, NESTED_MAX, Recipe, STAGES_MAX};
+use super::{EVERY_MAX, LAND_MAX, Levels, MARGIN_MAX, NESTED_MAX, Output, Recipe, STAGES_MAX};
 use crate::field::{self, Decode, FIELDS, Field, Origin};
 use crate::params::{Param, ParamKind};
 use crate::site::Layer;
-use crate::stage::levels::LEVELS_MAX;
 use crate::stage::{STAGES, Stage, biomes, strokes};
 use serde_json::{Map, Value, json};
 
@@ -584,9 +582,6 @@ impl Recipe {
     /// text. It takes what reading takes, but for a few relations, which its description lists.
     pub fn schema() -> Value {
         let side = json!({ "type": "integer", "minimum": 1, "maximum": LAND_MAX });
-        let formats = json!({ "enum": MAP_FORMATS });
-        let levels = json!({ "type": "integer", "minimum": 1, "maximum": LEVELS_MAX });
-        let count = json!({ "anyOf": [{ "const": "auto" }, levels] });
         let range =
             json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
         let stages = STAGES.into_iter();
@@ -598,7 +593,6 @@ impl Recipe {
             .join("; ");
         let scales: Vec<u32> =
             (0..).map(|bits| 1 << bits).take_while(|scale| *scale <= SCALE_MAX).collect();
-        let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
         let far = 1i64 << 62;
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -635,13 +629,9 @@ impl Recipe {
                 "band": { "type": "integer", "minimum": 1, "maximum": 65535, "description": "The \
                     band of a TIFF that holds the heights." },
                 "levels": {
-                    "anyOf": [count, {
+                    "anyOf": [Levels::count(), {
                         "type": "object",
-                        "properties": {
-                            "count": count,
-                            "max": { "type": "integer", "minimum": 1, "maximum": LEVELS_MAX },
-                            "fade": { "type": "number", "minimum": 0, "maximum": 1000 },
-                        },
+                        "properties": Levels::schema(),
                         "additionalProperties": false,
                         "not": { "properties": { "count": { "type": "integer" } }, "required": ["count", "max"] },
                     }],
@@ -653,20 +643,7 @@ impl Recipe {
                 "water": crate::water::Settings::schema(),
                 "output": {
                     "type": "object",
-                    "properties": {
-                        "maps": { "type": "array", "items": { "enum": names }, "uniqueItems": true },
-                        "format": formats,
-                        "formats": {
-                            "type": "object", "propertyNames": { "enum": names }, "additionalProperties": formats,
-                            "description": "Formats of single maps, by name.",
-                        },
-                        "program": { "enum": PROGRAMS, "description": "Adds files as a program \
-                            takes them, in a folder of its name." },
-                        "preview": { "type": "boolean" },
-                        "colour": { "enum": Colour::ALL.map(Colour::name) },
-                        "sea_level_m": { "type": "number", "minimum": -1e6, "maximum": 1e6 },
-                        "range_m": range,
-                    },
+                    "properties": Output::schema(),
                     "additionalProperties": false,
                     "allOf": rules_of_outputs(),
                 },

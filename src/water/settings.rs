@@ -3,6 +3,7 @@
 use super::channel::Law;
 use super::directions::Routing;
 use crate::error::{Invalid, Result};
+use crate::keys::{self, Key, Kind, Told, Words, list, name_of, word};
 use crate::table::Table;
 use serde_json::json;
 
@@ -136,314 +137,137 @@ const ROUTINGS: [(&str, Routing); 2] = [("d8", Routing::D8), ("lowest", Routing:
 const AREA_ROUTINGS: [(&str, AreaRouting); 2] =
     [("d8", AreaRouting::D8), ("mfd", AreaRouting::Mfd)];
 
-/// A key of the table. All that is done with its value follows from this: it is read, checked,
-/// written down and put into the schema.
-struct Key {
-    name: &'static str,
-    kind: Kind,
-    told: Told,
-    about: &'static str,
-}
-
-/// What values a key has, and where they lie.
-enum Kind {
-    /// A number in a range.
-    Number([f64; 2], fn(&mut Settings) -> &mut f64),
-    /// One whose default is that of the law.
-    ByLaw([f64; 2], fn(&mut Settings) -> &mut f64),
-    /// One that may be missing.
-    Maybe([f64; 2], fn(&mut Settings) -> &mut Option<f64>),
-    /// The same, above the range's lower end: from there on each cell would be a river.
-    River([f64; 2], fn(&mut Settings) -> &mut Option<f64>),
-    Switch(fn(&mut Settings) -> &mut bool),
-    /// A word of a list.
-    Word(Words),
-    /// Some words of a list, each once.
-    List(Words),
-}
-
-/// Words that stand for values.
-struct Words {
-    /// What they are, for errors.
-    what: &'static str,
-    all: fn() -> Vec<&'static str>,
-    get: fn(&Settings) -> Vec<&'static str>,
-    /// Sets the values of the words with these numbers.
-    set: fn(&mut Settings, &[usize]),
-}
-
-/// When settings that are spelled out have a key.
-#[derive(Clone, Copy, PartialEq)]
-enum Told {
-    Always,
-    /// When it differs from the default.
-    Changed,
-    /// When it differs, or there are lines.
-    WithLines,
-}
-
-/// A word for a value of a field.
-macro_rules! word {
-    ($what:literal, $list:expr, $field:ident) => {
-        Kind::Word(Words {
-            what: $what,
-            all: || $list.map(|(name, _)| name).to_vec(),
-            get: |s| vec![name_of(&$list, s.$field)],
-            set: |s, words| words.iter().for_each(|word| s.$field = $list[*word].1),
-        })
-    };
-}
-
-/// Words for the values of a list.
-macro_rules! list {
-    ($what:literal, $list:expr, $field:ident) => {
-        Kind::List(Words {
-            what: $what,
-            all: || $list.map(|(name, _)| name).to_vec(),
-            get: |s| s.$field.iter().map(|value| name_of(&$list, *value)).collect(),
-            set: |s, words| s.$field = words.iter().map(|word| $list[*word].1).collect(),
-        })
-    };
-}
-
 /// The law, with its usual width and depth.
-const LAW: Words = Words {
+const LAW: Words<Settings> = Words {
     what: "law of rivers",
     all: || Law::ALL.map(|(name, _)| name).to_vec(),
-    get: |s| vec![name_of(&Law::ALL, s.law)],
+    get: |s| vec![name_of(&Law::ALL, s.law).into()],
     set: |s, words| {
         words.iter().for_each(|word| s.law = Law::ALL[*word].1);
         (s.width_m, s.depth_m) = s.law.usual();
     },
 };
 
-const fn key(name: &'static str, kind: Kind, told: Told, about: &'static str) -> Key {
-    Key { name, kind, told, about }
-}
-
 /// The keys of the table. Width and depth stand behind the law.
-static KEYS: [Key; 18] = {
-    use Told::{Always, Changed, WithLines};
+static KEYS: [Key<Settings>; 18] = {
+    use Told::{Always, Changed};
+    const WITH_LINES: Told<Settings> = Told::Or(Settings::has_vectors);
     [
-        key(
+        Key::new(
             "sea_level_m",
             Kind::Maybe([-1e6, 1e6], |s| &mut s.sea_level_m),
             Changed,
             "Height of the sea; without it there is none.",
         ),
-        key(
+        Key::new(
             "depressions",
             word!("way with depressions", THROUGH, depressions),
             Always,
             "Whether depressions are lakes, or their rims are cut.",
         ),
-        key(
+        Key::new(
             "routing",
             word!("way down", ROUTINGS, routing),
             Changed,
             "Whether water goes to the neighbour to which the surface falls most steeply, or to \
              the lowest of the eight.",
         ),
-        key(
+        Key::new(
             "area_routing",
             word!("way of drainage", AREA_ROUTINGS, area_routing),
             Changed,
             "Whether all water of a cell goes to one neighbour in the map drainage_area, or to \
              all lower ones.",
         ),
-        key(
+        Key::new(
             "lake_min_m2",
             Kind::Maybe([0.0, 1e12], |s| &mut s.lake_min_m2),
             Changed,
             "Area from which on the water of a depression that runs over is a lake, m²; without it, \
              that of 10 cells. Rivers run through smaller ones.",
         ),
-        key(
+        Key::new(
             "channel_area_km2",
-            Kind::River([0.0, 1e12], |s| &mut s.channel_area_km2),
+            Kind::Above([0.0, 1e12], |s| &mut s.channel_area_km2),
             Changed,
             "Drainage area from which on there is a river, km²; without it, that of 1000 cells.",
         ),
-        key(
+        Key::new(
             "channel_flow",
-            Kind::River([0.0, FLOW_MAX], |s| &mut s.channel_flow),
+            Kind::Above([0.0, FLOW_MAX], |s| &mut s.channel_flow),
             Changed,
             "In place of channel_area_km2: what the map flow has, from which on there is a river.",
         ),
-        key(
+        Key::new(
             "runoff_mm",
             Kind::Number([0.0, 1e5], |s| &mut s.runoff_mm),
             Always,
             "Water that runs off where the layer of rain is 1, mm a year.",
         ),
-        key(
+        Key::new(
             "evaporation_mm",
             Kind::Number([0.0, 1e5], |s| &mut s.evaporation_mm),
             Changed,
             "Water that a lake loses to the air, mm a year; at 0 all lakes are full.",
         ),
-        key("law", Kind::Word(LAW), Always, "How width and depth grow with the discharge."),
-        key(
+        Key::new("law", Kind::Word(LAW), Always, "How width and depth grow with the discharge."),
+        Key::new(
             "width_m",
-            Kind::ByLaw([0.0, 1e3], |s| &mut s.width_m),
+            Kind::Following([0.0, 1e3], |s| &mut s.width_m),
             Always,
             "Width of a river of 1 m³/s, metres; without it, that of the law.",
         ),
-        key(
+        Key::new(
             "depth_m",
-            Kind::ByLaw([0.0, 1e2], |s| &mut s.depth_m),
+            Kind::Following([0.0, 1e2], |s| &mut s.depth_m),
             Always,
             "Mean depth of a river of 1 m³/s, metres; without it, that of the law.",
         ),
-        key(
+        Key::new(
             "carve",
             Kind::Switch(|s| &mut s.carve),
             Changed,
             "Whether the beds of rivers are cut into the height.",
         ),
-        key(
+        Key::new(
             "vectors",
             list!("format of vectors", VECTORS, vectors),
             Changed,
             "Files of rivers, lakes, basins and points.",
         ),
-        key(
+        Key::new(
             "splines",
             list!("program that takes splines", SPLINES, splines),
             Changed,
             "Files of rivers as splines for a program.",
         ),
-        key(
+        Key::new(
             "simplify_m",
             Kind::Number([0.0, 1e6], |s| &mut s.simplify_m),
-            WithLines,
+            WITH_LINES,
             "How far lines may come to lie from their cells to have fewer vertices, metres.",
         ),
-        key(
+        Key::new(
             "simplify_height_m",
             Kind::Maybe([0.0, 1e6], |s| &mut s.simplify_height_m),
             Changed,
             "How far the heights of simplified lines may come to lie from those of their cells, \
              metres; without it, a tenth of simplify_m.",
         ),
-        key(
+        Key::new(
             "waterfall_slope",
             Kind::Number([0.01, 1e3], |s| &mut s.waterfall_slope),
-            WithLines,
+            WITH_LINES,
             "Slope from one cell of a river to the next from which on there is a waterfall.",
         ),
     ]
 };
 
-impl Key {
-    /// Reads it from a table, if it is there.
-    fn read(&self, table: &Table, s: &mut Settings) -> Result<()> {
-        match &self.kind {
-            Kind::Number([low, high], of) | Kind::ByLaw([low, high], of) => {
-                *of(s) = table.number(self.name, *low, *high)?.unwrap_or(*of(s));
-            }
-            Kind::Maybe([low, high], of) | Kind::River([low, high], of) => {
-                *of(s) = table.number(self.name, *low, *high)?;
-            }
-            Kind::Switch(of) => *of(s) = table.switch(self.name)?.unwrap_or(*of(s)),
-            Kind::Word(words) => {
-                if let Some(given) = table.text(self.name)? {
-                    (words.set)(s, &[words.number(table, self.name, given)?]);
-                }
-            }
-            Kind::List(words) => {
-                if let Some(given) = table.get(self.name) {
-                    (words.set)(s, &words.numbers(table, self.name, given)?);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Its value as recipes have it; null where it has none.
-    fn value(&self, s: &mut Settings) -> serde_json::Value {
-        match &self.kind {
-            Kind::Number(_, of) | Kind::ByLaw(_, of) => json!(*of(s)),
-            Kind::Maybe(_, of) | Kind::River(_, of) => json!(*of(s)),
-            Kind::Switch(of) => json!(*of(s)),
-            Kind::Word(words) => (words.get)(s).into_iter().next().into(),
-            Kind::List(words) => match (words.get)(s) {
-                none if none.is_empty() => serde_json::Value::Null,
-                some => json!(some),
-            },
-        }
-    }
-
-    /// Its number and its range, if it has one.
-    fn number(&self, s: &mut Settings) -> Option<(f64, [f64; 2])> {
-        match &self.kind {
-            Kind::Number(range, of) | Kind::ByLaw(range, of) => Some((*of(s), *range)),
-            Kind::Maybe(range, of) | Kind::River(range, of) => of(s).map(|value| (value, *range)),
-            Kind::Switch(_) | Kind::Word(_) | Kind::List(_) => None,
-        }
-    }
-
-    /// Its JSON Schema.
-    fn schema(&self) -> serde_json::Value {
-        let mut schema = match &self.kind {
-            Kind::Number([low, high], _)
-            | Kind::ByLaw([low, high], _)
-            | Kind::Maybe([low, high], _) => {
-                json!({ "type": "number", "minimum": low, "maximum": high })
-            }
-            Kind::River([low, high], _) => {
-                json!({ "type": "number", "exclusiveMinimum": low, "maximum": high })
-            }
-            Kind::Switch(_) => json!({ "type": "boolean" }),
-            Kind::Word(words) => json!({ "enum": (words.all)() }),
-            Kind::List(words) => {
-                json!({ "type": "array", "items": { "enum": (words.all)() }, "uniqueItems": true })
-            }
-        };
-        if let Kind::Number(..) | Kind::Switch(_) | Kind::Word(_) = self.kind {
-            schema["default"] = self.value(&mut Settings::default());
-        }
-        schema["description"] = self.about.into();
-        schema
-    }
-}
-
-impl Words {
-    /// The number of a word.
-    fn number(&self, table: &Table, key: &str, given: &str) -> Result<usize> {
-        let all = (self.all)();
-        let found = all.iter().position(|known| *known == given);
-        found.ok_or_else(|| table.unlisted(key, self.what, given, all.into_iter()))
-    }
-
-    /// The numbers of the words of a list, in which none stands twice.
-    fn numbers(&self, table: &Table, key: &str, given: &serde_json::Value) -> Result<Vec<usize>> {
-        let wrong = || {
-            let all = (self.all)().join(", ");
-            table.wrong(key, given, format!("a list of some of {all}, each once"))
-        };
-        let mut found = vec![];
-        for name in given.as_array().ok_or_else(wrong)? {
-            let number = self.number(table, key, name.as_str().ok_or_else(wrong)?)?;
-            if found.contains(&number) {
-                return Err(wrong());
-            }
-            found.push(number);
-        }
-        Ok(found)
-    }
-}
-
-/// The name of a value in a list that has it.
-fn name_of<T: Copy + PartialEq>(known: &[(&'static str, T)], value: T) -> &'static str {
-    known.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
-}
-
 impl Settings {
     /// The keys of the table.
     #[cfg(feature = "cli")]
-    pub(crate) fn keys() -> [&'static str; 18] {
-        KEYS.each_ref().map(|key| key.name)
+    pub(crate) fn keys() -> Vec<&'static str> {
+        keys::names(&KEYS)
     }
 
     /// Reads the table.
@@ -452,9 +276,8 @@ impl Settings {
     /// [`crate::Error::Param`] for an unknown key or a value that is not allowed.
     pub(crate) fn parse(value: &serde_json::Value) -> Result<Self> {
         let table = Table::new("water", value)?;
-        table.known(&KEYS.each_ref().map(|key| key.name))?;
         let mut read = Self::default();
-        KEYS.iter().try_for_each(|key| key.read(&table, &mut read))?;
+        keys::read(&KEYS, &table, &mut read)?;
         read.check_together()?;
         Ok(read)
     }
@@ -467,7 +290,7 @@ impl Settings {
         };
         let mut own = self.clone();
         for key in &KEYS {
-            if let (Kind::River([_, high], of), name) = (&key.kind, key.name)
+            if let (Kind::Above([_, high], of), name) = (&key.kind, key.name)
                 && *of(&mut own) == Some(0.0)
             {
                 let allowed = format!("above 0 to {high}");
@@ -506,41 +329,21 @@ impl Settings {
     /// # Errors
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut own = self.clone();
-        for key in &KEYS {
-            let number = key.number(&mut own);
-            if let Some((value, [low, high])) =
-                number.filter(|(v, [low, high])| !(low..=high).contains(&v))
-            {
-                let invalid = Invalid::value(key.name, value, format!("{low} to {high}"));
-                return Err(invalid.inside("water", "/water").into());
-            }
-        }
+        keys::check(&KEYS, self).map_err(|e| e.inside("water", "/water"))?;
         self.check_together()
     }
 
     /// The table, spelled out.
     pub(crate) fn describe(&self) -> serde_json::Value {
-        let (mut own, mut usual) = (self.clone(), Self::default());
-        let told = KEYS.iter().filter_map(|key| {
-            let value = key.value(&mut own);
-            let is_told = match key.told {
-                Told::Always => true,
-                Told::WithLines if self.has_vectors() => true,
-                Told::Changed | Told::WithLines => value != key.value(&mut usual),
-            };
-            (is_told && !value.is_null()).then(|| (key.name.to_string(), value))
-        });
-        serde_json::Value::Object(told.collect())
+        keys::describe(&KEYS, self, Self::default())
     }
 
     /// The JSON Schema of the table.
     pub(crate) fn schema() -> serde_json::Value {
-        let keys = KEYS.iter().map(|key| (key.name.to_string(), key.schema()));
         json!({
             "type": "object",
             "description": "Rivers, lakes and the sea: docs/water.md.",
-            "properties": serde_json::Value::Object(keys.collect()),
+            "properties": keys::schema(&KEYS, Self::default()),
             "additionalProperties": false,
             "not": { "required": ["channel_area_km2", "channel_flow"] },
             // Without lakes there is nothing to dry up.
@@ -560,7 +363,6 @@ impl Settings {
         value: &str,
         written: Option<serde_json::Value>,
     ) -> Result<()> {
-        let words = || value.split([',', ' ']).filter(|word| !word.is_empty());
         let mut described = self.describe();
         // Width and depth that are those of the law change with it.
         if key == "law" && (self.width_m, self.depth_m) == self.law.usual() {
@@ -568,13 +370,7 @@ impl Settings {
                 .iter()
                 .for_each(|key| drop(described.as_object_mut().map(|table| table.remove(*key))));
         }
-        described[key] = match (key, value.parse::<bool>(), value.parse::<f64>()) {
-            _ if written.is_some() => written.into(),
-            ("vectors" | "splines", ..) => words().collect(),
-            (_, Ok(switch), _) => switch.into(),
-            (_, _, Ok(number)) => json!(number),
-            _ => value.into(),
-        };
+        described[key] = written.unwrap_or_else(|| keys::typed(&KEYS, key, value));
         *self = Self::parse(&described)?;
         Ok(())
     }

@@ -42,6 +42,8 @@ struct Failing {
     /// Pieces of work that go well before that.
     good: usize,
     error: fn(String) -> Error,
+    /// Whether words cannot be read back.
+    unreadable: bool,
 }
 
 impl Executor for Failing {
@@ -77,7 +79,7 @@ impl Executor for Failing {
         self.cpu.write(name, words)
     }
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        self.cpu.read(name)
+        if self.unreadable { Err((self.error)("it burns".into())) } else { self.cpu.read(name) }
     }
 }
 
@@ -152,8 +154,8 @@ fn small_job() -> Job {
 }
 
 fn opened(good: usize, error: fn(String) -> Error, replaceable: bool) -> Opened {
-    let executor = Box::new(Failing { cpu: Cpu::new(1, Order::default()).unwrap(), good, error });
-    Opened { executor, replaceable }
+    let cpu = Cpu::new(1, Order::default()).unwrap();
+    Opened { executor: Box::new(Failing { cpu, good, error, unreadable: false }), replaceable }
 }
 
 /// What was heard: how many frames since the last restart, and whether there was one.
@@ -174,6 +176,39 @@ fn run_failing(
         Ok(())
     });
     (done, frames, restarted)
+}
+
+/// The error of a card that fails while what watches reads a snapshot from it is the card's, and
+/// not the watcher's: the CPU takes over where it may.
+#[test]
+fn the_cpu_takes_over_from_a_card_that_fails_while_a_snapshot_is_read() {
+    let job = small_job();
+    let good = job.run_on(&mut Cpu::new(1, Order::default()).unwrap(), &mut |_| Ok(())).unwrap();
+    for replaceable in [true, false] {
+        let cpu = Cpu::new(1, Order::default()).unwrap();
+        let failing = Failing { cpu, good: usize::MAX, error: Error::device, unreadable: true };
+        let opened = Opened { executor: Box::new(failing), replaceable };
+        let (mut snapshots, mut restarted) = (0, false);
+        let done = job.run_opened(opened, &mut |event| {
+            match event {
+                Event::Stage(after) => {
+                    after.snapshot()?;
+                    snapshots += 1;
+                }
+                Event::Restarted => restarted = true,
+                _ => {}
+            }
+            Ok(())
+        });
+        assert_eq!(restarted, replaceable);
+        match done {
+            Ok(made) => {
+                assert!(replaceable && snapshots > 0);
+                assert_eq!(made.words("height").unwrap(), good.words("height").unwrap());
+            }
+            Err(e) => assert!(!replaceable && e.to_string().contains("it burns"), "{e}"),
+        }
+    }
 }
 
 #[test]

@@ -94,7 +94,10 @@ fn heights_that_cannot_be_are_refused_with_their_data() {
     assert!(matches!(error, Error::Limit(_)), "{error}");
     let error = Job::with_heights(erosion(), Heights::metres(40_000, 1, 1.0, &vec![0.0; 40_000]))
         .unwrap_err();
-    assert!(matches!(error, Error::Limit(_)), "{error}");
+    let Error::Limit(limit) = &error else { panic!("{error}") };
+    let numbers = (limit.needed, limit.allowed, limit.unit);
+    assert_eq!(numbers, (Some(40_000), Some(32_767), Some("cells a side")), "{error}");
+    assert_eq!(error.data().unwrap()["needed"], 40_000);
     // Recipes and heights that do not go together.
     assert!(
         Job::with_heights(recipe(&[HEAD, MAKE]), Heights::metres(2, 1, 1.0, &[0.0, 1.0])).is_err()

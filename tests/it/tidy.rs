@@ -149,6 +149,16 @@ fn the_page_of_stages_is_that_of_the_table() {
         "# Stages\n\nMade from the parameter tables in `crates/core/src/stage/`; regenerate with \
          `THALWEG_BLESS=1 cargo test --test it tidy`.\n",
     );
+    let head = "| parameter | default | allowed | unit | |\n|---|---|---|---|---|";
+    let row = |p: &thalweg::Param| {
+        let unit = if p.unit.is_empty() { "–" } else { p.unit };
+        let default = p.default().to_string();
+        let default = default.trim_matches('"');
+        format!("| `{}` | {default} | {} | {unit} | {} |", p.name, p.allowed(), p.doc)
+    };
+    // What several stages have in the same words stands once.
+    let rows: Vec<String> = STAGES.iter().flat_map(|stage| stage.params).map(row).collect();
+    let is_shared = |p: &&thalweg::Param| rows.iter().filter(|other| **other == row(p)).count() > 2;
     for stage in STAGES {
         writeln!(page, "\n## `{}`\n\n{}\n", stage.name, stage.about).unwrap();
         for name in stage.maps {
@@ -156,25 +166,26 @@ fn the_page_of_stages_is_that_of_the_table() {
                 field::find(name).unwrap_or_else(|| panic!("{}: {name} is no field", stage.name));
             writeln!(page, "Leaves the data map `{name}`: {}.\n", field.unit).unwrap();
         }
-        writeln!(page, "| parameter | default | allowed | unit | |\n|---|---|---|---|---|")
-            .unwrap();
+        writeln!(page, "{head}").unwrap();
         for p in stage.params {
-            assert!(
-                p.doc.ends_with('.') && p.doc.len() > 10,
-                "{}.{}: a sentence",
-                stage.name,
-                p.name
-            );
-            let unit = if p.unit.is_empty() { "–" } else { p.unit };
-            writeln!(
-                page,
-                "| `{}` | {} | {} | {unit} | {} |",
-                p.name,
-                p.default().to_string().trim_matches('"'),
-                p.allowed(),
-                p.doc
-            )
-            .unwrap();
+            let sentence = p.doc.ends_with('.') && p.doc.len() > 10;
+            assert!(sentence, "{}.{}: a sentence", stage.name, p.name);
+        }
+        for p in stage.params.iter().filter(|p| !is_shared(p)) {
+            writeln!(page, "{}", row(p)).unwrap();
+        }
+        let shared: Vec<String> =
+            stage.params.iter().filter(is_shared).map(|p| format!("`{}`", p.name)).collect();
+        if !shared.is_empty() {
+            let link = "[keys of several stages](#keys-of-several-stages)";
+            writeln!(page, "\nAnd the {link} {}.", shared.join(", ")).unwrap();
+        }
+    }
+    writeln!(page, "\n## Keys of several stages\n\n{head}").unwrap();
+    let mut told = std::collections::BTreeSet::new();
+    for p in STAGES.iter().flat_map(|stage| stage.params).filter(is_shared) {
+        if told.insert(row(p)) {
+            writeln!(page, "{}", row(p)).unwrap();
         }
     }
     let path = root().join("docs/stages.md");

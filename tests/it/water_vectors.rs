@@ -735,7 +735,7 @@ fn indexed(gpkg: &[u8], geojson: &Value, layer: &str) {
 #[test]
 fn files_of_rivers_belong_to_the_bundle() {
     let root = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("vectors-{}", std::process::id()));
+        .join(format!("water-vectors-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&root);
     let run = |recipe: &Recipe| {
         let mut folder = Folder::for_bundle(&root, true);
