@@ -32,7 +32,9 @@ let asking = null;
 const get = async (path, options = {}) => {
   for (;;) {
     const token = sessionStorage.getItem(KEY);
-    const headers = token ? { ...options.headers, authorization: `Bearer ${token}` } : options.headers;
+    const headers = token
+      ? { ...options.headers, authorization: `Bearer ${token}` }
+      : options.headers;
     const response = await fetch(path, { ...options, headers });
     if (response.status !== 401) return checked(response);
     // Another request may have been told the token meanwhile.
@@ -52,24 +54,37 @@ const post = (path, body, more = {}) =>
     headers: { 'content-type': 'application/json', ...more.headers },
   });
 
-/** JSON with seeds that JavaScript's numbers cannot hold as text, which recipes take, too. (A string has `\"seed\"` where a key has `"seed"`.) */
-export const parsed = (text) => JSON.parse(text.replace(/("seed"\s*:\s*)(\d{16,20})(?=\s*[,}])/g, '$1"$2"'));
+/**
+ * JSON with seeds that JavaScript's numbers cannot hold as text, which recipes take, too. (A string
+ * has `\"seed\"` where a key has `"seed"`.)
+ */
+export const parsed = (text) =>
+  JSON.parse(text.replace(/("seed"\s*:\s*)(\d{16,20})(?=\s*[,}])/g, '$1"$2"'));
 export const json = async (path) => parsed(await (await get(path)).text());
 export const stages = () => json('v1/stages');
 export const presets = () => json('v1/presets');
 export const examples = () => json('v1/examples');
 export const checkRecipe = async (recipe, signal) =>
   (await post('v1/recipes', recipe, { headers: { accept: 'application/json' }, signal })).json();
-export const toToml = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
+export const toToml = async (recipe) =>
+  (await post('v1/recipes', recipe, { headers: { accept: 'application/toml' } })).text();
 /** The recipe and the files that it names, as an archive. */
-export const toArchive = async (recipe) => (await post('v1/recipes', recipe, { headers: { accept: 'application/zip' } })).blob();
+export const toArchive = async (recipe) =>
+  (await post('v1/recipes', recipe, { headers: { accept: 'application/zip' } })).blob();
 export const fromToml = async (text) =>
-  parsed(await (await post('v1/recipes', text, { headers: { 'content-type': 'application/toml', accept: 'application/json' } })).text())
-    .json;
+  parsed(
+    await (
+      await post('v1/recipes', text, {
+        headers: { 'content-type': 'application/toml', accept: 'application/json' },
+      })
+    ).text(),
+  ).json;
 /** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
-export const startJob = async (recipe, frames) => (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
+export const startJob = async (recipe, frames) =>
+  (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
-export const dungeon = (settings, format = 'json') => post(`v1/dungeons?format=${format}`, settings);
+export const dungeon = (settings, format = 'json') =>
+  post(`v1/dungeons?format=${format}`, settings);
 export const upload = async (file) =>
   (
     await get(`v1/inputs?name=${encodeURIComponent(file.name)}`, {
@@ -84,15 +99,23 @@ export async function samples(path, signal) {
   const response = await get(path, { signal });
   const data = new Float32Array(await response.arrayBuffer());
   const number = (name) => Number(response.headers.get(name));
-  return { data, width: number('thalweg-width'), height: number('thalweg-height'), spacing_m: number('thalweg-spacing') };
+  return {
+    data,
+    width: number('thalweg-width'),
+    height: number('thalweg-height'),
+    spacing_m: number('thalweg-spacing'),
+  };
 }
 
 /**
- * The levels of a recipe as they are made, from the coarsest on. Each is the header of its record with the samples of each field
+ * The levels of a recipe as they are made, from the coarsest on. Each is the header of its record
+ * with the samples of each field
  * under `data`.
  */
 export async function* preview(recipe, { cells, fields, signal }) {
-  const response = await post(`v1/preview?cells=${cells}&fields=${fields.join(',')}`, recipe, { signal });
+  const response = await post(`v1/preview?cells=${cells}&fields=${fields.join(',')}`, recipe, {
+    signal,
+  });
   const reader = response.body.getReader();
   let held = [],
     have = 0;
@@ -120,10 +143,15 @@ export async function* preview(recipe, { cells, fields, signal }) {
     for (;;) {
       const length = await pull(4);
       if (!length) return;
-      const header = JSON.parse(new TextDecoder().decode(await pull(new DataView(length.buffer).getUint32(0, true))));
+      const header = JSON.parse(
+        new TextDecoder().decode(await pull(new DataView(length.buffer).getUint32(0, true))),
+      );
       if (header.error) throw new Problem(header.error, header.error.status);
       header.data = {};
-      for (const field of header.fields) header.data[field] = new Float32Array((await pull(header.width * header.height * 4)).buffer);
+      for (const field of header.fields)
+        header.data[field] = new Float32Array(
+          (await pull(header.width * header.height * 4)).buffer,
+        );
       yield header;
     }
   } finally {
@@ -135,8 +163,10 @@ export async function* preview(recipe, { cells, fields, signal }) {
 export const file = async (path) => (await get(path)).blob();
 
 /**
- * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks it goes on where it was, as soon as the
- * service answers again: `on.waiting` is told whether it waits. Answers a function that stops following. (Not an EventSource, which can
+ * Follows a job to its end: `on` has a function for each kind of event. When the connection breaks
+ * it goes on where it was, as soon as the
+ * service answers again: `on.waiting` is told whether it waits. Answers a function that stops
+ * following. (Not an EventSource, which can
  * send no token.)
  */
 export function follow(id, on) {
@@ -182,7 +212,8 @@ export function follow(id, on) {
         if (await read()) return;
       } catch (error) {
         if (stop.signal.aborted) return;
-        // What the service refuses it will refuse again, unless it has not quite begun or is about to end.
+        // What the service refuses it will refuse again, unless it has not quite begun or is about
+        // to end.
         if (error.status && error.status !== 503) {
           on.lost?.(error);
           return;

@@ -2,7 +2,20 @@
 
 import * as api from './api.js';
 import { frameOf } from './land.js';
-import { copy, el, icon, iconButton, nextSeed, save, said, seedOf, seedRow, theme, toast, words } from './ui.js';
+import {
+  copy,
+  el,
+  icon,
+  iconButton,
+  nextSeed,
+  save,
+  said,
+  seedOf,
+  seedRow,
+  theme,
+  toast,
+  words,
+} from './ui.js';
 import { numberRow } from './forms.js';
 
 const $ = (id) => document.getElementById(id);
@@ -12,7 +25,17 @@ const METHODS = [
   ['convolved', 'Points of a square grid: borders lean towards it.'],
   ['lerped', 'A square grid with lines between: it shows.'],
 ];
-const s = { seed: 11, cells: 320, frequency: 0.04, padding: 32, radius: 24, interval: 8, feature: 250, heights: 'replace', show: 'both' };
+const s = {
+  seed: 11,
+  cells: 320,
+  frequency: 0.04,
+  padding: 32,
+  radius: 24,
+  interval: 8,
+  feature: 250,
+  heights: 'replace',
+  show: 'both',
+};
 
 const recipe = (method) => ({
   schema: 2,
@@ -28,7 +51,9 @@ const recipe = (method) => ({
       method,
       feature_cells: s.feature,
       heights: s.heights,
-      ...(method === 'scattered' ? { frequency: s.frequency, padding_cells: s.padding } : { radius_cells: s.radius }),
+      ...(method === 'scattered'
+        ? { frequency: s.frequency, padding_cells: s.padding }
+        : { radius_cells: s.radius }),
       ...(['convolved', 'lerped'].includes(method) ? { interval_cells: s.interval } : {}),
     },
   ],
@@ -39,7 +64,12 @@ const cards = new Map(
   METHODS.map(([method, text]) => {
     const canvas = el('canvas', { role: 'img', 'aria-label': `${words(method)}: ${text}` }),
       time = el('span.hint');
-    const card = el('figure', {}, canvas, el('figcaption', {}, el('b', {}, words(method)), el('span', {}, text), time));
+    const card = el(
+      'figure',
+      {},
+      canvas,
+      el('figcaption', {}, el('b', {}, words(method)), el('span', {}, text), time),
+    );
     $('sheet').append(card);
     return [method, { canvas, time, frame: null }];
   }),
@@ -77,7 +107,8 @@ async function make() {
 }
 
 /** Light from the north-west, and some from everywhere. */
-const shade = (dx, dy) => 0.34 + 0.88 * Math.max(0, (0.5 * dx + 0.5 * dy + 0.71) / Math.sqrt(1 + dx * dx + dy * dy));
+const shade = (dx, dy) =>
+  0.34 + 0.88 * Math.max(0, (0.5 * dx + 0.5 * dy + 0.71) / Math.sqrt(1 + dx * dx + dy * dy));
 
 function draw({ canvas, frame }) {
   if (!frame) return;
@@ -194,7 +225,9 @@ function settings() {
           {
             type: 'button',
             title: 'The recipe as TOML',
-            onclick: guard(async () => save(new Blob([await api.toToml(recipe(m))]), `biomes-${m}.toml`)),
+            onclick: guard(async () =>
+              save(new Blob([await api.toToml(recipe(m))]), `biomes-${m}.toml`),
+            ),
           },
           icon('down'),
           words(m),
@@ -207,7 +240,10 @@ function settings() {
       el('button.button', { type: 'button', onclick: picture }, icon('image'), 'Picture'),
       el(
         'button.button',
-        { type: 'button', onclick: guard(async () => copy(await api.toToml(recipe('scattered')), 'Recipe')) },
+        {
+          type: 'button',
+          onclick: guard(async () => copy(await api.toToml(recipe('scattered')), 'Recipe')),
+        },
         icon('copy'),
         'Recipe',
       ),
@@ -230,7 +266,13 @@ function another() {
 }
 
 addEventListener('keydown', (e) => {
-  if (e.target.matches('input[type=number], input[type=text]') || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (
+    e.target.matches('input[type=number], input[type=text]') ||
+    e.ctrlKey ||
+    e.metaKey ||
+    e.altKey
+  )
+    return;
   if (e.key.toLowerCase() === 'n') another();
   else if (e.key.toLowerCase() === 't') switchTheme();
 });
@@ -239,6 +281,8 @@ $('page-buttons').append(iconButton('sun', 'Dark or light', switchTheme, 'T'));
 for (const [k, v] of new URLSearchParams(location.hash.slice(1)))
   if (k === 'seed') s.seed = seedOf(v) ?? s.seed;
   else if (k in s) s[k] = typeof s[k] === 'number' ? Number(v) || s[k] : v;
-window.thalweg = { state: () => ({ ...s, made: [...cards].filter(([, c]) => c.frame).map(([m]) => m) }) };
+window.thalweg = {
+  state: () => ({ ...s, made: [...cards].filter(([, c]) => c.frame).map(([m]) => m) }),
+};
 settings();
 make();

@@ -39,7 +39,8 @@ function after(text) {
   if (key === groundKey && ground0) {
     const before = ground;
     draw();
-    if (mode === 'live' && at === 1) lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
+    if (mode === 'live' && at === 1)
+      lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
   }
   changedRecipe();
 }
@@ -48,7 +49,12 @@ function after(text) {
 export function changedRecipe(panel = true) {
   view.u.uDry.value = (recipe().stage ?? []).some((s) => s.kind === 'wind') ? 1 : 0;
   const sea = R.seaOf(recipe());
-  if (shown) view.setLand({ extent: extentOf(current().grid), sea, ocean: openSea(shown, current().grid, sea) });
+  if (shown)
+    view.setLand({
+      extent: extentOf(current().grid),
+      sea,
+      ocean: openSea(shown, current().grid, sea),
+    });
   follow();
   tell('kept');
   tell('controls');

@@ -1,7 +1,19 @@
 // Dungeons, drawn step by step: how a floor grows, and what comes to stand in it.
 
 import * as api from './api.js';
-import { el, icon, iconButton, nextSeed, save, said, seedOf, seedRow, theme, toast, words } from './ui.js';
+import {
+  el,
+  icon,
+  iconButton,
+  nextSeed,
+  save,
+  said,
+  seedOf,
+  seedRow,
+  theme,
+  toast,
+  words,
+} from './ui.js';
 import { numberRow } from './forms.js';
 
 const $ = (id) => document.getElementById(id);
@@ -77,7 +89,9 @@ const ink = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const request = () => ({
   kind,
   seed,
-  ...Object.fromEntries(Object.entries(values[kind]).map(([k, v]) => [k, k === 'labyrinth' ? (v ? 100 : 0) : v])),
+  ...Object.fromEntries(
+    Object.entries(values[kind]).map(([k, v]) => [k, k === 'labyrinth' ? (v ? 100 : 0) : v]),
+  ),
 });
 
 let asked = 0;
@@ -92,7 +106,11 @@ async function make() {
     if (number !== asked) return;
     dungeon = made;
     steps = grown ? keepSteps(made, grown) : floorSteps(made);
-    window.history.replaceState(null, '', `#${new URLSearchParams({ kind, seed, ...values[kind] })}`);
+    window.history.replaceState(
+      null,
+      '',
+      `#${new URLSearchParams({ kind, seed, ...values[kind] })}`,
+    );
     at = steps.length;
     play(true);
   } catch (error) {
@@ -108,33 +126,77 @@ function floorSteps(d) {
     late = new Set(['secret', 'super_secret']);
   for (const r of d.rooms.filter((r) => r.role !== 'secret')) {
     seen.add(r.id);
-    list.push({ text: r.id === 0 ? 'The start' : `Room ${seen.size}: grows from its neighbour`, room: r, span: 1 });
+    list.push({
+      text: r.id === 0 ? 'The start' : `Room ${seen.size}: grows from its neighbour`,
+      room: r,
+      span: 1,
+    });
   }
-  const ends = d.rooms.filter((r) => d.edges.filter((e) => e.a === r.id || e.b === r.id).length === 1 && r.id !== 0 && !late.has(r.role));
-  list.push({ text: `${ends.length} dead ends, where only one room touches`, ends: ends.map((r) => r.id), span: 4 });
+  const ends = d.rooms.filter(
+    (r) =>
+      d.edges.filter((e) => e.a === r.id || e.b === r.id).length === 1 &&
+      r.id !== 0 &&
+      !late.has(r.role),
+  );
+  list.push({
+    text: `${ends.length} dead ends, where only one room touches`,
+    ends: ends.map((r) => r.id),
+    span: 4,
+  });
   for (const r of [...d.rooms].sort((a, b) => (a.role === 'boss' ? -1 : b.role === 'boss' ? 1 : 0)))
     if (!['normal', 'start', 'secret'].includes(r.role))
-      list.push({ text: `${words(r.role)}${r.role === 'boss' ? ': the farthest dead end' : ''}`, role: r.id, span: 3 });
+      list.push({
+        text: `${words(r.role)}${r.role === 'boss' ? ': the farthest dead end' : ''}`,
+        role: r.id,
+        span: 3,
+      });
   for (const r of d.rooms.filter((r) => r.role === 'secret'))
-    list.push({ text: 'Secret room: where it touches the most rooms', room: r, role: r.id, span: 4 });
+    list.push({
+      text: 'Secret room: where it touches the most rooms',
+      room: r,
+      role: r.id,
+      span: 4,
+    });
   return ending(d, list);
 }
 
-/** The rooms that were thrown, as they lie after some steps, until those are dropped that are not kept. */
-const thrown = (now) => (now.some((s) => s.dropped) ? [] : (now.findLast((s) => s.boxes)?.boxes ?? []));
+/**
+ * The rooms that were thrown, as they lie after some steps, until those are dropped that are not
+ * kept.
+ */
+const thrown = (now) =>
+  now.some((s) => s.dropped) ? [] : (now.findLast((s) => s.boxes)?.boxes ?? []);
 
-/** `grown` is how the layout came about, as the service tells it: all rooms, also those that no corridor will cross. */
+/**
+ * `grown` is how the layout came about, as the service tells it: all rooms, also those that no
+ * corridor will cross.
+ */
 function keepSteps(d, grown) {
   const list = [],
     moves = grown.filter((s) => s.what === 'rooms move apart'),
     mains = (s) => s.boxes.filter((b) => b[4] !== 'faint').length,
-    of = (s, mark) => s.lines.filter((l) => l[4] === mark).map(([ax, ay, bx, by]) => [[ax + 0.5, ay + 0.5], [bx + 0.5, by + 0.5]]);
+    of = (s, mark) =>
+      s.lines
+        .filter((l) => l[4] === mark)
+        .map(([ax, ay, bx, by]) => [
+          [ax + 0.5, ay + 0.5],
+          [bx + 0.5, by + 0.5],
+        ]);
   for (const s of grown) {
-    if (s.what === 'rooms appear') list.push({ text: `${s.boxes.length} rooms, thrown into a circle`, boxes: s.boxes, span: 7 });
+    if (s.what === 'rooms appear')
+      list.push({ text: `${s.boxes.length} rooms, thrown into a circle`, boxes: s.boxes, span: 7 });
     else if (s.what === 'rooms move apart')
-      list.push({ text: 'They move apart until none overlaps', boxes: s.boxes, span: s === moves.at(-1) ? 5 : 1 });
+      list.push({
+        text: 'They move apart until none overlaps',
+        boxes: s.boxes,
+        span: s === moves.at(-1) ? 5 : 1,
+      });
     else if (s.what === 'cells of 1 x 1 fill the gaps')
-      list.push({ text: 'Cells of 1 × 1 fill the gaps', cells: s.boxes.filter((b) => b[4] === 'cell'), span: 4 });
+      list.push({
+        text: 'Cells of 1 × 1 fill the gaps',
+        cells: s.boxes.filter((b) => b[4] === 'cell'),
+        span: 4,
+      });
     else if (s.what === 'main rooms')
       list.push({
         text: `${mains(s)} main rooms: both sides above ${d.settings.main_factor} times the mean`,
@@ -143,8 +205,13 @@ function keepSteps(d, grown) {
         span: 6,
       });
     else if (s.what === 'triangulation')
-      list.push({ text: 'Delaunay’s triangles between their middles', lines: of(s, 'triangulation'), span: 5 });
-    else if (s.what === 'spanning tree') list.push({ text: 'The shortest tree that joins them', tree: of(s, 'tree'), span: 5 });
+      list.push({
+        text: 'Delaunay’s triangles between their middles',
+        lines: of(s, 'triangulation'),
+        span: 5,
+      });
+    else if (s.what === 'spanning tree')
+      list.push({ text: 'The shortest tree that joins them', tree: of(s, 'tree'), span: 5 });
     else if (s.what === 'edges added back') {
       const loops = of(s, 'extra');
       list.push({ text: `${loops.length} further edges, for loops`, loops, span: 4 });
@@ -152,15 +219,32 @@ function keepSteps(d, grown) {
   }
   for (const e of d.edges) list.push({ text: 'A corridor for each edge', path: e.path, span: 0.8 });
   const halls = d.rooms.filter((r) => r.role === 'hallway').length;
-  list.push({ text: `${halls} rooms that a corridor crosses become hallways, and cells fill the rest of it`, halls: true, span: 6 });
-  list.push({ text: `${d.settings.room_count - d.rooms.length} rooms that none crosses are dropped`, dropped: true, span: 4 });
+  list.push({
+    text: `${halls} rooms that a corridor crosses become hallways, and cells fill the rest of it`,
+    halls: true,
+    span: 6,
+  });
+  list.push({
+    text: `${d.settings.room_count - d.rooms.length} rooms that none crosses are dropped`,
+    dropped: true,
+    span: 4,
+  });
   return ending(d, list);
 }
 
 function ending(d, list) {
   list.push({ text: 'Doors', doors: true, span: 3 });
-  for (const k of d.keys) list.push({ text: `Key ${k.id + 1} lies where it can be reached before its lock`, key: k, span: 3 });
-  list.push({ text: `From the start to the boss: ${d.critical_path.length - 1} doors`, path2: true, span: 3 });
+  for (const k of d.keys)
+    list.push({
+      text: `Key ${k.id + 1} lies where it can be reached before its lock`,
+      key: k,
+      span: 3,
+    });
+  list.push({
+    text: `From the start to the boss: ${d.critical_path.length - 1} doors`,
+    path2: true,
+    span: 3,
+  });
   list.push({ text: 'Walls, furniture and what stands there', tiles: true, span: 4 });
   return list;
 }
@@ -179,12 +263,18 @@ function draw() {
   const keep = dungeon.kind === 'tinykeep',
     now = steps.slice(0, at),
     has = (k) => now.some((s) => k in s);
-  // All plans are in tiles. As long as rooms are seen that will be dropped, there is place for them.
+  // All plans are in tiles. As long as rooms are seen that will be dropped, there is place for
+  // them.
   const kept = dungeon.rooms.map((r) => [r.tiles.x, r.tiles.y, r.tiles.width, r.tiles.height]),
     all = steps.find((s) => s.main)?.boxes;
   let box = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [x, y, wide, high] of all && !has('doors') ? all : kept)
-    box = [Math.min(box[0], x), Math.min(box[1], y), Math.max(box[2], x + wide), Math.max(box[3], y + high)];
+    box = [
+      Math.min(box[0], x),
+      Math.min(box[1], y),
+      Math.max(box[2], x + wide),
+      Math.max(box[3], y + high),
+    ];
   const scale = Math.min((w - 90) / (box[2] - box[0]), (h - 110) / (box[3] - box[1]));
   g.translate(w / 2, h / 2 - 8);
   g.scale(scale, scale);
@@ -198,10 +288,13 @@ function draw() {
       : r.cells.map((c) => [((c % 10) - 1) * 15, Math.floor(c / 10) * 9, 15, 9]);
   const middle = (r) => [r.tiles.x + r.tiles.width / 2, r.tiles.y + r.tiles.height / 2];
   const roles = new Set(now.filter((s) => 'role' in s).map((s) => s.role));
-  const colour = (r) => COLOURS[r.role === 'start' || roles.has(r.id) || (keep && has('main')) ? r.role : 'normal'] ?? COLOURS.normal;
+  const colour = (r) =>
+    COLOURS[r.role === 'start' || roles.has(r.id) || (keep && has('main')) ? r.role : 'normal'] ??
+    COLOURS.normal;
   const shape = (r, dx = 0, dy = 0, inset = 0.35) => {
     g.beginPath();
-    for (const [x, y, cw, ch] of cells(r)) g.rect(x + dx + inset, y + dy + inset, cw - inset * 2, ch - inset * 2);
+    for (const [x, y, cw, ch] of cells(r))
+      g.rect(x + dx + inset, y + dy + inset, cw - inset * 2, ch - inset * 2);
   };
 
   if (now.some((s) => s.tiles)) drawTiles();
@@ -242,7 +335,11 @@ function draw() {
       else room(b, COLOURS.normal, halls ? 0.15 : has('main') ? 0.35 : 0.85);
     if (halls)
       dungeon.rooms.forEach((r, i) =>
-        room(kept[i], r.role === 'hallway' ? COLOURS.hallway : has('doors') ? COLOURS[r.role] : '#c2604f', 0.95),
+        room(
+          kept[i],
+          r.role === 'hallway' ? COLOURS.hallway : has('doors') ? COLOURS[r.role] : '#c2604f',
+          0.95,
+        ),
       );
     const lines = (list, style, width, dash = []) => {
       g.strokeStyle = style;
@@ -301,7 +398,11 @@ function draw() {
     };
     for (const r of shown) {
       const [x, y] = [cells(r)[0][0] + 7.5, cells(r)[0][1] + 4.5];
-      g.fillText(colour(r) === COLOURS.normal ? String(r.id + 1) : (letter[r.role] ?? ''), x, y + 0.2);
+      g.fillText(
+        colour(r) === COLOURS.normal ? String(r.id + 1) : (letter[r.role] ?? ''),
+        x,
+        y + 0.2,
+      );
     }
   }
   if (!now.some((s) => s.tiles)) {
@@ -309,7 +410,8 @@ function draw() {
       for (const d of dungeon.doors) {
         const flat = d.side === 'north' || d.side === 'south',
           n = keep ? d.width : 3;
-        g.fillStyle = d.way === 'locked' ? '#e8c24a' : d.way === 'breakable' ? '#aab4bd' : '#7a5230';
+        g.fillStyle =
+          d.way === 'locked' ? '#e8c24a' : d.way === 'breakable' ? '#aab4bd' : '#7a5230';
         g.fillRect(
           d.x + 0.5 - (flat ? n / 2 : keep ? 0.5 : 0.9),
           d.y + 0.5 - (flat ? (keep ? 0.5 : 0.9) : n / 2),
@@ -336,7 +438,12 @@ function draw() {
       way = [];
     dungeon.critical_path.forEach((id, i) => {
       const before = dungeon.critical_path[i - 1],
-        e = keep && i ? dungeon.edges.find((o) => (o.a === before && o.b === id) || (o.b === before && o.a === id)) : null;
+        e =
+          keep && i
+            ? dungeon.edges.find(
+                (o) => (o.a === before && o.b === id) || (o.b === before && o.a === id),
+              )
+            : null;
       if (e) way.push(...(e.a === before ? e.path : [...e.path].reverse()));
       way.push(middle(byId.get(id)));
     });
@@ -367,7 +474,15 @@ const TILE = {
   '~': '#4a3a2c',
   '^': '#c25f4f',
 };
-const THING = { player: '#3d8fe0', enemy: '#d9483b', boss: '#8f1d13', item: '#e2b93b', ware: '#4fa85a', fire: '#f07a2c', key: '#ffe27a' };
+const THING = {
+  player: '#3d8fe0',
+  enemy: '#d9483b',
+  boss: '#8f1d13',
+  item: '#e2b93b',
+  ware: '#4fa85a',
+  fire: '#f07a2c',
+  key: '#ffe27a',
+};
 function drawTiles() {
   // Whole pixels a tile, then scaled as a picture: no seams.
   const { rows, width, height } = dungeon.tiles,
@@ -410,14 +525,15 @@ function drawTiles() {
     g.strokeStyle = 'rgba(0,0,0,.55)';
     g.lineWidth = 0.1;
     g.beginPath();
-    if (s.thing === 'item' || s.thing === 'ware' || s.thing === 'key') g.rect(s.x + 0.5 - big, s.y + 0.5 - big, big * 2, big * 2);
+    if (s.thing === 'item' || s.thing === 'ware' || s.thing === 'key')
+      g.rect(s.x + 0.5 - big, s.y + 0.5 - big, big * 2, big * 2);
     else g.arc(s.x + 0.5, s.y + 0.5, big, 0, 7);
     g.fill();
     g.stroke();
   }
 }
 
-// -------------------------------------------------------------------------------------------------------------- animation
+// --------------------------------------------------------------------------------------- animation
 
 const slider = el('input', {
   type: 'range',
@@ -485,7 +601,7 @@ function play(fromStart) {
   requestAnimationFrame(step);
 }
 
-// --------------------------------------------------------------------------------------------------------------- settings
+// ---------------------------------------------------------------------------------------- settings
 
 function settings() {
   const v = values[kind],
@@ -541,7 +657,17 @@ function settings() {
               onchange: (e) => change(name)(e.target.checked),
             }),
           )
-        : numberRow({ id: name, label, value: v[name], low, high, min: low, integer: !step, step, oninput: change(name) }),
+        : numberRow({
+            id: name,
+            label,
+            value: v[name],
+            low,
+            high,
+            min: low,
+            integer: !step,
+            step,
+            oninput: change(name),
+          }),
     ),
     el('h2', {}, 'Colours'),
     el(
@@ -587,7 +713,10 @@ function settings() {
 }
 const command = () =>
   `thalweg dungeon ${kind} --seed ${seed} ${Object.entries(values[kind])
-    .filter(([k, v]) => (v !== false && v !== SETTINGS[kind].find(([n]) => n === k)?.[4]) || k === 'level')
+    .filter(
+      ([k, v]) =>
+        (v !== false && v !== SETTINGS[kind].find(([n]) => n === k)?.[4]) || k === 'level',
+    )
     .map(([k, v]) => `--${k.replaceAll('_', '-')}${v === true ? '' : ` ${v}`}`)
     .join(' ')} -o floor.json`;
 function another() {
@@ -597,7 +726,13 @@ function another() {
 }
 
 addEventListener('keydown', (e) => {
-  if (e.target.matches('input[type=number], input[type=text], select') || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (
+    e.target.matches('input[type=number], input[type=text], select') ||
+    e.ctrlKey ||
+    e.metaKey ||
+    e.altKey
+  )
+    return;
   const key = e.key.toLowerCase();
   if (key === 'n') another();
   else if (key === 'p') playButton.click();
@@ -611,7 +746,19 @@ const given = new URLSearchParams(location.hash.slice(1));
 if (SETTINGS[given.get('kind')]) kind = given.get('kind');
 seed = seedOf(given.get('seed') ?? '') ?? seed;
 for (const [name, , low] of SETTINGS[kind])
-  if (given.has(name)) values[kind][name] = typeof low === 'boolean' ? given.get(name) === 'true' : Number(given.get(name));
-window.thalweg = { state: () => ({ kind, seed, at, steps: steps.length, rooms: dungeon?.rooms.length ?? 0, thrown: thrown(steps.slice(0, at)).length, playing }) };
+  if (given.has(name))
+    values[kind][name] =
+      typeof low === 'boolean' ? given.get(name) === 'true' : Number(given.get(name));
+window.thalweg = {
+  state: () => ({
+    kind,
+    seed,
+    at,
+    steps: steps.length,
+    rooms: dungeon?.rooms.length ?? 0,
+    thrown: thrown(steps.slice(0, at)).length,
+    playing,
+  }),
+};
 settings();
 make();

@@ -1,10 +1,22 @@
-// The editor: the land that is shown, its preview, brushes and runs. The other parts are in files of their own, and read from here.
+// The editor: the land that is shown, its preview, brushes and runs. The other parts are in files
+// of their own, and read from here.
 
 import * as R from './recipe.js';
 import * as api from './api.js';
 import { $, view } from './base.js';
 import { numberRow } from './forms.js';
-import { drawStrokes, fieldTexture, frameOf, keepPicture, LiveStroke, pictureKey, pictures, resample, reshape, simplified } from './land.js';
+import {
+  drawStrokes,
+  fieldTexture,
+  frameOf,
+  keepPicture,
+  LiveStroke,
+  pictureKey,
+  pictures,
+  resample,
+  reshape,
+  simplified,
+} from './land.js';
 import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
 import { tell } from './signals.js';
@@ -16,7 +28,14 @@ export let catalogue = { stages: [], fields: [] },
 
 // The project.
 export let project = { id: '', name: 'land', job: null };
-export let history = new History({ schema: 2, seed: 1, width: 513, height: 513, spacing_m: 20, stage: [] });
+export let history = new History({
+  schema: 2,
+  seed: 1,
+  width: 513,
+  height: 513,
+  spacing_m: 20,
+  stage: [],
+});
 export const recipe = () => history.recipe;
 
 /** A land that begins with a file has the file's size: asked once for each. */
@@ -26,7 +45,12 @@ const whole = (r) => (r.input ? { ...r, ...measured.get(fileOf(r)) } : r);
 async function measure(r, signal) {
   if (!r.input || measured.has(fileOf(r))) return;
   const { width, height, spacing_m } = await api.checkRecipe(
-    { schema: r.schema, input: r.input, ...(r.spacing_m ? { spacing_m: r.spacing_m } : {}), stage: [{ kind: 'droplets', rain: 0 }] },
+    {
+      schema: r.schema,
+      input: r.input,
+      ...(r.spacing_m ? { spacing_m: r.spacing_m } : {}),
+      stage: [{ kind: 'droplets', rain: 0 }],
+    },
     signal,
   );
   measured.set(fileOf(r), { width, height, spacing_m });
@@ -37,24 +61,90 @@ export const cellM = () => whole(recipe()).spacing_m ?? 1;
 // How it is looked at and drawn on: kept, but nothing to undo.
 export const look = { overlay: 'ground', contours: false, exaggeration: 1, water: true };
 export const TOOLS = [
-  { id: 'look', label: 'Look', key: 'V', text: 'Drag turns, with Shift it moves, the wheel comes nearer.' },
+  {
+    id: 'look',
+    label: 'Look',
+    key: 'V',
+    text: 'Drag turns, with Shift it moves, the wheel comes nearer.',
+  },
   { id: 'raise', label: 'Raise', key: '1', text: 'Ctrl lowers, Shift smooths.' },
   { id: 'lower', label: 'Lower', key: '2', text: 'Ctrl raises, Shift smooths.' },
-  { id: 'flatten', label: 'Flatten', key: '3', text: 'To the height where the stroke begins. Shift smooths.' },
+  {
+    id: 'flatten',
+    label: 'Flatten',
+    key: '3',
+    text: 'To the height where the stroke begins. Shift smooths.',
+  },
   { id: 'smooth', label: 'Smooth', key: '4', text: 'Towards the mean of the ground around.' },
-  { id: 'ramp', label: 'Ramp', key: '5', text: 'Drag from the foot to the top: an even slope between both heights.' },
-  { id: 'noise', label: 'Noise', key: '6', text: 'Bumps. Ctrl turns them inside out, Shift smooths.' },
-  { id: 'stamp', label: 'Stamp', key: '0', text: 'A click puts a picture on the land, dragging moves it. Ctrl digs it in, Shift smooths.' },
-  { id: 'hardness', label: 'Hardness', key: '7', layer: true, text: 'Hard rock resists water. Ctrl takes paint away.' },
-  { id: 'rain', label: 'Rain', key: '8', layer: true, text: 'Where less rain falls. Ctrl lets it rain again.' },
-  { id: 'vegetation', label: 'Vegetation', key: '9', layer: true, text: 'Roots hold the ground. Ctrl takes plants away.' },
-  { id: 'uplift', label: 'Uplift', key: 'U', layer: true, text: 'Where the land rises while rivers cut. Ctrl takes paint away.' },
+  {
+    id: 'ramp',
+    label: 'Ramp',
+    key: '5',
+    text: 'Drag from the foot to the top: an even slope between both heights.',
+  },
+  {
+    id: 'noise',
+    label: 'Noise',
+    key: '6',
+    text: 'Bumps. Ctrl turns them inside out, Shift smooths.',
+  },
+  {
+    id: 'stamp',
+    label: 'Stamp',
+    key: '0',
+    text: 'A click puts a picture on the land, dragging moves it. Ctrl digs it in, Shift smooths.',
+  },
+  {
+    id: 'hardness',
+    label: 'Hardness',
+    key: '7',
+    layer: true,
+    text: 'Hard rock resists water. Ctrl takes paint away.',
+  },
+  {
+    id: 'rain',
+    label: 'Rain',
+    key: '8',
+    layer: true,
+    text: 'Where less rain falls. Ctrl lets it rain again.',
+  },
+  {
+    id: 'vegetation',
+    label: 'Vegetation',
+    key: '9',
+    layer: true,
+    text: 'Roots hold the ground. Ctrl takes plants away.',
+  },
+  {
+    id: 'uplift',
+    label: 'Uplift',
+    key: 'U',
+    layer: true,
+    text: 'Where the land rises while rivers cut. Ctrl takes paint away.',
+  },
 ];
-/** What is measured in metres stays what was set, whatever becomes of the land: null until then, for a default that suits it. */
+/**
+ * What is measured in metres stays what was set, whatever becomes of the land: null until then, for
+ * a default that suits it.
+ */
 const UNSET = { radius_m: null, amount_m: null, feature_m: null };
-export const brush = { tool: 'look', ...UNSET, falloff: 0.8, strength: 0.7, paint: 0.6, fade: 0.3, turn: 0, picture: null };
+export const brush = {
+  tool: 'look',
+  ...UNSET,
+  falloff: 0.8,
+  strength: 0.7,
+  paint: 0.6,
+  fade: 0.3,
+  turn: 0,
+  picture: null,
+};
 export const tool = () => TOOLS.find((t) => t.id === brush.tool);
-const MASK = { hardness: [0.85, 0.42, 0.12], rain: [0.1, 0.28, 0.75], vegetation: [0.1, 0.5, 0.16], uplift: [0.6, 0.25, 0.6] };
+const MASK = {
+  hardness: [0.85, 0.42, 0.12],
+  rain: [0.1, 0.28, 0.75],
+  vegetation: [0.1, 0.5, 0.16],
+  uplift: [0.6, 0.25, 0.6],
+};
 
 // What is shown. `live` follows the recipe on coarse levels; `run` is a run in full size.
 const sequence = () => ({ grid: null, frames: [], recipe: null, done: false });
@@ -72,11 +162,12 @@ let fading = null; // between two heights
 export let at = 1; // place on the timeline, 0 to 1
 export let problem = null;
 /** How large a preview may be. A land without levels is made at once, so all of it or none. */
-export const cellsOf = (r = recipe()) => (r.levels ? (view.software ? 288 : 576) : Math.min(Math.max(...R.sizeOf(whole(r)), 64), 1024));
+export const cellsOf = (r = recipe()) =>
+  r.levels ? (view.software ? 288 : 576) : Math.min(Math.max(...R.sizeOf(whole(r)), 64), 1024);
 export const extentOf = (grid) => [(grid.width - 1) * grid.step, (grid.height - 1) * grid.step];
 export const current = () => (mode === 'run' && run ? run : live);
 
-// -------------------------------------------------------------------------------------------------------------- showing
+// ----------------------------------------------------------------------------------------- showing
 
 function rangeOf(heights) {
   let low = Infinity,
@@ -121,7 +212,13 @@ function put(heights, { range = true } = {}) {
 
 /** Shows other heights, over a moment if the device is quick. */
 function turnTo(heights) {
-  if (!shown || shown.length !== heights.length || view.software || stroke || matchMedia('(prefers-reduced-motion: reduce)').matches) {
+  if (
+    !shown ||
+    shown.length !== heights.length ||
+    view.software ||
+    stroke ||
+    matchMedia('(prefers-reduced-motion: reduce)').matches
+  ) {
     fading = null;
     put(heights);
     return;
@@ -149,7 +246,10 @@ function turnTo(heights) {
 const heightsOf = (frame, grid) =>
   frame.on?.grid === grid
     ? frame.on.heights
-    : (frame.on = { grid, heights: resample(frame, frame.data.height, grid.width, grid.height, grid.step) }).heights;
+    : (frame.on = {
+        grid,
+        heights: resample(frame, frame.data.height, grid.width, grid.height, grid.step),
+      }).heights;
 
 export let fieldsShown = null;
 function showFields(frame) {
@@ -250,7 +350,7 @@ export function placeSplit(t) {
   view.draw();
 }
 
-// --------------------------------------------------------------------------------------------------------- live preview
+// ------------------------------------------------------------------------------------ live preview
 
 let wanted = 0,
   running = null,
@@ -302,13 +402,21 @@ async function preview() {
       tell('timeline');
     }
     if (R.erodes(now) || now.stage.some((s) => !['strokes', ...R.MAKERS].includes(s.kind))) {
-      const options = { cells: Math.max(grid.width, grid.height, 64), fields: R.fieldsOf(now, layer), signal: stop.signal };
-      // A world without an end is made with all that its window depends on, which takes long. So first comes its window as if it ended there,
+      const options = {
+        cells: Math.max(grid.width, grid.height, 64),
+        fields: R.fieldsOf(now, layer),
+        signal: stop.signal,
+      };
+      // A world without an end is made with all that its window depends on, which takes long. So
+      // first comes its window as if it ended there,
       // which is near, but has other bytes.
       const near = now.endless ? { ...now, endless: undefined } : null;
       for (const of of [near, near && stroke ? null : now].filter(Boolean))
         for await (const record of api.preview(R.plain(of), options)) {
-          const frame = Object.assign(frameOf(record, whole(now)), of === near ? { near: true, digest: null } : {});
+          const frame = Object.assign(
+            frameOf(record, whole(now)),
+            of === near ? { near: true, digest: null } : {},
+          );
           const there = frames.findIndex((f) => f.near && f.level === frame.level);
           if (there >= 0) frames[there] = frame;
           else frames.push(frame);
@@ -342,7 +450,10 @@ function drawing(r) {
   return now ? R.withStrokes(r, [...R.strokesOf(r), now]) : r;
 }
 
-/** The pictures of the recipe's stamps that are not here yet, as the service has them. What it has not, it says itself. */
+/**
+ * The pictures of the recipe's stamps that are not here yet, as the service has them. What it has
+ * not, it says itself.
+ */
 async function loadPictures(r, signal) {
   const missing = new Map(
     R.strokesOf(r)
@@ -378,13 +489,24 @@ async function layGround(r, signal) {
   const key = JSON.stringify([R.groundOf(r), cellsOf(r)]);
   if (key !== groundKey) {
     let last = null;
-    for await (const record of api.preview(R.groundOf(r), { cells: cellsOf(r), fields: ['height'], signal })) last = record;
+    for await (const record of api.preview(R.groundOf(r), {
+      cells: cellsOf(r),
+      fields: ['height'],
+      signal,
+    }))
+      last = record;
     if (!last) throw new Error('The service sent no level of this land');
     const first = !groundKey,
       grid = R.gridOf({ ...whole(r), levels: 'auto' }, Math.max(last.width, last.height));
     const old = live.grid;
     live.grid = R.same(old, grid) ? old : grid;
-    ground0 = resample(frameOf(last, whole(r)), last.data.height, grid.width, grid.height, grid.step);
+    ground0 = resample(
+      frameOf(last, whole(r)),
+      last.data.height,
+      grid.width,
+      grid.height,
+      grid.step,
+    );
     groundKey = key;
     if (first || live.grid !== old) live.frames = [];
     draw();
@@ -442,7 +564,8 @@ function level(frame, frames) {
     if (whole) {
       heights = heightsOf(frame, grid).slice();
       if (d) for (let i = 0; i < d.length; i++) heights[i] += d[i];
-    } else if (shown && shown.length === grid.width * grid.height && live.seen) heights = reshape(shown, grid, frame, d);
+    } else if (shown && shown.length === grid.width * grid.height && live.seen)
+      heights = reshape(shown, grid, frame, d);
     else {
       heights = heightsOf(frame, grid).slice();
       live.seen = true;
@@ -477,12 +600,16 @@ export function fail(error) {
   host.textContent = error ? said(error) : '';
 }
 
-// -------------------------------------------------------------------------------------------------------------- brushes
+// ----------------------------------------------------------------------------------------- brushes
 
 const longest = () => (live.grid ? Math.max(...extentOf(live.grid)) : 1000);
 /** No brush is narrower than the cells that it changes. */
 const radiusM = () =>
-  Math.max(brush.radius_m ?? Math.max(rounded(longest() * 0.06), live.grid ? rounded(live.grid.step * 1.01) : 0), cellM() * 1.01);
+  Math.max(
+    brush.radius_m ??
+      Math.max(rounded(longest() * 0.06), live.grid ? rounded(live.grid.step * 1.01) : 0),
+    cellM() * 1.01,
+  );
 const featureM = () => Math.max(brush.feature_m ?? rounded(radiusM() * 0.35), cellM() * 2);
 const reliefM = () => {
   const [low, high] = view.range;
@@ -502,7 +629,9 @@ const rounded = (v) => {
 
 /** A wider brush, or a narrower one. */
 export function sized(factor) {
-  brush.radius_m = rounded(Math.min(Math.max(radiusM() * factor, longest() * 0.004), longest() * 0.35));
+  brush.radius_m = rounded(
+    Math.min(Math.max(radiusM() * factor, longest() * 0.004), longest() * 0.35),
+  );
   renderBrush();
   ring();
 }
@@ -522,14 +651,19 @@ const HEIGHTS = ['raise', 'lower', 'noise', 'stamp'];
 function settings(event, place) {
   const t = tool(),
     base = { radius_m: radiusM(), falloff: brush.falloff };
-  if (event.shiftKey && t.id !== 'ramp' && !t.layer) return { tool: 'smooth', ...base, strength: 1 };
+  if (event.shiftKey && t.id !== 'ramp' && !t.layer)
+    return { tool: 'smooth', ...base, strength: 1 };
   if (t.layer) {
     const less = (brush.tool === 'rain') !== event.ctrlKey;
     return { tool: less ? 'lower' : 'raise', layer: brush.tool, ...base, amount: brush.paint };
   }
   const amount = amountM();
   if (t.id === 'raise' || t.id === 'lower')
-    return { tool: (t.id === 'raise') !== event.ctrlKey ? 'raise' : 'lower', ...base, amount_m: amount };
+    return {
+      tool: (t.id === 'raise') !== event.ctrlKey ? 'raise' : 'lower',
+      ...base,
+      amount_m: amount,
+    };
   if (t.id === 'stamp') {
     const { radius_m } = base;
     return {
@@ -549,9 +683,20 @@ function settings(event, place) {
       feature_m: featureM(),
       seed: R.strokesOf(recipe()).length,
     };
-  if (t.id === 'flatten') return { tool: 'flatten', ...base, height_m: rounded(groundAt(place)), strength: brush.strength };
+  if (t.id === 'flatten')
+    return {
+      tool: 'flatten',
+      ...base,
+      height_m: rounded(groundAt(place)),
+      strength: brush.strength,
+    };
   if (t.id === 'ramp')
-    return { tool: 'ramp', ...base, height_m: [rounded(groundAt(place)), rounded(groundAt(place))], strength: brush.strength };
+    return {
+      tool: 'ramp',
+      ...base,
+      height_m: [rounded(groundAt(place)), rounded(groundAt(place))],
+      strength: brush.strength,
+    };
   return { tool: 'smooth', ...base, strength: brush.strength };
 }
 
@@ -572,10 +717,20 @@ export function begin(event, place) {
     scrub(1);
   }
   fading = null;
-  if (live.frames.length && live.done && shown?.length !== ground.length) put(heightsOf(live.frames.at(-1), live.grid).slice());
+  if (live.frames.length && live.done && shown?.length !== ground.length)
+    put(heightsOf(live.frames.at(-1), live.grid).slice());
   const s = settings(event, place);
-  const values = s.layer ? (mask ??= new Float32Array(ground.length).fill(s.layer === 'rain' ? 1 : 0)) : ground;
-  stroke = { settings: s, points: [], values, old: values.slice(), live: new LiveStroke(values, live.grid, s), from: place };
+  const values = s.layer
+    ? (mask ??= new Float32Array(ground.length).fill(s.layer === 'rain' ? 1 : 0))
+    : ground;
+  stroke = {
+    settings: s,
+    points: [],
+    values,
+    old: values.slice(),
+    live: new LiveStroke(values, live.grid, s),
+    from: place,
+  };
   extend(event, place, event.pressure);
 }
 
@@ -587,7 +742,12 @@ export function extend(event, place, pressure) {
   if (s.tool === 'ramp') {
     s.height_m = [
       s.height_m[0],
-      rounded(stroke.old[Math.round(place.gy * (live.grid.height - 1)) * live.grid.width + Math.round(place.gx * (live.grid.width - 1))]),
+      rounded(
+        stroke.old[
+          Math.round(place.gy * (live.grid.height - 1)) * live.grid.width +
+            Math.round(place.gx * (live.grid.width - 1))
+        ],
+      ),
     ];
     stroke.points = [
       [stroke.from.gx * extentOf(live.grid)[0], stroke.from.gy * extentOf(live.grid)[1], 1],
@@ -636,14 +796,16 @@ function changed(box) {
   if (was.length !== ground.length) was = stroke.old.slice();
   lift(was, box);
   const { width } = live.grid;
-  for (let j = box[1]; j <= box[3]; j++) was.set(ground.subarray(j * width + box[0], j * width + box[2] + 1), j * width + box[0]);
+  for (let j = box[1]; j <= box[3]; j++)
+    was.set(ground.subarray(j * width + box[0], j * width + box[2] + 1), j * width + box[0]);
 }
 
 /** What is shown rises as the block-out does. */
 export function lift(before, [x0, y0, x1, y1]) {
   if (!shown || shown.length !== ground.length) return;
   const { width } = live.grid;
-  for (let j = y0; j <= y1; j++) for (let i = x0, k = j * width + x0; i <= x1; i++, k++) shown[k] += ground[k] - before[k];
+  for (let j = y0; j <= y1; j++)
+    for (let i = x0, k = j * width + x0; i <= x1; i++, k++) shown[k] += ground[k] - before[k];
   view.after.setHeights(shown, live.grid.width, live.grid.height);
   view.draw();
 }
@@ -653,10 +815,15 @@ function made() {
   if (!stroke?.points.length) return null;
   const [ox, oy] = live.grid.origin.map((v) => v * live.grid.cell),
     tenth = (v) => Math.round(v * 10) / 10;
-  const path = stroke.settings.tool === 'ramp' ? stroke.points : simplified(stroke.points, stroke.settings.radius_m * 0.025);
+  const path =
+    stroke.settings.tool === 'ramp'
+      ? stroke.points
+      : simplified(stroke.points, stroke.settings.radius_m * 0.025);
   return {
     ...stroke.settings,
-    at_m: path.map(([x, y, p]) => (p === 1 ? [tenth(x + ox), tenth(y + oy)] : [tenth(x + ox), tenth(y + oy), p])),
+    at_m: path.map(([x, y, p]) =>
+      p === 1 ? [tenth(x + ox), tenth(y + oy)] : [tenth(x + ox), tenth(y + oy), p],
+    ),
   };
 }
 
@@ -680,7 +847,8 @@ export function end() {
 export function setTool(id) {
   brush.tool = id;
   $('view').classList.toggle('brushing', id !== 'look');
-  for (const b of $('tools').querySelectorAll('button')) b.setAttribute('aria-pressed', String(b.dataset.tool === id));
+  for (const b of $('tools').querySelectorAll('button'))
+    b.setAttribute('aria-pressed', String(b.dataset.tool === id));
   renderBrush();
   if (ground0) {
     draw();
@@ -725,7 +893,17 @@ function renderBrush() {
     });
   const side = longest(),
     relief = reliefM();
-  const rows = [metres('size', 'Size', radiusM(), rounded(side * 0.004), rounded(side * 0.35), 'radius_m', 'Radius in metres: [ and ]')];
+  const rows = [
+    metres(
+      'size',
+      'Size',
+      radiusM(),
+      rounded(side * 0.004),
+      rounded(side * 0.35),
+      'radius_m',
+      'Radius in metres: [ and ]',
+    ),
+  ];
   if (t.id === 'stamp') {
     const pick = el('input', {
       type: 'file',
@@ -735,7 +913,11 @@ function renderBrush() {
     });
     const choose = el(
       'button.button',
-      { type: 'button', title: 'A height map or a picture: PNG, TIFF, EXR, NPY, JPEG. Or drop it on the page.', onclick: () => pick.click() },
+      {
+        type: 'button',
+        title: 'A height map or a picture: PNG, TIFF, EXR, NPY, JPEG. Or drop it on the page.',
+        onclick: () => pick.click(),
+      },
       icon('image'),
       brush.picture?.name ?? 'A picture …',
     );
@@ -743,15 +925,41 @@ function renderBrush() {
   }
   if (HEIGHTS.includes(t.id))
     rows.push(
-      metres('amount', 'Height', amountM(), rounded(relief * 0.005), rounded(relief * 0.5), 'amount_m', 'Metres at full pressure: - and ='),
+      metres(
+        'amount',
+        'Height',
+        amountM(),
+        rounded(relief * 0.005),
+        rounded(relief * 0.5),
+        'amount_m',
+        'Metres at full pressure: - and =',
+      ),
     );
   else if (t.layer) rows.push(share('paint', 'Amount', 'paint', 1, '- and ='));
   else rows.push(share('strength', 'Strength', 'strength', 1, '- and ='));
-  rows.push(share('falloff', 'Falloff', t.id === 'stamp' ? 'fade' : 'falloff', 1, 'Share of the radius over which the brush fades'));
+  rows.push(
+    share(
+      'falloff',
+      'Falloff',
+      t.id === 'stamp' ? 'fade' : 'falloff',
+      1,
+      'Share of the radius over which the brush fades',
+    ),
+  );
   if (t.id === 'stamp') rows.push(share('turn', 'Turn', 'turn', 360, 'Degrees clockwise'));
   if (t.id === 'noise') {
     const radius = radiusM();
-    rows.push(metres('feature', 'Bumps', featureM(), rounded(radius * 0.05), radius, 'feature_m', 'Size of the bumps in metres'));
+    rows.push(
+      metres(
+        'feature',
+        'Bumps',
+        featureM(),
+        rounded(radius * 0.05),
+        radius,
+        'feature_m',
+        'Size of the bumps in metres',
+      ),
+    );
   }
   host.replaceChildren(el('h2', {}, t.label, el('kbd', {}, t.key)), ...rows, el('p', {}, t.text));
 }
@@ -768,8 +976,15 @@ export function ring(place = hover) {
     return;
   }
   const e = view.u.uExtent.value;
-  u.set((place.gx - 0.5) * e.x, (place.gy - 0.5) * e.y, radiusM() * view.metre, brush.tool === 'stamp' ? brush.fade : brush.falloff);
-  view.u.uBrushColour.value.set(...(tool().layer ? MASK[brush.tool].map((v) => v * 1.5 + 0.25) : [1, 1, 1]));
+  u.set(
+    (place.gx - 0.5) * e.x,
+    (place.gy - 0.5) * e.y,
+    radiusM() * view.metre,
+    brush.tool === 'stamp' ? brush.fade : brush.falloff,
+  );
+  view.u.uBrushColour.value.set(
+    ...(tool().layer ? MASK[brush.tool].map((v) => v * 1.5 + 0.25) : [1, 1, 1]),
+  );
   view.draw();
 }
 
@@ -783,7 +998,7 @@ export function cancelStroke() {
   follow();
 }
 
-// ------------------------------------------------------------------------------------------------------------- simulate
+// ---------------------------------------------------------------------------------------- simulate
 
 let unfollow = null;
 export async function simulate() {
@@ -822,7 +1037,15 @@ export async function cancel() {
 function take(started, of) {
   unfollow?.();
   project.job = started.id;
-  const mine = (run = { grid: live.grid, frames: [], recipe: of, done: false, checked: 0, equal: 0, id: started.id });
+  const mine = (run = {
+    grid: live.grid,
+    frames: [],
+    recipe: of,
+    done: false,
+    checked: 0,
+    equal: 0,
+    id: started.id,
+  });
   if (live.grid) {
     mine.frames.push(blockOut(live.grid));
   }
@@ -833,12 +1056,22 @@ function take(started, of) {
     if (Math.max(l.width, l.height) > 2100) return;
     try {
       const got = await api.samples(l.href);
-      const frame = frameOf({ ...l, width: l.width, height: l.height, data: { height: got.data } }, whole(of));
+      const frame = frameOf(
+        { ...l, width: l.width, height: l.height, data: { height: got.data } },
+        whole(of),
+      );
       mine.frames.push(frame);
       mine.frames.sort((a, b) => (b.level ?? 99) - (a.level ?? 99));
       verify(frame, mine);
       // Finer than the preview: what the run has made so far is shown.
-      if (run === mine && !mine.done && !stroke && live.grid && frame.width > live.grid.width && R.same(recipe(), of)) {
+      if (
+        run === mine &&
+        !mine.done &&
+        !stroke &&
+        live.grid &&
+        frame.width > live.grid.width &&
+        R.same(recipe(), of)
+      ) {
         mine.grid = { width: frame.width, height: frame.height, step: frame.spacing_m };
         setMode('run');
       }
@@ -918,7 +1151,9 @@ async function result(j, mine) {
       final: true,
       data: {},
     };
-    for (const field of ['height', 'flow', 'erosion', 'deposition', 'biome_colour'].filter((f) => r.fields.includes(f)))
+    for (const field of ['height', 'flow', 'erosion', 'deposition', 'biome_colour'].filter((f) =>
+      r.fields.includes(f),
+    ))
       frame.data[field] = (await api.samples(`v1/results/${r.digest}/fields/${field}.r32`)).data;
     if (run !== mine) return;
     mine.frames = [...mine.frames.filter((f) => f.level === null || f.level > 0), frame];
@@ -950,7 +1185,7 @@ function stale() {
   tell('controls');
 }
 
-// -------------------------------------------------------------------------------------------------------------- opening
+// ----------------------------------------------------------------------------------------- opening
 
 export function openRecipe(r, name) {
   project = { id: newId(), name: name ?? r.name ?? 'land', job: null };
@@ -969,7 +1204,10 @@ export async function openProject(p) {
     claimed(project.id);
     toast(`${p.name} is open in another tab: this one has a copy`);
   }
-  history = Object.assign(new History(p.history.entries[0].recipe), { entries: p.history.entries, at: p.history.at });
+  history = Object.assign(new History(p.history.entries[0].recipe), {
+    entries: p.history.entries,
+    at: p.history.at,
+  });
   if (p.look) Object.assign(look, p.look.look);
   Object.assign(brush, UNSET, p.look?.brush, { tool: 'look' });
   reset(p.look);
@@ -1017,7 +1255,7 @@ function reset(kept2) {
   tell('recipe', true);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- start
+// ------------------------------------------------------------------------------------------- start
 
 export const switchTheme = theme((dark) => view.setDark(dark));
 $('tools').append(
@@ -1077,7 +1315,11 @@ export async function start() {
   tell('controls');
   tell('timeline');
   try {
-    [catalogue, presets, examples] = await Promise.all([api.stages(), api.presets(), api.examples()]);
+    [catalogue, presets, examples] = await Promise.all([
+      api.stages(),
+      api.presets(),
+      api.examples(),
+    ]);
   } catch (error) {
     toast(`The service does not answer: ${error.message}`, 'bad');
     return;
@@ -1098,7 +1340,9 @@ export async function start() {
     }
   }
   // This tab's own comes before the one that any of them kept last.
-  const ids = [sessionStorage, localStorage].map((storage) => storage.getItem('thalweg-project')).filter(Boolean),
+  const ids = [sessionStorage, localStorage]
+      .map((storage) => storage.getItem('thalweg-project'))
+      .filter(Boolean),
     all = ids.length ? await projects().catch(() => []) : [];
   const mine = ids.map((id) => all.find((p) => p.id === id)).find(Boolean);
   if (mine) {

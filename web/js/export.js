@@ -35,7 +35,9 @@ const download = (href, name, text) =>
 let lapse = null;
 const FRAMES = 48;
 const timelapseLabel = () =>
-  lapse ? [icon('stop'), `${Math.round(lapse.fraction * 100)} %: cancel`] : [icon('down'), `Time-lapse of ${FRAMES} pictures`];
+  lapse
+    ? [icon('stop'), `${Math.round(lapse.fraction * 100)} %: cancel`]
+    : [icon('down'), `Time-lapse of ${FRAMES} pictures`];
 function showLapse(now) {
   lapse = now;
   $('timelapse')?.replaceChildren(...timelapseLabel());
@@ -52,7 +54,8 @@ async function timelapse() {
     showLapse(null);
     try {
       if (j.state === 'failed') throw new api.Problem(j.error ?? {}, 0);
-      if (j.state === 'succeeded') save(await api.file(`v1/results/${j.result.digest}/timelapse.apng`), name);
+      if (j.state === 'succeeded')
+        save(await api.file(`v1/results/${j.result.digest}/timelapse.apng`), name);
     } catch (error) {
       toast(said(error), 'bad');
     }
@@ -108,7 +111,8 @@ export async function copyCommand() {
   await copy(R.asCommandOfArchive(name), 'Command');
   toast(`It runs where ${R.archiveOf(name)} is saved: the recipe and its files`);
 }
-export const copyCurl = async () => copy(R.asCurl(await api.toToml(recipe()), document.baseURI, api.hasToken()), 'curl');
+export const copyCurl = async () =>
+  copy(R.asCurl(await api.toToml(recipe()), document.baseURI, api.hasToken()), 'curl');
 /** The recipe as a file, with the files that it names. */
 async function saveRecipe() {
   const r = recipe();
@@ -174,7 +178,12 @@ export function takePage() {
         icon('down'),
         R.hasFiles(r) ? 'Recipe and files' : 'Recipe file',
       ),
-      el('button.button', { type: 'button', id: 'copy-link', onclick: share }, icon('link'), 'Link'),
+      el(
+        'button.button',
+        { type: 'button', id: 'copy-link', onclick: share },
+        icon('link'),
+        'Link',
+      ),
     ),
     el('p.hint', {}, 'The same recipe gives the same bytes on every device.'),
     el('h2', {}, 'Maps'),
@@ -208,11 +217,21 @@ export function takePage() {
           'div.pair',
           {},
           result.fields.map((f) =>
-            download(`v1/results/${result.digest}/fields/${f}.${format}`, `${project.name}-${f}.${format}`, words(f)),
+            download(
+              `v1/results/${result.digest}/fields/${f}.${format}`,
+              `${project.name}-${f}.${format}`,
+              words(f),
+            ),
           ),
         )
       : null,
-    result ? download(`v1/results/${result.digest}/bundle.zip`, `${project.name}.zip`, 'Everything, as a bundle') : null,
+    result
+      ? download(
+          `v1/results/${result.digest}/bundle.zip`,
+          `${project.name}.zip`,
+          'Everything, as a bundle',
+        )
+      : null,
     el('h2', {}, 'A picture'),
     el(
       'div.pair',
@@ -223,7 +242,10 @@ export function takePage() {
           type: 'button',
           id: 'picture',
           onclick: guard(async () =>
-            save(await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2), `${project.name}.png`),
+            save(
+              await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2),
+              `${project.name}.png`,
+            ),
           ),
         },
         icon('image'),
@@ -231,13 +253,22 @@ export function takePage() {
       ),
       el(
         'button.button',
-        { type: 'button', onclick: guard(async () => save(await view.picture(3840, 2160), `${project.name}-4k.png`)) },
+        {
+          type: 'button',
+          onclick: guard(async () =>
+            save(await view.picture(3840, 2160), `${project.name}-4k.png`),
+          ),
+        },
         icon('image'),
         '3840 × 2160',
       ),
     ),
     el('h2', {}, 'A time-lapse'),
-    el('button.button.full', { type: 'button', id: 'timelapse', onclick: guard(timelapse) }, ...timelapseLabel()),
+    el(
+      'button.button.full',
+      { type: 'button', id: 'timelapse', onclick: guard(timelapse) },
+      ...timelapseLabel(),
+    ),
     el('p.hint', {}, 'The land is made once more, with pictures on the way: an animated PNG.'),
     el('h2', {}, 'Maps of the next run'),
     el(
@@ -250,7 +281,12 @@ export function takePage() {
             type: 'button',
             'aria-pressed': String(maps.includes(m)),
             onclick: () => {
-              set(['output', 'maps'], maps.includes(m) ? maps.filter((x) => x !== m) : [...maps, m], 'maps', true);
+              set(
+                ['output', 'maps'],
+                maps.includes(m) ? maps.filter((x) => x !== m) : [...maps, m],
+                'maps',
+                true,
+              );
             },
           },
           words(m),

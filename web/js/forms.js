@@ -14,14 +14,38 @@ function bounds(p, value) {
     high = p.max ?? 1e6;
   if (high - low <= 100) return [low, high];
   const most = nice(Math.max(Math.abs(value || 0), Math.abs(p.default || 0), 1) * 2.5);
-  return [Math.max(low, low < 0 && (value < 0 || p.default < 0) ? -most : Math.max(low, 0)), Math.min(high, most)];
+  return [
+    Math.max(low, low < 0 && (value < 0 || p.default < 0) ? -most : Math.max(low, 0)),
+    Math.min(high, most),
+  ];
 }
 
 /** A number with a slider. */
-export function numberRow({ id, label, sub, value, text, unit, low, high, step, integer, min, max, oninput }) {
+export function numberRow({
+  id,
+  label,
+  sub,
+  value,
+  text,
+  unit,
+  low,
+  high,
+  step,
+  integer,
+  min,
+  max,
+  oninput,
+}) {
   const s = step ?? (integer ? 1 : 10 ** Math.floor(Math.log10(Math.max(high - low, 1e-6) / 100)));
   const shown = (v) => (integer ? String(Math.round(v)) : String(Number(Number(v).toPrecision(5))));
-  const range = el('input', { type: 'range', min: String(low), max: String(high), step: String(s), tabindex: '-1', 'aria-hidden': 'true' });
+  const range = el('input', {
+    type: 'range',
+    min: String(low),
+    max: String(high),
+    step: String(s),
+    tabindex: '-1',
+    'aria-hidden': 'true',
+  });
   const number = el('input.number', {
     type: 'number',
     id,
@@ -29,7 +53,8 @@ export function numberRow({ id, label, sub, value, text, unit, low, high, step, 
     min: min === undefined ? undefined : String(min),
     max: max === undefined ? undefined : String(max),
   });
-  const fill = () => range.style.setProperty('--at', `${((Number(range.value) - low) / (high - low)) * 100}%`);
+  const fill = () =>
+    range.style.setProperty('--at', `${((Number(range.value) - low) / (high - low)) * 100}%`);
   const set = (v) => {
     number.value = shown(v);
     range.value = v;
@@ -50,7 +75,12 @@ export function numberRow({ id, label, sub, value, text, unit, low, high, step, 
   const row = el(
     'div.row',
     { title: [text, unit].filter(Boolean).join(' – ') || undefined },
-    el('label', { for: id }, label, sub ? el('span.unit', {}, sub) : unit && unit.length < 5 ? el('span.unit', {}, unit) : null),
+    el(
+      'label',
+      { for: id },
+      label,
+      sub ? el('span.unit', {}, sub) : unit && unit.length < 5 ? el('span.unit', {}, unit) : null,
+    ),
     range,
     number,
   );
@@ -70,7 +100,13 @@ function parameterRow(p, value, id, byLevel, change) {
       el(
         'select',
         { id, onchange: (e) => change(e.target.value) },
-        choices.map((c) => el('option', { value: c, selected: String(c) === String(current) }, String(c).replaceAll('_', ' '))),
+        choices.map((c) =>
+          el(
+            'option',
+            { value: c, selected: String(c) === String(current) },
+            String(c).replaceAll('_', ' '),
+          ),
+        ),
       ),
     );
   }
@@ -79,7 +115,13 @@ function parameterRow(p, value, id, byLevel, change) {
       'div.row.wide',
       { title: p.text },
       el('label', { for: id }, label),
-      el('input.switch', { id, type: 'checkbox', role: 'switch', checked: !!current, onchange: (e) => change(e.target.checked) }),
+      el('input.switch', {
+        id,
+        type: 'checkbox',
+        role: 'switch',
+        checked: !!current,
+        onchange: (e) => change(e.target.checked),
+      }),
     );
   }
   const integer = p.type === 'integer';
@@ -111,7 +153,8 @@ function parameterRow(p, value, id, byLevel, change) {
               'aria-pressed': String(isRamp(current)),
               title: 'Another value on each level, from the coarsest to the finest',
               'aria-label': `${label} by level`,
-              onclick: () => change(isRamp(current) ? current.to : { from: current, to: current }, true),
+              onclick: () =>
+                change(isRamp(current) ? current.to : { from: current, to: current }, true),
             },
             icon('level'),
           )
@@ -124,14 +167,22 @@ function parameterRow(p, value, id, byLevel, change) {
         el(
           'div.with-button',
           {},
-          one(current.from, label, 'from', (v) => change({ from: (ends[0] = v), to: ends[1] }), 'coarsest'),
+          one(
+            current.from,
+            label,
+            'from',
+            (v) => change({ from: (ends[0] = v), to: ends[1] }),
+            'coarsest',
+          ),
           toggle,
         ),
         one(current.to, '', 'to', (v) => change({ from: ends[0], to: (ends[1] = v) }), 'finest'),
       );
     }
     if (!many)
-      return toggle ? el('div.with-button', {}, one(current ?? 0, label, '', change), toggle) : one(current ?? 0, label, '', change);
+      return toggle
+        ? el('div.with-button', {}, one(current ?? 0, label, '', change), toggle)
+        : one(current ?? 0, label, '', change);
   }
   return el(
     'div.row.wide',
@@ -158,7 +209,8 @@ export function stageForm({ stage, about, key, byLevel, open, onopen, onchange, 
   const set = [],
     rest = [];
   for (const p of about?.parameters ?? []) {
-    if (p.type === 'list' || p.name === 'stroke' || p.name === 'biome' || p.name === 'table') continue;
+    if (p.type === 'list' || p.name === 'stroke' || p.name === 'biome' || p.name === 'table')
+      continue;
     const row = parameterRow(p, stage[p.name], `${key}-${p.name}`, byLevel, (v, again) => {
       onchange(p.name, v);
       if (again) onrefresh();
@@ -169,7 +221,12 @@ export function stageForm({ stage, about, key, byLevel, open, onopen, onchange, 
     ? el(
         'details.more',
         { open, ontoggle: (e) => onopen(e.target.open) },
-        el('summary', {}, icon('chevron'), set.length ? `${rest.length} more settings` : `${rest.length} settings`),
+        el(
+          'summary',
+          {},
+          icon('chevron'),
+          set.length ? `${rest.length} more settings` : `${rest.length} settings`,
+        ),
         rest,
       )
     : null;
@@ -186,12 +243,15 @@ export const cardButtons = ({ up, down, remove, kind }) =>
   );
 
 /** A row with its own input. */
-export const field = (label, id, input) => el('div.row.wide', {}, el('label', { for: id }, label), Object.assign(input, { id }));
+export const field = (label, id, input) =>
+  el('div.row.wide', {}, el('label', { for: id }, label), Object.assign(input, { id }));
 
 /** A list of choices. */
 export const choice = (id, now, options, onchange) =>
   el(
     'select',
     { id, onchange: (e) => onchange(e.target.value) },
-    options.map(([v, t]) => el('option', { value: String(v), selected: String(v) === String(now) }, t)),
+    options.map(([v, t]) =>
+      el('option', { value: String(v), selected: String(v) === String(now) }, t),
+    ),
   );

@@ -1,4 +1,5 @@
-// The shaders of the view. All of them work on one land: a texture of heights in metres whose samples are vertices, row 0 in the
+// The shaders of the view. All of them work on one land: a texture of heights in metres whose
+// samples are vertices, row 0 in the
 // north. `g` is a place on it, 0 to 1 from west to east and from north to south.
 
 const LAND = `
@@ -74,7 +75,8 @@ vec3 diverging(float t) {   // -1 brown, 0 pale, 1 teal
 vec3 linear(vec3 c) { return mix(c / 12.92, pow((c + .055) / 1.055, vec3(2.4)), step(.04045, c)); }
 `;
 
-// Light that does not change with the eye: how much sky a place sees, and how much of the sun. Drawn once for each change.
+// Light that does not change with the eye: how much sky a place sees, and how much of the sun.
+// Drawn once for each change.
 export const lightVertex = `
 in vec3 position;
 out vec2 vG;

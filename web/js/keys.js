@@ -54,17 +54,33 @@ const tried = (f) => () => f().catch((error) => toast(said(error), 'bad'));
 const ACTIONS = () => [
   { group: 'Simulate', title: 'Simulate in full size', keys: 'Ctrl+Enter', run: simulate },
   { group: 'Simulate', title: 'Another seed: a new island', keys: 'N', run: reseed },
-  { group: 'Simulate', title: 'Before and after', keys: 'B', run: () => setCompare(view.compare === null) },
+  {
+    group: 'Simulate',
+    title: 'Before and after',
+    keys: 'B',
+    run: () => setCompare(view.compare === null),
+  },
   { group: 'Simulate', title: 'Play the time-lapse', keys: 'P', run: play },
   { group: 'Land', title: 'New land, open, examples', keys: 'Ctrl+Alt+N', run: openNew },
   { group: 'Land', title: 'Undo', keys: 'Ctrl+Z', run: undo },
   { group: 'Land', title: 'Redo', keys: 'Ctrl+Shift+Z', run: redo },
-  ...TOOLS.map((t) => ({ group: 'Brush', title: t.label, keys: t.key, more: t.text, run: () => setTool(t.id) })),
+  ...TOOLS.map((t) => ({
+    group: 'Brush',
+    title: t.label,
+    keys: t.key,
+    more: t.text,
+    run: () => setTool(t.id),
+  })),
   { group: 'Brush', title: 'Larger', keys: ']', run: () => sized(1.15) },
   { group: 'Brush', title: 'Smaller', keys: '[', run: () => sized(1 / 1.15) },
   { group: 'Brush', title: 'Stronger', keys: '=', run: () => stronger(1.15) },
   { group: 'Brush', title: 'Weaker', keys: '-', run: () => stronger(1 / 1.15) },
-  ...OVERLAYS.map(([id, label]) => ({ group: 'Colours', title: label, keys: id === 'flow' ? 'H' : undefined, run: () => overlay(id) })),
+  ...OVERLAYS.map(([id, label]) => ({
+    group: 'Colours',
+    title: label,
+    keys: id === 'flow' ? 'H' : undefined,
+    run: () => overlay(id),
+  })),
   { group: 'View', title: 'Next colours', keys: 'O', run: nextOverlay },
   {
     group: 'View',
@@ -102,7 +118,11 @@ const ACTIONS = () => [
   {
     group: 'Take away',
     title: 'A picture of this view',
-    run: async () => save(await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2), `${project.name}.png`),
+    run: async () =>
+      save(
+        await view.picture(view.host.clientWidth * 2, view.host.clientHeight * 2),
+        `${project.name}.png`,
+      ),
   },
   { group: 'Help', title: 'Keys', keys: '?', run: showKeys },
   {
@@ -119,7 +139,12 @@ const ACTIONS = () => [
       location.href = 'biomes.html';
     },
   },
-  ...examples.map((x) => ({ group: 'Example', title: x.name, more: x.text, run: () => openRecipe(R.example(x), x.name) })),
+  ...examples.map((x) => ({
+    group: 'Example',
+    title: x.name,
+    more: x.text,
+    run: () => openRecipe(R.example(x), x.name),
+  })),
   ...presets.map((p) => ({
     group: 'Preset',
     title: p.name,
@@ -144,7 +169,10 @@ function settingsOf(r) {
     setTimeout(() => {
       const n = $(id) ?? $(`${id}-from`);
       if (n) {
-        pages.scrollTop += n.getBoundingClientRect().top - pages.getBoundingClientRect().top - pages.clientHeight / 2;
+        pages.scrollTop +=
+          n.getBoundingClientRect().top -
+          pages.getBoundingClientRect().top -
+          pages.clientHeight / 2;
         n.focus({ preventScroll: true });
       }
     }, 30);
@@ -157,8 +185,15 @@ function settingsOf(r) {
       run: () => to(s.kind, `${path.join('-')}-${p.name}`),
     }));
   return [
-    ...['seed', 'size', 'spacing', 'sea'].map((id) => ({ group: 'Land', title: words(id), run: () => to('', id) })),
-    ...(r.stage ?? []).flatMap((s, i) => [...of(s, ['stage', i]), ...(s.interleave ?? []).flatMap((w, n) => of(w, ['stage', i, 'interleave', n]))]),
+    ...['seed', 'size', 'spacing', 'sea'].map((id) => ({
+      group: 'Land',
+      title: words(id),
+      run: () => to('', id),
+    })),
+    ...(r.stage ?? []).flatMap((s, i) => [
+      ...of(s, ['stage', i]),
+      ...(s.interleave ?? []).flatMap((w, n) => of(w, ['stage', i, 'interleave', n])),
+    ]),
   ];
 }
 
@@ -205,7 +240,8 @@ export function showKeys() {
 
 addEventListener('keydown', (e) => {
   const typing =
-    e.target.matches?.('input:not([type=range]):not([type=checkbox]), textarea, select') || document.querySelector('dialog[open]');
+    e.target.matches?.('input:not([type=range]):not([type=checkbox]), textarea, select') ||
+    document.querySelector('dialog[open]');
   const ctrl = e.ctrlKey || e.metaKey,
     key = e.key.toLowerCase();
   if (ctrl && key === 'k') {
@@ -298,7 +334,13 @@ addEventListener('keydown', (e) => {
     const from = hover ?? { gx: 0.5, gy: 0.5 },
       gx = Math.min(Math.max(from.gx + east * step, 0), 1),
       gy = Math.min(Math.max(from.gy + south * step, 0), 1);
-    const p = { gx, gy, x_m: gx * view.extent[0], y_m: gy * view.extent[1], height_m: view.heightAt(gx, gy) ?? 0 };
+    const p = {
+      gx,
+      gy,
+      x_m: gx * view.extent[0],
+      y_m: gy * view.extent[1],
+      height_m: view.heightAt(gx, gy) ?? 0,
+    };
     ring(p);
     readout(p);
   } else if (key === 'enter' && brush.tool !== 'look' && live.grid) {

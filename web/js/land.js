@@ -1,9 +1,13 @@
-// Heights as arrays: levels laid on one another, and what a brush does. The rule of the brush is that of the stage `strokes`; here it
+// Heights as arrays: levels laid on one another, and what a brush does. The rule of the brush is
+// that of the stage `strokes`; here it
 // is in floats and only for the eye, until the service answers with the exact land.
 
 import { noiseOf } from './noise.js';
 
-/** Which samples of the land a level has: where its first one lies in the window, in metres, and how far they are apart. */
+/**
+ * Which samples of the land a level has: where its first one lies in the window, in metres, and how
+ * far they are apart.
+ */
 export function frameOf(record, recipe) {
   const scale = 2 ** record.level,
     spacing = recipe.spacing_m ?? 1,
@@ -26,7 +30,12 @@ export function frameOf(record, recipe) {
 const cubic = (t) => {
   const t2 = t * t,
     t3 = t2 * t;
-  return [(-t3 + 2 * t2 - t) / 2, (3 * t3 - 5 * t2 + 2) / 2, (-3 * t3 + 4 * t2 + t) / 2, (t3 - t2) / 2];
+  return [
+    (-t3 + 2 * t2 - t) / 2,
+    (3 * t3 - 5 * t2 + 2) / 2,
+    (-3 * t3 + 4 * t2 + t) / 2,
+    (t3 - t2) / 2,
+  ];
 };
 
 /** The taps of one axis: for each of `n` places the first of four samples and their weights. */
@@ -46,11 +55,18 @@ function taps(n, step, start, spacing, count) {
 }
 
 /**
- * The samples of a level on a grid of `width` × `height` places, `step` metres apart from the window's north-west corner on.
+ * The samples of a level on a grid of `width` × `height` places, `step` metres apart from the
+ * window's north-west corner on.
  * Smooth between samples, and exactly the samples where the two grids agree.
  */
 export function resample(frame, source, width, height, step) {
-  if (frame.width === width && frame.height === height && Math.abs(frame.spacing_m - step) < 1e-9 && frame.x_m === 0 && frame.y_m === 0)
+  if (
+    frame.width === width &&
+    frame.height === height &&
+    Math.abs(frame.spacing_m - step) < 1e-9 &&
+    frame.x_m === 0 &&
+    frame.y_m === 0
+  )
     return source.slice();
   const [xs, xw] = taps(width, step, frame.x_m, frame.spacing_m, frame.width);
   const [ys, yw] = taps(height, step, frame.y_m, frame.spacing_m, frame.height);
@@ -79,14 +95,17 @@ export function resample(frame, source, width, height, step) {
       r = yw[k + 2],
       s = yw[k + 3],
       to = y * width;
-    for (let x = 0; x < width; x++) out[to + x] = rows[a + x] * p + rows[b + x] * q + rows[c + x] * r + rows[d + x] * s;
+    for (let x = 0; x < width; x++)
+      out[to + x] = rows[a + x] * p + rows[b + x] * q + rows[c + x] * r + rows[d + x] * s;
   }
   return out;
 }
 
 /**
- * The land with the broad shape of a coarse level and its own detail: so valleys grow under the brush, and no detail is lost from sight
- * while finer levels are on their way. `since` is what the ground has gained since the level was asked for.
+ * The land with the broad shape of a coarse level and its own detail: so valleys grow under the
+ * brush, and no detail is lost from sight
+ * while finer levels are on their way. `since` is what the ground has gained since the level was
+ * asked for.
  */
 export function reshape(shown, grid, frame, since) {
   const at = (map, i, j) => {
@@ -97,12 +116,16 @@ export function reshape(shown, grid, frame, since) {
       fx = x - k,
       fy = y - l,
       m = l * grid.width + k;
-    return (map[m] * (1 - fx) + map[m + 1] * fx) * (1 - fy) + (map[m + grid.width] * (1 - fx) + map[m + grid.width + 1] * fx) * fy;
+    return (
+      (map[m] * (1 - fx) + map[m + 1] * fx) * (1 - fy) +
+      (map[m + grid.width] * (1 - fx) + map[m + grid.width + 1] * fx) * fy
+    );
   };
   const heights = frame.data.height,
     change = new Float32Array(heights.length);
   for (let j = 0, n = 0; j < frame.height; j++)
-    for (let i = 0; i < frame.width; i++, n++) change[n] = heights[n] + (since ? at(since, i, j) : 0) - at(shown, i, j);
+    for (let i = 0; i < frame.width; i++, n++)
+      change[n] = heights[n] + (since ? at(since, i, j) : 0) - at(shown, i, j);
   const up = resample(frame, change, grid.width, grid.height, grid.step);
   for (let i = 0; i < up.length; i++) up[i] += shown[i];
   return up;
@@ -143,7 +166,10 @@ function softened(values, width, height, radius) {
   return from;
 }
 
-/** A stroke being drawn on values: it can grow, and changes what it touches. Its path is in metres from the corner of the window. */
+/**
+ * A stroke being drawn on values: it can grow, and changes what it touches. Its path is in metres
+ * from the corner of the window.
+ */
 export class LiveStroke {
   constructor(values, grid, stroke) {
     this.before = values.slice();
@@ -195,7 +221,12 @@ export class LiveStroke {
       }
     this.length += long;
     this.last = [x, y, pressure];
-    this.box = [Math.min(this.box[0], x0), Math.min(this.box[1], y0), Math.max(this.box[2], x1), Math.max(this.box[3], y1)];
+    this.box = [
+      Math.min(this.box[0], x0),
+      Math.min(this.box[1], y0),
+      Math.max(this.box[2], x1),
+      Math.max(this.box[3], y1),
+    ];
     if (x1 < x0 || y1 < y0) return null;
     const box = this.share ? this.box : [x0, y0, x1, y1];
     this.paint(box);
@@ -208,7 +239,8 @@ export class LiveStroke {
       layer = !!stroke.layer;
     let picture = pictures.get(pictureKey(stroke.file));
     if (!picture) return null;
-    // As the service does it: with more than √2 samples to a cell the picture is halved, so that none is passed over.
+    // As the service does it: with more than √2 samples to a cell the picture is halved, so that
+    // none is passed over.
     let sample = (2 * stroke.radius_m) / (Math.max(picture.width, picture.height) - 1);
     while (grid.step > sample * Math.SQRT2 && Math.min(picture.width, picture.height) > 2) {
       picture = picture.coarser ??= halved(picture);
@@ -244,7 +276,8 @@ export class LiveStroke {
           s = line(at) + (line(at + width) - line(at)) * (py - r),
           k = j * grid.width + i;
         const h = values[k],
-          made = onto === undefined ? h + w * amount * s : h + (onto + amount * s - h) * w * strength;
+          made =
+            onto === undefined ? h + w * amount * s : h + (onto + amount * s - h) * w * strength;
         values[k] = layer ? Math.min(Math.max(made, 0), 1) : made;
       }
     return x1 < x0 || y1 < y0 ? null : [x0, y0, x1, y1];
@@ -258,8 +291,10 @@ export class LiveStroke {
       goal = layer ? stroke.value : stroke.height_m;
     const [left, top] = grid.origin,
       cells = Math.round(grid.step / grid.cell);
-    if (stroke.tool === 'noise') this.noise ??= noiseOf(stroke.seed ?? 1, stroke.feature_m / grid.cell);
-    if (stroke.tool === 'smooth') this.soft ??= softened(before, grid.width, grid.height, stroke.radius_m / grid.step);
+    if (stroke.tool === 'noise')
+      this.noise ??= noiseOf(stroke.seed ?? 1, stroke.feature_m / grid.cell);
+    if (stroke.tool === 'smooth')
+      this.soft ??= softened(before, grid.width, grid.height, stroke.radius_m / grid.step);
     for (let j = y0; j <= y1; j++)
       for (let i = x0; i <= x1; i++) {
         const k = j * grid.width + i,
@@ -274,13 +309,16 @@ export class LiveStroke {
           const t = this.length ? this.share[k] / this.length : 0;
           v = h + (goal[0] + (goal[1] - goal[0]) * t - h) * strength * w;
         } else if (stroke.tool === 'smooth') v = h + (this.soft[k] - h) * strength * w;
-        else if (stroke.tool === 'noise') v = h + w * amount * (2 * this.noise(left + i * cells, top + j * cells) - 1);
+        else if (stroke.tool === 'noise')
+          v = h + w * amount * (2 * this.noise(left + i * cells, top + j * cells) - 1);
         values[k] = layer ? Math.min(Math.max(v, 0), 1) : v;
       }
   }
 }
 
-/** A picture with samples twice as far apart, means of those around, with its middle where it was. */
+/**
+ * A picture with samples twice as far apart, means of those around, with its middle where it was.
+ */
 function halved({ width, height, data }) {
   const taps = (count) =>
     Array.from({ length: Math.ceil((count - 1) / 2) + 1 }, (_, at) => {
@@ -289,11 +327,16 @@ function halved({ width, height, data }) {
     });
   const [columns, rows] = [taps(width), taps(height)];
   const mean = (taps, of) => taps.reduce((sum, [at, w]) => sum + w * of(at), 0);
-  const values = rows.flatMap((lines) => columns.map((line) => mean(lines, (y) => mean(line, (x) => data[y * width + x]))));
+  const values = rows.flatMap((lines) =>
+    columns.map((line) => mean(lines, (y) => mean(line, (x) => data[y * width + x]))),
+  );
   return { width: columns.length, height: rows.length, data: Float32Array.from(values) };
 }
 
-/** The pictures that stamps have, by the keys of their files: shares from 0, at the lowest sample, to 1. */
+/**
+ * The pictures that stamps have, by the keys of their files: shares from 0, at the lowest sample,
+ * to 1.
+ */
 export const pictures = new Map();
 export const pictureKey = (file) => JSON.stringify(file);
 export function keepPicture(file, { width, height, data }) {
@@ -303,7 +346,11 @@ export function keepPicture(file, { width, height, data }) {
     if (v < low) low = v;
     if (v > high) high = v;
   }
-  pictures.set(pictureKey(file), { width, height, data: data.map((v) => (high > low ? (v - low) / (high - low) : 0)) });
+  pictures.set(pictureKey(file), {
+    width,
+    height,
+    data: data.map((v) => (high > low ? (v - low) / (high - low) : 0)),
+  });
 }
 
 /** Draws whole strokes on values. */
@@ -312,13 +359,19 @@ export function drawStrokes(values, grid, strokes) {
   for (const stroke of strokes) {
     if (stroke.radius_m < grid.step) continue;
     const live = new LiveStroke(values, grid, stroke);
-    const path = stroke.at_m.length === 1 && stroke.tool !== 'stamp' ? [stroke.at_m[0], stroke.at_m[0]] : stroke.at_m;
+    const path =
+      stroke.at_m.length === 1 && stroke.tool !== 'stamp'
+        ? [stroke.at_m[0], stroke.at_m[0]]
+        : stroke.at_m;
     for (const [x, y, pressure] of path) live.to(x - offset[0], y - offset[1], pressure ?? 1);
   }
   return values;
 }
 
-/** The path with the points left out that are nearer to the line of the others than `within` metres (Douglas and Peucker). */
+/**
+ * The path with the points left out that are nearer to the line of the others than `within` metres
+ * (Douglas and Peucker).
+ */
 export function simplified(path, within) {
   if (path.length < 3) return path;
   const keep = new Uint8Array(path.length),
@@ -333,10 +386,14 @@ export function simplified(path, within) {
       at = -1;
     for (let i = a + 1; i < b; i++) {
       const [x, y, p = 1] = path[i];
-      const t = l2 ? Math.min(Math.max(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / l2, 0), 1) : 0;
+      const t = l2
+        ? Math.min(Math.max(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / l2, 0), 1)
+        : 0;
       const d =
         Math.hypot(x - ax - (bx - ax) * t, y - ay - (by - ay) * t) +
-        Math.abs(p - ((path[a][2] ?? 1) + ((path[b][2] ?? 1) - (path[a][2] ?? 1)) * t)) * within * 10;
+        Math.abs(p - ((path[a][2] ?? 1) + ((path[b][2] ?? 1) - (path[a][2] ?? 1)) * t)) *
+          within *
+          10;
       if (d > far) {
         far = d;
         at = i;
@@ -351,7 +408,8 @@ export function simplified(path, within) {
 }
 
 /**
- * The maps of a level as the four channels that the view colours by: flow on a curve of ranks, erosion and deposition as parts of what is much
+ * The maps of a level as the four channels that the view colours by: flow on a curve of ranks,
+ * erosion and deposition as parts of what is much
  * for this land.
  */
 export function fieldTexture(frame, mask) {
@@ -360,7 +418,8 @@ export function fieldTexture(frame, mask) {
     out = new Uint8Array(n * 4);
   const rank = (values, share) => {
     const some = [];
-    for (let i = 0, step = Math.max(1, Math.floor(n / 20000)); i < n; i += step) some.push(values[i]);
+    for (let i = 0, step = Math.max(1, Math.floor(n / 20000)); i < n; i += step)
+      some.push(values[i]);
     some.sort((a, b) => a - b);
     return some[Math.min(some.length - 1, Math.floor(some.length * share))] ?? 0;
   };
@@ -369,7 +428,8 @@ export function fieldTexture(frame, mask) {
     const low = Math.log1p(rank(data.flow, 0.5)),
       high = Math.max(Math.log1p(rank(data.flow, 0.997)), low + 1e-6);
     scales.flow = [Math.expm1(low), Math.expm1(high)];
-    for (let i = 0; i < n; i++) out[i * 4] = 255 * Math.min(Math.max((Math.log1p(data.flow[i]) - low) / (high - low), 0), 1);
+    for (let i = 0; i < n; i++)
+      out[i * 4] = 255 * Math.min(Math.max((Math.log1p(data.flow[i]) - low) / (high - low), 0), 1);
   }
   if (data.erosion && data.deposition) {
     const much = Math.max(rank(data.erosion, 0.97), rank(data.deposition, 0.97), 1e-6);
@@ -380,5 +440,9 @@ export function fieldTexture(frame, mask) {
     }
   }
   if (mask) for (let i = 0; i < n; i++) out[i * 4 + 3] = 255 * mask[i];
-  return { rgba: out, scales, has: { hasFlow: data.flow ? 1 : 0, hasMoved: data.erosion && data.deposition ? 1 : 0 } };
+  return {
+    rgba: out,
+    scales,
+    has: { hasFlow: data.flow ? 1 : 0, hasMoved: data.erosion && data.deposition ? 1 : 0 },
+  };
 }

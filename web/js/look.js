@@ -105,10 +105,21 @@ function sunDial() {
     if (text) n.textContent = text;
     return n;
   };
-  const svg = node('svg', { viewBox: '-50 -50 100 100', class: 'dial', role: 'img', 'aria-label': 'Where the sun stands: drag it' });
+  const svg = node('svg', {
+    viewBox: '-50 -50 100 100',
+    class: 'dial',
+    role: 'img',
+    'aria-label': 'Where the sun stands: drag it',
+  });
   const line = node('line', { x1: 0, y1: 0 }),
     spot = node('circle', { r: 6, class: 'spot' });
-  svg.append(node('circle', { r: 46 }), node('circle', { r: 24, class: 'ring' }), node('text', { y: -37 }, 'N'), line, spot);
+  svg.append(
+    node('circle', { r: 46 }),
+    node('circle', { r: 24, class: 'ring' }),
+    node('text', { y: -37 }, 'N'),
+    line,
+    spot,
+  );
   const place = () => {
     const a = (view.sun.azimuth * Math.PI) / 180,
       r = 46 * (1 - view.sun.tilt / 90);
@@ -153,7 +164,10 @@ function sunDial() {
     const b = svg.getBoundingClientRect(),
       x = ((e.clientX - b.left) / b.width - 0.5) * 100,
       y = ((e.clientY - b.top) / b.height - 0.5) * 100;
-    view.setSun((Math.atan2(x, -y) * 180) / Math.PI, 90 * (1 - Math.min(Math.hypot(x, y), 46) / 46));
+    view.setSun(
+      (Math.atan2(x, -y) * 180) / Math.PI,
+      90 * (1 - Math.min(Math.hypot(x, y), 46) / 46),
+    );
     place();
     rowA.set(Math.round(view.sun.azimuth));
     rowT.set(Math.round(view.sun.tilt));
@@ -180,7 +194,8 @@ export function overlay(id) {
 }
 
 export function applyLook() {
-  view.u.uOverlay.value = { ground: 0, flow: 1, slope: 2, moved: 3, height: 4, biomes: 5, clay: 6 }[look.overlay] ?? 0;
+  view.u.uOverlay.value =
+    { ground: 0, flow: 1, slope: 2, moved: 3, height: 4, biomes: 5, clay: 6 }[look.overlay] ?? 0;
   const relief = view.range[1] - view.range[0];
   let gap = 10 ** Math.floor(Math.log10(Math.max(relief, 1) / 10));
   for (const k of [5, 2])
@@ -246,7 +261,12 @@ function legend() {
     id = look.overlay,
     s = fieldsShown?.scales ?? {},
     paint = tool()?.layer;
-  const name = { flow: 'Flow: particles that passed', slope: 'Slope', moved: 'Erosion and deposition', height: 'Height' }[id];
+  const name = {
+    flow: 'Flow: particles that passed',
+    slope: 'Slope',
+    moved: 'Erosion and deposition',
+    height: 'Height',
+  }[id];
   const ends = {
     flow: s.flow ? [`≤ ${Math.round(s.flow[0])}`, `≥ ${Math.round(s.flow[1])}`] : ['', ''],
     slope: ['0°', '60° and more'],
@@ -265,10 +285,18 @@ function legend() {
       row.data.set([r * 255, v * 255, b * 255, 255], x * 4);
     }
     g.putImageData(row, 0, 0);
-    parts.push(el('b', {}, name), c, el('div.ends', {}, el('span', {}, ends[0]), el('span', {}, ends[1])));
+    parts.push(
+      el('b', {}, name),
+      c,
+      el('div.ends', {}, el('span', {}, ends[0]), el('span', {}, ends[1])),
+    );
   }
-  if (look.contours) parts.push(el('div', {}, `Contours every ${metres(view.contour).replace('.00', '')}, bold every fifth`));
-  if (paint) parts.push(el('div', {}, `Stripes: ${brush.tool === 'rain' ? 'less rain' : brush.tool}`));
+  if (look.contours)
+    parts.push(
+      el('div', {}, `Contours every ${metres(view.contour).replace('.00', '')}, bold every fifth`),
+    );
+  if (paint)
+    parts.push(el('div', {}, `Stripes: ${brush.tool === 'rain' ? 'less rain' : brush.tool}`));
   host.replaceChildren(...parts);
 }
 

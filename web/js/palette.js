@@ -2,7 +2,10 @@
 
 import { el, icon } from './ui.js';
 
-/** How well words match a text: each must be there; an early and whole word counts more. Below 0 is no match. */
+/**
+ * How well words match a text: each must be there; an early and whole word counts more. Below 0 is
+ * no match.
+ */
 function score(query, text) {
   let sum = 0;
   const low = text.toLowerCase();

@@ -19,7 +19,17 @@ export let tabNow = 'recipe';
 export const open = new Set(['incision', 'droplets', 'snowballs', 'wind']),
   openMore = new Set();
 const tabButtons = TABS.map(([id, label]) =>
-  el('button', { type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': 'page', onclick: () => tab(id) }, label),
+  el(
+    'button',
+    {
+      type: 'button',
+      role: 'tab',
+      id: `tab-${id}`,
+      'aria-controls': 'page',
+      onclick: () => tab(id),
+    },
+    label,
+  ),
 );
 document.querySelector('.tabs').append(...tabButtons);
 document.querySelector('.tabs').addEventListener('keydown', (e) => {
@@ -51,9 +61,12 @@ export function renderPanel() {
   }
   const keep = pages.scrollTop,
     focus = document.activeElement?.id;
-  pages.replaceChildren(...{ recipe: recipePage, view: viewPage, take: takePage }[tabNow]().filter(Boolean));
+  pages.replaceChildren(
+    ...{ recipe: recipePage, view: viewPage, take: takePage }[tabNow]().filter(Boolean),
+  );
   pages.scrollTop = keep;
-  if (focus && pages.querySelector(`#${CSS.escape(focus)}`)) $(focus).focus({ preventScroll: true });
+  if (focus && pages.querySelector(`#${CSS.escape(focus)}`))
+    $(focus).focus({ preventScroll: true });
   fail(problem);
 }
 
@@ -71,7 +84,8 @@ function placeRows(r, width, height) {
       high: origin[axis] + 4 * side,
       integer: true,
       text: `The first cell of the window, counted to the ${id} from the origin of the world`,
-      oninput: (v) => move(axis ? [(recipe().origin ?? [0, 0])[0], v] : [v, (recipe().origin ?? [0, 0])[1]]),
+      oninput: (v) =>
+        move(axis ? [(recipe().origin ?? [0, 0])[0], v] : [v, (recipe().origin ?? [0, 0])[1]]),
     });
   return [
     row(0, 'east', 'East', width),
@@ -90,7 +104,11 @@ function placeRows(r, width, height) {
           {
             type: 'button',
             'aria-label': `Half a window ${label.toLowerCase()}`,
-            onclick: () => move([origin[0] + (x * width) / 2, origin[1] + (y * height) / 2].map(Math.round), true),
+            onclick: () =>
+              move(
+                [origin[0] + (x * width) / 2, origin[1] + (y * height) / 2].map(Math.round),
+                true,
+              ),
           },
           label,
         ),
@@ -172,7 +190,9 @@ function recipePage() {
         onchange: (e) => {
           set(
             ['output', 'sea_level_m'],
-            e.target.checked ? Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2) : undefined,
+            e.target.checked
+              ? Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2)
+              : undefined,
             'sea',
             true,
           );
@@ -219,7 +239,10 @@ function recipePage() {
     choice(
       'add-stage',
       '',
-      [['', 'Add a stage …'], ...catalogue.stages.filter((s) => s.kind !== 'strokes').map((s) => [s.kind, words(s.kind)])],
+      [
+        ['', 'Add a stage …'],
+        ...catalogue.stages.filter((s) => s.kind !== 'strokes').map((s) => [s.kind, words(s.kind)]),
+      ],
       (kind) => {
         if (!kind) return;
         open.add(kind);
@@ -228,7 +251,11 @@ function recipePage() {
       },
     ),
     strokes.length
-      ? el('p.hint', {}, `${strokes.length} ${strokes.length === 1 ? 'stroke' : 'strokes'} drawn. Undo takes them back one by one.`)
+      ? el(
+          'p.hint',
+          {},
+          `${strokes.length} ${strokes.length === 1 ? 'stroke' : 'strokes'} drawn. Undo takes them back one by one.`,
+        )
       : null,
   ];
 }
@@ -243,7 +270,11 @@ function stageCard(s, path, list, i, nested = false) {
     changedRecipe(true);
   };
   const detail =
-    s.kind === 'strokes' ? `${s.stroke?.length ?? 0} drawn by hand` : nested ? `after every ${s.every} steps` : (about?.text ?? '');
+    s.kind === 'strokes'
+      ? `${s.stroke?.length ?? 0} drawn by hand`
+      : nested
+        ? `after every ${s.every} steps`
+        : (about?.text ?? '');
   const hosts = ['droplets', 'snowballs', 'wind', 'thermal'].includes(s.kind) && !nested;
   return el(
     'details.card',
@@ -278,7 +309,11 @@ function stageCard(s, path, list, i, nested = false) {
         remove: (e) => {
           e.preventDefault();
           history.push(
-            R.withValue(recipe(), path.slice(0, -1), list.length > 1 || !nested ? list.filter((_, n) => n !== i) : undefined),
+            R.withValue(
+              recipe(),
+              path.slice(0, -1),
+              list.length > 1 || !nested ? list.filter((_, n) => n !== i) : undefined,
+            ),
             `remove ${s.kind}`,
           );
           changedRecipe(true);
@@ -306,7 +341,11 @@ function stageCard(s, path, list, i, nested = false) {
         stage: s,
         about,
         key,
-        byLevel: !!recipe().levels && !R.MAKERS.includes(s.kind) && s.kind !== 'layer' && s.kind !== 'biomes',
+        byLevel:
+          !!recipe().levels &&
+          !R.MAKERS.includes(s.kind) &&
+          s.kind !== 'layer' &&
+          s.kind !== 'biomes',
         open: openMore.has(s.kind),
         onopen: (o) => {
           if (o) openMore.add(s.kind);
@@ -315,7 +354,9 @@ function stageCard(s, path, list, i, nested = false) {
         onchange: (name, v) => set([...path, name], v, `${s.kind} ${words(name).toLowerCase()}`),
         onrefresh: renderPanel,
       }),
-      (s.interleave ?? []).map((w, n) => stageCard(w, [...path, 'interleave', n], s.interleave, n, true)),
+      (s.interleave ?? []).map((w, n) =>
+        stageCard(w, [...path, 'interleave', n], s.interleave, n, true),
+      ),
       hosts && !s.interleave?.length
         ? el(
             'button.button.full',
@@ -323,7 +364,11 @@ function stageCard(s, path, list, i, nested = false) {
               type: 'button',
               onclick: () => {
                 history.push(
-                  R.withValue(recipe(), [...path, 'interleave'], [{ kind: 'thermal', every: 16, steps: 1, repose_deg: 40 }]),
+                  R.withValue(
+                    recipe(),
+                    [...path, 'interleave'],
+                    [{ kind: 'thermal', every: 16, steps: 1, repose_deg: 40 }],
+                  ),
                   'add slides',
                 );
                 changedRecipe(true);
@@ -335,4 +380,3 @@ function stageCard(s, path, list, i, nested = false) {
     ),
   );
 }
-

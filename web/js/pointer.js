@@ -2,7 +2,18 @@
 
 import { $, view } from './base.js';
 import { el, metres } from './ui.js';
-import { begin, brush, cancelStroke, current, end, extend, extentOf, fieldsShown, ring, stroke } from './editor.js';
+import {
+  begin,
+  brush,
+  cancelStroke,
+  current,
+  end,
+  extend,
+  extentOf,
+  fieldsShown,
+  ring,
+  stroke,
+} from './editor.js';
 import { tell } from './signals.js';
 
 const pointers = new Map();
@@ -26,14 +37,16 @@ canvas.addEventListener('pointerdown', (e) => {
     gesture = 'two';
     return;
   }
-  const place = e.button === 0 && brush.tool !== 'look' && !held.space ? view.pick(e.clientX, e.clientY) : null;
+  const place =
+    e.button === 0 && brush.tool !== 'look' && !held.space ? view.pick(e.clientX, e.clientY) : null;
   if (place) {
     gesture = 'draw';
     ring(place);
     begin(e, place);
     return;
   }
-  gesture = e.button === 1 || (e.shiftKey && (e.button === 2 || brush.tool === 'look')) ? 'pan' : 'orbit';
+  gesture =
+    e.button === 1 || (e.shiftKey && (e.button === 2 || brush.tool === 'look')) ? 'pan' : 'orbit';
   $('view').classList.add('turning');
 });
 canvas.addEventListener('pointermove', (e) => {
@@ -54,7 +67,9 @@ canvas.addEventListener('pointermove', (e) => {
     const other = [...pointers].find(([id]) => id !== e.pointerId)[1];
     const before = Math.hypot(last[0] - other[0], last[1] - other[1]),
       after = Math.hypot(e.clientX - other[0], e.clientY - other[1]);
-    const turn = Math.atan2(e.clientY - other[1], e.clientX - other[0]) - Math.atan2(last[1] - other[1], last[0] - other[0]);
+    const turn =
+      Math.atan2(e.clientY - other[1], e.clientX - other[0]) -
+      Math.atan2(last[1] - other[1], last[0] - other[0]);
     view.zoom(before / Math.max(after, 1));
     view.pan(-dx / 2, -dy / 2);
     if (Math.abs(turn) < 0.5) view.orbit((turn * 180) / Math.PI / 0.28, 0);
@@ -98,7 +113,11 @@ canvas.addEventListener(
   'wheel',
   (e) => {
     e.preventDefault();
-    view.zoom(Math.exp(Math.max(-240, Math.min(240, e.deltaY * (e.deltaMode ? 30 : 1))) * 0.0014), e.clientX, e.clientY);
+    view.zoom(
+      Math.exp(Math.max(-240, Math.min(240, e.deltaY * (e.deltaMode ? 30 : 1))) * 0.0014),
+      e.clientX,
+      e.clientY,
+    );
     tell('kept');
   },
   { passive: false },
@@ -115,18 +134,34 @@ export function readout(p) {
   if (f) {
     const k = Math.round(p.gy * (f.height - 1)) * f.width + Math.round(p.gx * (f.width - 1));
     if (f.data.flow) lines.push(`flow ${Math.round(f.data.flow[k])}`);
-    if (f.data.erosion) lines.push(`erosion ${f.data.erosion[k].toFixed(1)} m`, `deposition ${f.data.deposition[k].toFixed(1)} m`);
+    if (f.data.erosion)
+      lines.push(
+        `erosion ${f.data.erosion[k].toFixed(1)} m`,
+        `deposition ${f.data.deposition[k].toFixed(1)} m`,
+      );
     const s = 1 / (view.after.width - 1),
-      h = (a, b) => view.heightAt(Math.min(Math.max(p.gx + a * s, 0), 1), Math.min(Math.max(p.gy + b * s, 0), 1));
+      h = (a, b) =>
+        view.heightAt(
+          Math.min(Math.max(p.gx + a * s, 0), 1),
+          Math.min(Math.max(p.gy + b * s, 0), 1),
+        );
     const cell = extentOf(current().grid)[0] * s * 2;
-    lines.push(`slope ${((Math.atan(Math.hypot(h(1, 0) - h(-1, 0), h(0, 1) - h(0, -1)) / cell) * 180) / Math.PI).toFixed(0)}°`);
+    lines.push(
+      `slope ${((Math.atan(Math.hypot(h(1, 0) - h(-1, 0), h(0, 1) - h(0, -1)) / cell) * 180) / Math.PI).toFixed(0)}°`,
+    );
   }
-  host.replaceChildren(el('div', {}, lines.slice(0, 2).join(' · ')), el('div', {}, lines.slice(2).join(' · ')));
+  host.replaceChildren(
+    el('div', {}, lines.slice(0, 2).join(' · ')),
+    el('div', {}, lines.slice(2).join(' · ')),
+  );
 }
 
 view.listeners.push(() => {
   // A scale bar for what lies in the middle of the view, and the north.
-  const perPixel = (2 * Math.tan((view.camera.fov * Math.PI) / 360) * view.eye.distance) / view.host.clientHeight / view.metre;
+  const perPixel =
+    (2 * Math.tan((view.camera.fov * Math.PI) / 360) * view.eye.distance) /
+    view.host.clientHeight /
+    view.metre;
   let m = 10 ** Math.floor(Math.log10(perPixel * 150));
   for (const k of [5, 2])
     if (m * k <= perPixel * 150) {

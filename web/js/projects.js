@@ -7,7 +7,19 @@ import { dropProject, packed, projects, saveProject } from './store.js';
 import { copy, el, iconButton, said, toast } from './ui.js';
 import { set } from './changes.js';
 import { on } from './signals.js';
-import { brush, examples, history, look, openProject, openRecipe, presets, project, recipe, run, takePicture } from './editor.js';
+import {
+  brush,
+  examples,
+  history,
+  look,
+  openProject,
+  openRecipe,
+  presets,
+  project,
+  recipe,
+  run,
+  takePicture,
+} from './editor.js';
 
 export function openNew() {
   const host = $('new');
@@ -58,11 +70,20 @@ export function openNew() {
           'button',
           { type: 'button', onclick: () => pick.click() },
           el('b', {}, 'A file …'),
-          el('span', {}, 'A height map (PNG, TIFF, EXR, NPY, ASC, HGT) or a recipe. Or drop it on the page.'),
+          el(
+            'span',
+            {},
+            'A height map (PNG, TIFF, EXR, NPY, ASC, HGT) or a recipe. Or drop it on the page.',
+          ),
         ),
         pick,
         examples.map((x) =>
-          el('button', { type: 'button', onclick: () => start(x.name, R.example(x)) }, el('b', {}, x.name), el('span', {}, x.text)),
+          el(
+            'button',
+            { type: 'button', onclick: () => start(x.name, R.example(x)) },
+            el('b', {}, x.name),
+            el('span', {}, x.text),
+          ),
         ),
       ),
       el('h2', {}, 'Kept in this browser'),
@@ -84,7 +105,11 @@ export function openNew() {
                   },
                 },
                 el('b', {}, p.name),
-                el('span', {}, `${p.history.entries.length - 1} changes, ${new Date(p.updated).toLocaleString()}`),
+                el(
+                  'span',
+                  {},
+                  `${p.history.entries.length - 1} changes, ${new Date(p.updated).toLocaleString()}`,
+                ),
                 el(
                   'span.with-button',
                   {},
@@ -145,7 +170,8 @@ document.addEventListener('visibilitychange', () => {
 
 /** What is said of a recipe whose files are on the service alone. */
 export function sayFiles() {
-  if (R.hasFiles(recipe())) toast('Its files are on this service alone: Take away, Recipe and files, has them too');
+  if (R.hasFiles(recipe()))
+    toast('Its files are on this service alone: Take away, Recipe and files, has them too');
 }
 
 export async function share() {
@@ -161,7 +187,10 @@ async function openFile(file) {
   try {
     if (/\.(toml|json)$/i.test(file.name)) {
       const text = await file.text();
-      openRecipe(/\.json$/i.test(file.name) ? api.parsed(text) : await api.fromToml(text), file.name.replace(/\.\w+$/, ''));
+      openRecipe(
+        /\.json$/i.test(file.name) ? api.parsed(text) : await api.fromToml(text),
+        file.name.replace(/\.\w+$/, ''),
+      );
       return;
     }
     toast(`Reading ${file.name}`);

@@ -1,4 +1,5 @@
-// Recipes as data that never changes in place, so that a history of them shares what stays the same.
+// Recipes as data that never changes in place, so that a history of them shares what stays the
+// same.
 
 export const MAKERS = ['diamond_square', 'island', 'flat'];
 const FLOWS = ['droplets', 'snowballs', 'wind', 'incision'];
@@ -13,7 +14,8 @@ function strokesAt(recipe) {
   if (there >= 0) return there;
   let at = 0;
   list.forEach((s, i) => {
-    if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep')) at = i + 1;
+    if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep'))
+      at = i + 1;
   });
   return at;
 }
@@ -31,7 +33,9 @@ export function withStrokes(recipe, stroke) {
 /** The recipe with another setting: `path` is keys and indices; undefined takes the setting out. */
 export function withValue(recipe, [key, ...rest], value) {
   const copy = Array.isArray(recipe) ? recipe.slice() : { ...recipe };
-  const next = rest.length ? withValue(copy[key] ?? (typeof rest[0] === 'number' ? [] : {}), rest, value) : value;
+  const next = rest.length
+    ? withValue(copy[key] ?? (typeof rest[0] === 'number' ? [] : {}), rest, value)
+    : value;
   if (next === undefined) {
     if (Array.isArray(copy)) copy.splice(key, 1);
     else delete copy[key];
@@ -40,16 +44,24 @@ export function withValue(recipe, [key, ...rest], value) {
 }
 
 /** The stage that presets stand in for; −1 where there is none. */
-export const eroder = (recipe) => stages(recipe).findIndex((s) => ['incision', 'droplets'].includes(s.kind));
+export const eroder = (recipe) =>
+  stages(recipe).findIndex((s) => ['incision', 'droplets'].includes(s.kind));
 
-/** The recipe with a preset in the place of a stage. A preset that is for a land as it is takes the levels off. */
+/**
+ * The recipe with a preset in the place of a stage. A preset that is for a land as it is takes the
+ * levels off.
+ */
 export function withPreset(recipe, at, preset) {
   const { levels, ...flat } = recipe;
-  if (levels && preset.stage_by_level) return withValue(recipe, ['stage', at], preset.stage_by_level);
+  if (levels && preset.stage_by_level)
+    return withValue(recipe, ['stage', at], preset.stage_by_level);
   return withValue(flat, ['stage', at], preset.stage);
 }
 
-/** The land before strokes and weather, for a preview of it. Its last stage changes nothing; levels need one that could. */
+/**
+ * The land before strokes and weather, for a preview of it. Its last stage changes nothing; levels
+ * need one that could.
+ */
 export function groundOf(recipe) {
   return {
     ...plain(recipe),
@@ -62,7 +74,12 @@ export function groundOf(recipe) {
 /** What a preview needs of a recipe: dungeons and textures are left out. */
 export function plain(recipe) {
   const { dungeons, output, ...rest } = recipe;
-  return { ...rest, stage: stages(recipe).map((s) => (s.kind === 'biomes' ? (({ splat, weights, ...more }) => more)(s) : s)) };
+  return {
+    ...rest,
+    stage: stages(recipe).map((s) =>
+      s.kind === 'biomes' ? (({ splat, weights, ...more }) => more)(s) : s,
+    ),
+  };
 }
 
 /** The maps that a recipe leaves, of those that the view draws. */
@@ -74,7 +91,8 @@ export function fieldsOf(recipe, layer) {
   if (kinds.includes('biomes')) fields.push('biome_colour');
   if (
     layer &&
-    (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) || strokesOf(recipe).some((s) => s.layer === layer))
+    (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) ||
+      strokesOf(recipe).some((s) => s.layer === layer))
   )
     fields.push(layer);
   return fields;
@@ -84,30 +102,49 @@ export const erodes = (recipe) => stages(recipe).some((s) => ERODES.includes(s.k
 export const seaOf = (recipe) => recipe.output?.sea_level_m ?? null;
 export const sizeOf = (recipe) => [recipe.width ?? 0, recipe.height ?? recipe.width ?? 0];
 
-/** The level whose longer side has at most so many cells, and its grid: `step` metres, of a world with `cell` metres whose cell `origin` comes first. */
+/**
+ * The level whose longer side has at most so many cells, and its grid: `step` metres, of a world
+ * with `cell` metres whose cell `origin` comes first.
+ */
 export function gridOf(recipe, cells) {
   const [width, height] = sizeOf(recipe);
   let scale = 1;
-  if (recipe.levels) while (Math.ceil((Math.max(width, height) - 1) / scale) + 1 > cells) scale *= 2;
+  if (recipe.levels)
+    while (Math.ceil((Math.max(width, height) - 1) / scale) + 1 > cells) scale *= 2;
   const cell = recipe.spacing_m ?? 1,
     side = (n) => Math.floor((n - 1) / scale) + 1;
-  return { width: side(width), height: side(height), step: cell * scale, cell, origin: recipe.origin ?? [0, 0] };
+  return {
+    width: side(width),
+    height: side(height),
+    step: cell * scale,
+    cell,
+    origin: recipe.origin ?? [0, 0],
+  };
 }
 
 export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Whether the recipe names files that were sent to the service, which nobody else has. */
 export const hasFiles = (value) =>
-  value !== null && typeof value === 'object' && (typeof value.upload === 'string' || Object.values(value).some(hasFiles));
+  value !== null &&
+  typeof value === 'object' &&
+  (typeof value.upload === 'string' || Object.values(value).some(hasFiles));
 
 const plainName = (name) => (/^\w[\w.-]*$/.test(name) ? name : 'land');
 /** The command that makes the recipe's maps: the recipe is its standard input. */
-export const asCommand = (toml, name) => `thalweg run - -o ${plainName(name)} <<'END'\n${toml.trimEnd()}\nEND\n`;
-/** The archive of the recipe and its files, and the command that makes the maps where the archive lies. */
+export const asCommand = (toml, name) =>
+  `thalweg run - -o ${plainName(name)} <<'END'\n${toml.trimEnd()}\nEND\n`;
+/**
+ * The archive of the recipe and its files, and the command that makes the maps where the archive
+ * lies.
+ */
 export const archiveOf = (name) => `${plainName(name)}-recipe.zip`;
 export const asCommandOfArchive = (name) =>
   `unzip -o ${archiveOf(name)} -d ${plainName(name)}-recipe && thalweg run ${plainName(name)}-recipe/recipe.* -o ${plainName(name)}\n`;
-/** The request that runs the recipe. A token is taken from the environment, so that it stands in no file of a shell's history. */
+/**
+ * The request that runs the recipe. A token is taken from the environment, so that it stands in no
+ * file of a shell's history.
+ */
 export const asCurl = (toml, base, token) =>
   `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
 

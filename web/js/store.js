@@ -1,6 +1,9 @@
 // What is kept: the history of a project, projects in the browser, and links that hold a land.
 
-/** Recipes one after another, with where one stands. Undo has no end: entries share what did not change. */
+/**
+ * Recipes one after another, with where one stands. Undo has no end: entries share what did not
+ * change.
+ */
 export class History {
   constructor(recipe) {
     this.entries = [{ recipe, label: 'start' }];
@@ -12,7 +15,10 @@ export class History {
     return this.entries[this.at].recipe;
   }
 
-  /** Another recipe. Changes with the same label at short intervals, as a slider makes, are one entry. */
+  /**
+   * Another recipe. Changes with the same label at short intervals, as a slider makes, are one
+   * entry.
+   */
   push(recipe, label, joins = false) {
     const now = Date.now();
     if (joins && this.at && this.entries[this.at].label === label && now - this.when < 1500) {
@@ -59,16 +65,20 @@ function database() {
   });
   return opened;
 }
-const store = async (mode) => (await database()).transaction('projects', mode).objectStore('projects');
+const store = async (mode) =>
+  (await database()).transaction('projects', mode).objectStore('projects');
 
-export const projects = async () => (await asked((await store('readonly')).getAll())).sort((a, b) => b.updated - a.updated);
-export const saveProject = async (project) => asked((await store('readwrite')).put({ ...project, updated: Date.now() }));
+export const projects = async () =>
+  (await asked((await store('readonly')).getAll())).sort((a, b) => b.updated - a.updated);
+export const saveProject = async (project) =>
+  asked((await store('readwrite')).put({ ...project, updated: Date.now() }));
 export const dropProject = async (id) => asked((await store('readwrite')).delete(id));
 
 export const newId = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 
 /**
- * Whether this tab alone has a project open: it gives up the one that it had. Where a browser has no locks (a page that comes neither by TLS nor
+ * Whether this tab alone has a project open: it gives up the one that it had. Where a browser has
+ * no locks (a page that comes neither by TLS nor
  * from this machine), nobody knows.
  */
 export async function claimed(id) {
@@ -89,14 +99,20 @@ export async function claimed(id) {
 }
 
 async function through(bytes, stream) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  return new Uint8Array(
+    await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer(),
+  );
 }
 
 /** A value as the fragment of a link: JSON, deflated, in the alphabet of addresses. */
 export async function packed(value) {
-  const bytes = await through(new TextEncoder().encode(JSON.stringify(value)), new CompressionStream('deflate-raw'));
+  const bytes = await through(
+    new TextEncoder().encode(JSON.stringify(value)),
+    new CompressionStream('deflate-raw'),
+  );
   let text = '';
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  for (let i = 0; i < bytes.length; i += 0x8000)
+    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 

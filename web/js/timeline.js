@@ -51,7 +51,12 @@ const slider = el('input', {
 });
 const ticks = el('div.ticks', { 'aria-hidden': 'true' });
 export const playButton = iconButton('play', 'Play how the land came about', play, 'P');
-export const compareButton = iconButton('compare', 'Before and after, side by side', () => setCompare(view.compare === null), 'B');
+export const compareButton = iconButton(
+  'compare',
+  'Before and after, side by side',
+  () => setCompare(view.compare === null),
+  'B',
+);
 const badgeHost = el('button.badge', {
   type: 'button',
   onclick: () => {
@@ -65,12 +70,22 @@ export const modes = el(
   el('button', { type: 'button', onclick: () => setMode('live') }, 'Preview'),
   el('button', { type: 'button', onclick: () => setMode('run') }, 'Full size'),
 );
-$('timeline').append(playButton, el('div.track', {}, slider, ticks), compareButton, modes, badgeHost);
+$('timeline').append(
+  playButton,
+  el('div.track', {}, slider, ticks),
+  compareButton,
+  modes,
+  badgeHost,
+);
 
 function timeline() {
   const { frames } = current();
   const names = frames.map((f, i) =>
-    f.level === null ? 'block-out' : f.final && mode === 'run' && i === frames.length - 1 ? `${f.width}²` : `${f.width}²`,
+    f.level === null
+      ? 'block-out'
+      : f.final && mode === 'run' && i === frames.length - 1
+        ? `${f.width}²`
+        : `${f.width}²`,
   );
   const near = Math.round(at * (frames.length - 1)),
     key = names.join();
@@ -110,7 +125,16 @@ function badge() {
   if (running) {
     badgeHost.replaceChildren(
       el('i.spin'),
-      el('span', {}, el('b', {}, 'Water is running'), last?.near ? 'its surroundings to come' : last?.level != null ? `${last.width} × ${last.height} cells` : 'block-out'),
+      el(
+        'span',
+        {},
+        el('b', {}, 'Water is running'),
+        last?.near
+          ? 'its surroundings to come'
+          : last?.level != null
+            ? `${last.width} × ${last.height} cells`
+            : 'block-out',
+      ),
     );
     return;
   }
@@ -128,7 +152,11 @@ function badge() {
     el(
       'span',
       {},
-      el('b', {}, ok ? `${run.equal} of ${run.checked} levels: same bytes` : 'Bytes of the final levels'),
+      el(
+        'b',
+        {},
+        ok ? `${run.equal} of ${run.checked} levels: same bytes` : 'Bytes of the final levels',
+      ),
       el('span.mono', {}, short(last.digest)),
     ),
   );

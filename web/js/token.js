@@ -5,8 +5,17 @@ import { el } from './ui.js';
 /** Asks for the token, and answers it. `again` says that the last one was not taken. */
 export function askToken(again) {
   return new Promise((resolve) => {
-    const input = el('input', { type: 'password', id: 'token', autocomplete: 'current-password', 'aria-describedby': 'token-problem' });
-    const problem = el('div.problem', { id: 'token-problem', role: 'alert', hidden: !again }, 'The service does not take this token.');
+    const input = el('input', {
+      type: 'password',
+      id: 'token',
+      autocomplete: 'current-password',
+      'aria-describedby': 'token-problem',
+    });
+    const problem = el(
+      'div.problem',
+      { id: 'token-problem', role: 'alert', hidden: !again },
+      'The service does not take this token.',
+    );
     const dialog = el(
       'dialog',
       { 'aria-label': 'Token', oncancel: (e) => e.preventDefault() },

@@ -45,11 +45,15 @@ $('simulate').addEventListener('click', simulate);
 function controls() {
   undoButton.disabled = !history.canUndo;
   redoButton.disabled = !history.canRedo;
-  undoButton.title = history.canUndo ? `Undo: ${history.entries[history.at].label} (Ctrl+Z)` : 'Nothing to undo';
+  undoButton.title = history.canUndo
+    ? `Undo: ${history.entries[history.at].label} (Ctrl+Z)`
+    : 'Nothing to undo';
   const works = job && ['queued', 'running'].includes(job.state);
   $('simulate').classList.toggle('stop', !!works);
   $('simulate').replaceChildren(icon(works ? 'stop' : 'play'), works ? 'Cancel' : 'Simulate');
-  $('simulate').title = works ? 'Cancel the simulation (Esc)' : 'Make the land in full size (Ctrl+Enter)';
+  $('simulate').title = works
+    ? 'Cancel the simulation (Esc)'
+    : 'Make the land in full size (Ctrl+Enter)';
   const host = $('progress');
   host.hidden = !works;
   if (works) {
@@ -67,12 +71,18 @@ function controls() {
         el('span', {}, `${Math.round((p.fraction ?? 0) * 100)} %`),
         p.eta_s != null ? el('span', {}, `${seconds(p.eta_s)} left`) : null,
       ),
-      el('progress', { max: '1', value: p.fraction ?? 0, 'aria-label': 'Progress of the simulation' }),
+      el('progress', {
+        max: '1',
+        value: p.fraction ?? 0,
+        'aria-label': 'Progress of the simulation',
+      }),
     );
   }
   compareButton.setAttribute('aria-pressed', String(view.compare !== null));
   playButton.replaceChildren(icon(playing ? 'pause' : 'play'));
   modes.hidden = !run?.done;
-  [...modes.children].forEach((b, i) => b.setAttribute('aria-pressed', String((mode === 'run') === (i === 1))));
+  [...modes.children].forEach((b, i) =>
+    b.setAttribute('aria-pressed', String((mode === 'run') === (i === 1))),
+  );
 }
 on('controls', controls);

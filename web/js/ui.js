@@ -22,7 +22,8 @@ const PATHS = {
   flatten: 'M2 17h20M12 4v8M9 9.5l3 2.7 3-2.7M5 17c0-3 14-3 14 0',
   smooth: 'M2 16c3-8 6-8 10-2s7 4 10-4M2 20h20',
   ramp: 'M2 20h20V7zM7 12l9-5.5M12.5 6H16.3V9.6',
-  stamp: 'M3 21h18M5 17h14v-3c0-1-1-2-2-2h-3c-1 0-1-2 0-4a3.400 3.400 0 1 0-4 0c1 2 1 4 0 4H7c-1 0-2 1-2 2z',
+  stamp:
+    'M3 21h18M5 17h14v-3c0-1-1-2-2-2h-3c-1 0-1-2 0-4a3.400 3.400 0 1 0-4 0c1 2 1 4 0 4H7c-1 0-2 1-2 2z',
   noise: 'M2 15l3-5 2.5 4L11 6l2.5 8 2.5-5 2 4 4-7M2 20h20',
   hardness: 'M4 19 2.5 13 7 6l7-2 6.5 5L22 16l-5 4zM7 6l3 7 10.5-4M10 13l-6 6M10 13l7 7',
   rain: 'M7 15a4.5 4.5 0 0 1 .5-9A6 6 0 0 1 19 8a3.6 3.6 0 0 1-1 7zM8 18l-1 3M12.5 18l-1 3M17 18l-1 3',
@@ -81,7 +82,10 @@ export const iconButton = (name, label, onclick, keys) =>
     icon(name),
   );
 
-/** A seed as a recipe takes it: whole numbers to 2⁶⁴, those that JavaScript's numbers cannot hold as text. Null for what is none. */
+/**
+ * A seed as a recipe takes it: whole numbers to 2⁶⁴, those that JavaScript's numbers cannot hold as
+ * text. Null for what is none.
+ */
 export function seedOf(text) {
   if (!/^\d{1,20}$/.test(text)) return null;
   const seed = BigInt(text);
@@ -105,7 +109,15 @@ export function seedRow(seed, onchange, another) {
     el(
       'span.with-button',
       {},
-      el('input', { id: 'seed', type: 'text', inputmode: 'numeric', spellcheck: 'false', value: String(seed), title, oninput }),
+      el('input', {
+        id: 'seed',
+        type: 'text',
+        inputmode: 'numeric',
+        spellcheck: 'false',
+        value: String(seed),
+        title,
+        oninput,
+      }),
       iconButton('dice', 'Another seed', another, 'N'),
     ),
   );
@@ -125,7 +137,8 @@ export function toast(text, kind = 'note') {
   );
 }
 
-export const said = (error) => (error.errors?.length ? error.errors.map((e) => e.detail).join('\n') : error.message);
+export const said = (error) =>
+  error.errors?.length ? error.errors.map((e) => e.detail).join('\n') : error.message;
 
 export function theme(on) {
   const media = matchMedia('(prefers-color-scheme: light)');
@@ -169,9 +182,18 @@ export const metres = (m) => {
   if (a >= 1000) return `${(m / 1000).toFixed(2)} km`;
   return `${m.toFixed(a < 10 ? 2 : a < 100 ? 1 : 0)} m`;
 };
-export const bytes = (n) => (n >= 1048576 ? `${(n / 1048576).toFixed(1)} MiB` : n >= 1024 ? `${(n / 1024).toFixed(0)} KiB` : `${n} B`);
+export const bytes = (n) =>
+  n >= 1048576
+    ? `${(n / 1048576).toFixed(1)} MiB`
+    : n >= 1024
+      ? `${(n / 1024).toFixed(0)} KiB`
+      : `${n} B`;
 export const seconds = (s) =>
-  s >= 90 ? `${Math.floor(s / 60)} min ${Math.round(s % 60)} s` : s >= 10 ? `${Math.round(s)} s` : `${s.toFixed(1)} s`;
+  s >= 90
+    ? `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`
+    : s >= 10
+      ? `${Math.round(s)} s`
+      : `${s.toFixed(1)} s`;
 /** Names of settings and maps as people read them. */
 export const words = (name) => {
   const t = name.replace(/_(m|deg)$/, '').replaceAll('_', ' ');

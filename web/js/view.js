@@ -1,4 +1,5 @@
-// The land in three dimensions: what is drawn, from where, and what lies under the pointer. It knows nothing of recipes.
+// The land in three dimensions: what is drawn, from where, and what lies under the pointer. It
+// knows nothing of recipes.
 
 import * as T from '../vendor/three.min.js';
 import * as glsl from './glsl.js';
@@ -58,7 +59,11 @@ class Side {
     this.heights = floatTexture(this.data, 2, 2, linear);
     this.fields = byteTexture(new Uint8Array(4), 1, 1);
     this.biome = byteTexture(new Uint8Array([128, 128, 128, 255]), 1, 1);
-    this.light = new T.WebGLRenderTarget(4, 4, { minFilter: T.LinearFilter, magFilter: T.LinearFilter, depthBuffer: false });
+    this.light = new T.WebGLRenderTarget(4, 4, {
+      minFilter: T.LinearFilter,
+      magFilter: T.LinearFilter,
+      depthBuffer: false,
+    });
     this.hasFlow = this.hasMoved = this.hasBiome = 0;
     this.dirty = true;
   }
@@ -194,26 +199,51 @@ export class View {
       return made;
     };
     const screen = new T.BufferGeometry();
-    screen.setAttribute('position', new T.BufferAttribute(new Float32Array([-1, -1, 0, 3, -1, 0, -1, 3, 0]), 3));
+    screen.setAttribute(
+      'position',
+      new T.BufferAttribute(new Float32Array([-1, -1, 0, 3, -1, 0, -1, 3, 0]), 3),
+    );
     const flat = new T.BufferGeometry();
-    flat.setAttribute('position', new T.BufferAttribute(new Float32Array([-1, 0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1]), 3));
+    flat.setAttribute(
+      'position',
+      new T.BufferAttribute(new Float32Array([-1, 0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1]), 3),
+    );
     flat.setIndex([0, 2, 1, 0, 3, 2]);
 
     this.scene = new T.Scene();
-    this.sky = mesh(screen, material(glsl.skyVertex, glsl.skyFragment, { depthTest: false, depthWrite: false }), -5);
+    this.sky = mesh(
+      screen,
+      material(glsl.skyVertex, glsl.skyFragment, { depthTest: false, depthWrite: false }),
+      -5,
+    );
     const cells = this.software ? 256 : 512;
     this.terrain = mesh(View.grid(cells), material(glsl.terrainVertex, glsl.terrainFragment), 0);
     this.sides = mesh(View.ribbon(cells), material(glsl.sideVertex, glsl.sideFragment), 1);
     this.waterSides = mesh(
       View.ribbon(cells),
-      material(glsl.waterSideVertex, glsl.waterSideFragment, { transparent: true, depthWrite: false }),
+      material(glsl.waterSideVertex, glsl.waterSideFragment, {
+        transparent: true,
+        depthWrite: false,
+      }),
       3,
     );
-    this.water = mesh(flat, material(glsl.waterVertex, glsl.waterFragment, { transparent: true, depthWrite: false }), 4);
+    this.water = mesh(
+      flat,
+      material(glsl.waterVertex, glsl.waterFragment, { transparent: true, depthWrite: false }),
+      4,
+    );
     this.scene.add(this.sky, this.terrain, this.sides, this.waterSides, this.water);
     this.lightScene = new T.Scene();
     this.lightScene.add(
-      mesh(screen, material(glsl.lightVertex, glsl.lightFragment, { depthTest: false, depthWrite: false, blending: T.NoBlending }), 0),
+      mesh(
+        screen,
+        material(glsl.lightVertex, glsl.lightFragment, {
+          depthTest: false,
+          depthWrite: false,
+          blending: T.NoBlending,
+        }),
+        0,
+      ),
     );
     this.noCamera = new T.Camera();
 
@@ -379,10 +409,16 @@ export class View {
       fx = x - i,
       fy = y - j,
       k = j * width + i;
-    return (data[k] * (1 - fx) + data[k + 1] * fx) * (1 - fy) + (data[k + width] * (1 - fx) + data[k + width + 1] * fx) * fy;
+    return (
+      (data[k] * (1 - fx) + data[k + 1] * fx) * (1 - fy) +
+      (data[k + width] * (1 - fx) + data[k + width + 1] * fx) * fy
+    );
   }
 
-  /** The place on the land under a point of the window: 0 to 1 each way, metres, and the height; or null. */
+  /**
+   * The place on the land under a point of the window: 0 to 1 each way, metres, and the height; or
+   * null.
+   */
   pick(clientX, clientY) {
     const box = this.canvas.getBoundingClientRect();
     const x = ((clientX - box.left) / box.width) * 2 - 1,
@@ -411,7 +447,13 @@ export class View {
     }
     if (near >= far) return null;
     const clear = (t) =>
-      from.y + d.y * t - (this.heightAt(clamp((from.x + d.x * t) / ex + 0.5, 0, 1), clamp((from.z + d.z * t) / ey + 0.5, 0, 1)) ?? 0) * v;
+      from.y +
+      d.y * t -
+      (this.heightAt(
+        clamp((from.x + d.x * t) / ex + 0.5, 0, 1),
+        clamp((from.z + d.z * t) / ey + 0.5, 0, 1),
+      ) ?? 0) *
+        v;
     const steps = 700,
       step = (far - near) / steps;
     let t = near,
@@ -431,7 +473,14 @@ export class View {
     if (hit === null) return null;
     const gx = clamp((from.x + d.x * hit) / ex + 0.5, 0, 1),
       gy = clamp((from.z + d.z * hit) / ey + 0.5, 0, 1);
-    return { gx, gy, x_m: gx * this.extent[0], y_m: gy * this.extent[1], height_m: this.heightAt(gx, gy), distance: hit };
+    return {
+      gx,
+      gy,
+      x_m: gx * this.extent[0],
+      y_m: gy * this.extent[1],
+      height_m: this.heightAt(gx, gy),
+      distance: hit,
+    };
   }
 
   /** Where a place on the land appears, in pixels of the window. */
@@ -486,7 +535,12 @@ export class View {
     const level = open ? this.sea * vert : (this.range[0] * 0.7 + this.range[1] * 0.3) * vert;
     // An island may fill the view; a block with sides is seen whole, and from higher up.
     const spread = Math.hypot(this.u.uExtent.value.x, this.u.uExtent.value.y) / (SIDE * Math.SQRT2);
-    Object.assign(this.goal, { azimuth: 205, tilt: open ? 27 : 34, distance: (open ? 12.2 : 18.4) * Math.max(spread, 0.6), ...at });
+    Object.assign(this.goal, {
+      azimuth: 205,
+      tilt: open ? 27 : 34,
+      distance: (open ? 12.2 : 18.4) * Math.max(spread, 0.6),
+      ...at,
+    });
     this.goal.target = new T.Vector3(0, level, open ? 0.25 : 0.1);
     this.draw();
   }
