@@ -1,4 +1,6 @@
-"""Runs a recipe on a `thalweg serve` and fetches its files: client.py RECIPE.toml FOLDER [--address URL] [--token TOKEN]"""
+"""Runs a recipe on a `thalweg serve` and fetches its files: client.py RECIPE.toml FOLDER [--address
+URL] [--token TOKEN]"""
+
 import argparse
 import json
 import pathlib
@@ -14,7 +16,11 @@ given = arguments.parse_args()
 session = requests.Session()
 if given.token:
     session.headers["Authorization"] = f"Bearer {given.token}"
-answer = session.post(f"{given.address}/v1/jobs", data=given.recipe.read_bytes(), headers={"Content-Type": "application/toml"})
+answer = session.post(
+    f"{given.address}/v1/jobs",
+    data=given.recipe.read_bytes(),
+    headers={"Content-Type": "application/toml"},
+)
 if not answer.ok:
     raise SystemExit(answer.json()["detail"])
 job = answer.json()
@@ -23,7 +29,10 @@ with session.get(f"{given.address}/v1/jobs/{job['id']}/events", stream=True) as 
         if line.startswith("data: "):
             told = json.loads(line[6:])
             job = told if "state" in told else job
-            print(f"{told['fraction']:4.0%} {told['stage']}" if "fraction" in told else job["state"], end="\r")
+            print(
+                f"{told['fraction']:4.0%} {told['stage']}" if "fraction" in told else job["state"],
+                end="\r",
+            )
 print()
 if job["state"] != "succeeded":
     raise SystemExit(job["error"]["detail"] if job["error"] else job["state"])

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes src/io/epsg.rs: which coordinate systems of EPSG's register do not measure in metres, from the database of PROJ in rasterio's wheel.
 
-    python tests/epsg.py > src/io/epsg.rs
+python tests/epsg.py > src/io/epsg.rs
 """
+
 import pathlib
 import sqlite3
 
@@ -19,8 +20,15 @@ def table():
         AND a.coordinate_system_order = 1 WHERE s.auth_name = 'EPSG' AND CAST(s.code AS INTEGER) < 32767 {}"""
     plane = {code: unit for code, unit, _ in db.execute(axes.format("projected_crs", ""))}
     vertical = {code: unit for code, unit, _ in db.execute(axes.format("vertical_crs", ""))}
-    depths = {code: 1 for code, _, way in db.execute(axes.format("vertical_crs", "")) if way == "down"}
-    globe = {code: unit for code, unit, _ in db.execute(axes.format("geodetic_crs", "AND s.type LIKE 'geographic%'"))}
+    depths = {
+        code: 1 for code, _, way in db.execute(axes.format("vertical_crs", "")) if way == "down"
+    }
+    globe = {
+        code: unit
+        for code, unit, _ in db.execute(
+            axes.format("geodetic_crs", "AND s.type LIKE 'geographic%'")
+        )
+    }
     # A compound system has the units of its parts.
     compound = """SELECT CAST(code AS INTEGER), CAST(horiz_crs_code AS INTEGER), CAST(vertical_crs_code AS INTEGER) FROM compound_crs
         WHERE auth_name = 'EPSG' AND horiz_crs_auth_name = 'EPSG' AND vertical_crs_auth_name = 'EPSG' AND CAST(code AS INTEGER) < 32767"""
@@ -58,7 +66,9 @@ def table():
     quoted = lambda text: '"' + text + '"'
     # PROJ divides 12 by 39.37, which is off in the last bit.
     metres = lambda row: 1200 / 3937 if row[0] == 9003 else row[1]
-    unit = lambda row: f"({row[0]}, {metres(row)!r}, {quoted(row[2])}, {quoted(row[3])}, {quoted(row[4])})"
+    unit = lambda row: (
+        f"({row[0]}, {metres(row)!r}, {quoted(row[2])}, {quoted(row[3])}, {quoted(row[4])})"
+    )
     number = lambda n: f"{n:_}" if n > 99_999 else str(n)
     run = lambda r: "(" + ", ".join(map(number, r)) + ")"
     span = lambda r: run(r[:2])
@@ -67,18 +77,51 @@ def table():
         f"//! Units of coordinate systems in EPSG's register, {version}. Made by `tests/epsg.py`; not to be",
         "//! edited.",
         "",
-        *constant("Units of length: code, metres, name, and the names that PROJ and ESRI have.", "LENGTHS", "(u16, f64, &str, &str, &str)",
-                  map(unit, db.execute(lengths, ["length"]))),
-        *constant("Units of angles: code and radians.", "ANGLES", "(u16, f64)", (f"({row[0]}, {row[1]!r})" for row in db.execute(lengths, ["angle"]))),
-        *constant("Systems on a plane that do not measure in metres: first code, last code, unit.", "PLANES", "(u16, u16, u16)",
-                  map(run, runs(plane, 9001))),
-        *constant("Systems whose heights are not in metres: first code, last code, unit.", "HEIGHTS", "(u16, u16, u16)",
-                  map(run, runs(vertical, 9001))),
-        *constant("Systems that count downwards: first code, last code.", "DEPTHS", "(u16, u16)",
-                  map(span, runs({code: code in depths for code in vertical}, False))),
-        *constant("Systems of longitudes and latitudes: first code, last code.", "GLOBES", "(u16, u16)", map(span, runs(known, 0))),
-        *constant("Those of them that do not measure in degrees: first code, last code, unit.", "GRADS", "(u16, u16, u16)",
-                  map(run, runs({code: unit if unit == 9105 else 9122 for code, unit in globe.items()}, 9122))),
+        *constant(
+            "Units of length: code, metres, name, and the names that PROJ and ESRI have.",
+            "LENGTHS",
+            "(u16, f64, &str, &str, &str)",
+            map(unit, db.execute(lengths, ["length"])),
+        ),
+        *constant(
+            "Units of angles: code and radians.",
+            "ANGLES",
+            "(u16, f64)",
+            (f"({row[0]}, {row[1]!r})" for row in db.execute(lengths, ["angle"])),
+        ),
+        *constant(
+            "Systems on a plane that do not measure in metres: first code, last code, unit.",
+            "PLANES",
+            "(u16, u16, u16)",
+            map(run, runs(plane, 9001)),
+        ),
+        *constant(
+            "Systems whose heights are not in metres: first code, last code, unit.",
+            "HEIGHTS",
+            "(u16, u16, u16)",
+            map(run, runs(vertical, 9001)),
+        ),
+        *constant(
+            "Systems that count downwards: first code, last code.",
+            "DEPTHS",
+            "(u16, u16)",
+            map(span, runs({code: code in depths for code in vertical}, False)),
+        ),
+        *constant(
+            "Systems of longitudes and latitudes: first code, last code.",
+            "GLOBES",
+            "(u16, u16)",
+            map(span, runs(known, 0)),
+        ),
+        *constant(
+            "Those of them that do not measure in degrees: first code, last code, unit.",
+            "GRADS",
+            "(u16, u16, u16)",
+            map(
+                run,
+                runs({code: unit if unit == 9105 else 9122 for code, unit in globe.items()}, 9122),
+            ),
+        ),
     ]
     return "\n".join(lines) + "\n"
 

@@ -41,7 +41,8 @@ FILES = [
 
 
 def killed_tiles(program, env, draw, kills):
-    """Tiles that are killed again and again, with a store, end with the bytes of those that are not."""
+    """Tiles that are killed again and again, with a store, end with the bytes of those that are
+    not."""
     tiles = [program, "tiles", "0.toml", "--device", "cpu", "--tile-size", "64", "-q", "--force"]
     began = time.time()
     subprocess.run([*tiles, "-o", "whole.tif"], env=env, check=True)
@@ -55,7 +56,9 @@ def killed_tiles(program, env, draw, kills):
         child.send_signal(signal.SIGKILL)
         ended = child.wait() == 0
         if os.path.exists("store/thalweg-store"):
-            done = subprocess.run([program, "store", "verify", "store"], env=env, capture_output=True, text=True)
+            done = subprocess.run(
+                [program, "store", "verify", "store"], env=env, capture_output=True, text=True
+            )
             assert done.returncode == 0, f"kill {n}: {done.stdout}{done.stderr}"
         if os.path.exists("land.tif"):
             with open("land.tif", "rb") as file:
@@ -67,7 +70,9 @@ def killed_tiles(program, env, draw, kills):
     subprocess.run([*tiles, "-o", "land.tif", "--store", "store"], env=env, check=True)
     with open("land.tif", "rb") as file:
         assert file.read() == expected, "another land at the end"
-    print(f"{kills} runs by tiles killed: {rounds} stores were filled, every tile whole, the same bytes")
+    print(
+        f"{kills} runs by tiles killed: {rounds} stores were filled, every tile whole, the same bytes"
+    )
 
 
 def main():
@@ -81,7 +86,18 @@ def main():
             recipe.write(RECIPE.format(seed=i + 1, maps=maps))
 
     def command(i, *before):
-        return [*before, program, "run", f"{i}.toml", "-o", "out", "--device", "cpu", "--force", "-q"]
+        return [
+            *before,
+            program,
+            "run",
+            f"{i}.toml",
+            "-o",
+            "out",
+            "--device",
+            "cpu",
+            "--force",
+            "-q",
+        ]
 
     def verifies():
         done = subprocess.run([program, "verify", "out"], env=env, capture_output=True, text=True)
@@ -99,7 +115,11 @@ def main():
         assert right, f"{what}: {said}"
         # A killed run of the other recipe may have left whole files that this one does not know.
         other = FILES[1 - i] if foreign else set()
-        left = {name for name in os.listdir("out") if name not in other and name[1:-7] not in other - FILES[i]}
+        left = {
+            name
+            for name in os.listdir("out")
+            if name not in other and name[1:-7] not in other - FILES[i]
+        }
         assert left == FILES[i] - other, f"{what}: {sorted(os.listdir('out'))}"
 
     began = time.time()
@@ -136,7 +156,19 @@ def main():
                     complete(0, "an earlier run")
                 inject = f"inject={call}:error={error}:when={n}"
                 done = subprocess.run(
-                    command(1, "strace", "-f", "-qq", "-o", "trace", "-e", f"trace={call}", "-e", inject, "--"),
+                    command(
+                        1,
+                        "strace",
+                        "-f",
+                        "-qq",
+                        "-o",
+                        "trace",
+                        "-e",
+                        f"trace={call}",
+                        "-e",
+                        inject,
+                        "--",
+                    ),
                     env=env,
                     capture_output=True,
                     text=True,
@@ -156,13 +188,19 @@ def main():
                     assert right, f"{what}: {said}"
                 else:
                     assert early or done.stderr or call.startswith("write"), what
-                    left = [name for name in (os.listdir("out") if os.path.exists("out") else []) if name not in FILES[0]]
+                    left = [
+                        name
+                        for name in (os.listdir("out") if os.path.exists("out") else [])
+                        if name not in FILES[0]
+                    ]
                     assert not left or call.startswith("unlink"), f"{what}: left {left}"
                     if not earlier and os.path.exists("out"):
                         # What is whole may stay, but no folder that is empty.
                         assert os.listdir("out") or call.startswith("unlink"), what
                 faults += 1
-            print(f"{call}: {error} at each of {n - 1} calls, {'over an earlier run' if earlier else 'in an empty folder'}")
+            print(
+                f"{call}: {error} at each of {n - 1} calls, {'over an earlier run' if earlier else 'in an empty folder'}"
+            )
             complete(1, "afterwards")
     print(f"{faults} faults: no panic, nothing half-written")
     os.chdir("/")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Opens what thalweg writes with readers that are not ours, and holds it against a formula.
 
-    pip install -r tests/requirements.txt
-    cargo build --release && python3 tests/readers.py target/release/thalweg
+pip install -r tests/requirements.txt
+cargo build --release && python3 tests/readers.py target/release/thalweg
 """
+
 import json
 import pathlib
 import re
@@ -34,7 +35,9 @@ opened = []
 
 
 def run(*words):
-    done = subprocess.run([thalweg, *map(str, words), "-q"], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        [thalweg, *map(str, words), "-q"], cwd=root, capture_output=True, text=True
+    )
     assert done.returncode == 0, f"{words}: {done.stderr}"
 
 
@@ -59,7 +62,10 @@ with rasterio.open(root / "h.tif") as file:
         assert file.crs == original.crs and file.transform == original.transform
 for name in ["albers", "laea", "vertical"]:
     run("convert", data / f"{name}.tif", f"{name}.tif")
-    with rasterio.open(root / f"{name}.tif") as file, rasterio.open(data / f"{name}.tif") as original:
+    with (
+        rasterio.open(root / f"{name}.tif") as file,
+        rasterio.open(data / f"{name}.tif") as original,
+    ):
         assert file.crs == original.crs, name
         hold(f"tif, {name}, rasterio", file.read(1), height)
 run("convert", data / "void.tif", "void.tif", "--nodata", "0", "--keep-nodata")
@@ -76,9 +82,19 @@ with rasterio.open(root / "h.png") as file:
 run("convert", source, "h.npy")
 hold("npy, numpy", np.load(root / "h.npy"), height)
 run("convert", source, "h.r16", "--output-range", "0", "256")
-hold("r16, numpy", np.fromfile(root / "h.r16", "<u2").reshape(70, 100) / 65535 * 256, height, 256 / 65535)
+hold(
+    "r16, numpy",
+    np.fromfile(root / "h.r16", "<u2").reshape(70, 100) / 65535 * 256,
+    height,
+    256 / 65535,
+)
 with rasterio.open(root / "h.r16") as file:
-    hold("r16 with its header, rasterio", file.read(1) * file.scales[0] + file.offsets[0], height, 256 / 65535)
+    hold(
+        "r16 with its header, rasterio",
+        file.read(1) * file.scales[0] + file.offsets[0],
+        height,
+        256 / 65535,
+    )
     assert file.res == (30, 30), file.res
 run("convert", source, "h.r32")
 hold("r32, numpy", np.fromfile(root / "h.r32", "<f4").reshape(70, 100), height)
@@ -110,7 +126,8 @@ hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
 run("convert", source, "godot", "--engine", "godot")
 channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
 hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
-# Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7), and cells have the sizes of their rows (F9).
+# Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7),
+# and cells have the sizes of their rows (F9).
 hills = (900 + 3 * np.arange(64)[None, :] + 40 * np.sin(np.arange(64)[:, None] * 0.3)).astype("f4")
 holed = hills.copy()
 holed[24:40, 24:40] = -9999
@@ -126,20 +143,37 @@ utm = {"crs": "EPSG:32632", "transform": rasterio.transform.from_origin(400000, 
 write("whole.tif", hills, **utm)
 write("hole.tif", holed, nodata=-9999, **utm)
 for name in ["whole", "hole"]:
-    run("erode", f"{name}.tif", "-o", f"{name}_eroded.tif", "--device", "cpu", "--nodata", "0", "--keep-nodata")
-with rasterio.open(root / "hole_eroded.tif") as file, rasterio.open(root / "whole_eroded.tif") as whole_file:
+    run(
+        "erode",
+        f"{name}.tif",
+        "-o",
+        f"{name}_eroded.tif",
+        "--device",
+        "cpu",
+        "--nodata",
+        "0",
+        "--keep-nodata",
+    )
+with (
+    rasterio.open(root / "hole_eroded.tif") as file,
+    rasterio.open(root / "whole_eroded.tif") as whole_file,
+):
     hold("missing cells, rasterio", file.read_masks(1) == 0, holed == -9999)
     rim = np.zeros((64, 64), bool)
     rim[22:42, 22:42] = True
     sunk = [(hills - f.read(1))[rim & (holed != -9999)].mean() for f in (file, whole_file)]
-    assert abs(sunk[0] - sunk[1]) < 20, f"the rim of a hole sinks by {sunk[0]} m, without the hole by {sunk[1]} m"
+    assert abs(sunk[0] - sunk[1]) < 20, (
+        f"the rim of a hole sinks by {sunk[0]} m, without the hole by {sunk[1]} m"
+    )
 np.save(root / "shares.npy", (hills - hills.min()) / (hills.max() - hills.min()))
 run("convert", "shares.npy", "metres.npy", "--range", "0", "2000", "--spacing", "10")
 metres = np.load(root / "metres.npy")
 assert metres.min() == 0 and metres.max() == 2000, (metres.min(), metres.max())
 degrees = {"transform": rasterio.transform.from_origin(7, 60, 0.001, 0.001), "crs": "EPSG:4326"}
 write("degrees.tif", np.tile(np.arange(64, dtype="f4") * 10, (64, 1)), **degrees)
-(root / "degrees.toml").write_text('schema = 2\ninput = "degrees.tif"\n[water]\n[output]\nmaps = ["slope", "drainage_area"]\n')
+(root / "degrees.toml").write_text(
+    'schema = 2\ninput = "degrees.tif"\n[water]\n[output]\nmaps = ["slope", "drainage_area"]\n'
+)
 run("run", "degrees.toml", "-o", "degrees", "--device", "cpu")
 latitudes = np.radians(60 - 0.001 * (np.arange(64) + 0.5))
 wide = 111.32 * np.cos(latitudes)
@@ -152,13 +186,25 @@ moon = rasterio.crs.CRS.from_wkt(
     'GEOGCS["Moon",DATUM["Moon",SPHEROID["Moon",1737400,0]],PRIMEM["Reference Meridian",0],UNIT["degree",0.0174532925199433]]'
 )
 write("moon.tif", hills, crs=moon, transform=rasterio.transform.from_origin(7, 0.032, 0.001, 0.001))
-write("mercator.tif", hills, crs="EPSG:3857", transform=rasterio.transform.from_origin(0, 8399737.9 + 320, 10, 10))
+write(
+    "mercator.tif",
+    hills,
+    crs="EPSG:3857",
+    transform=rasterio.transform.from_origin(0, 8399737.9 + 320, 10, 10),
+)
 for name, spacing in {"moon": 0.001 * np.pi / 180 * 1737400, "mercator": 5.0}.items():
-    told = subprocess.run([thalweg, "info", f"{name}.tif", "--json"], cwd=root, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [thalweg, "info", f"{name}.tif", "--json"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert abs(json.loads(told.stdout)[0]["spacing_m"] - spacing) < 1e-3, told.stdout
 opened.append("the Moon and Web Mercator")
 
-# A land by tiles has the heights of one run; overviews are means of two by two cells, and coarser arrays of Zarr are levels.
+# A land by tiles has the heights of one run; overviews are means of two by two cells, and coarser
+# arrays of Zarr are levels.
 (root / "land.toml").write_text(
     'schema = 2\nseed = 3\nwidth = 1300\nheight = 700\nspacing_m = 10\nlevels = 2\n[[stage]]\nkind = "diamond_square"\n'
     '[[stage]]\nkind = "thermal"\nsteps = 2\n[output]\nmaps = ["height"]\nformat = "tif"\npreview = false\n'
@@ -171,7 +217,12 @@ whole, coarse = (rasterio.open(root / name / "height.tif").read(1) for name in [
 with rasterio.open(root / "land.tif") as file:
     hold("cog, rasterio", file.read(1), whole)
     assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG" and file.overviews(1) == [2, 4]
-    hold("cog's overview, rasterio", file.read(1, out_shape=(350, 650)), whole.reshape(350, 2, 650, 2).mean((1, 3)), 1e-3)
+    hold(
+        "cog's overview, rasterio",
+        file.read(1, out_shape=(350, 650)),
+        whole.reshape(350, 2, 650, 2).mean((1, 3)),
+        1e-3,
+    )
 land = zarr.open_group(str(root / "land.zarr"), mode="r")
 hold("zarr, zarr-python", land["0/height"][:], whole)
 hold("zarr's level, zarr-python", land["1/height"][:], coarse)
@@ -179,7 +230,8 @@ for scale in land.attrs["ome"]["multiscales"]:
     assert [land[one["path"]].shape for one in scale["datasets"]] == [whole.shape, coarse.shape]
 
 
-# F11: xarray opens each level, and all of them as a tree, without a word and without reading a map; with places, units and the coordinate system.
+# F11: xarray opens each level, and all of them as a tree, without a word and without reading a map;
+# with places, units and the coordinate system.
 def opens(name, level, expected, x, y, units, crs=None):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -192,9 +244,16 @@ def opens(name, level, expected, x, y, units, crs=None):
         hold(f"{name}, level {level}, xarray", one["height"].values, expected)
         for axis, places in [("x", x), ("y", y)]:
             assert one[axis].dims == (axis,) and one[axis].attrs["units"] == units[axis], one[axis]
-            assert np.array_equal(one[axis].values, places), (name, axis, one[axis].values[:3], places[:3])
+            assert np.array_equal(one[axis].values, places), (
+                name,
+                axis,
+                one[axis].values[:3],
+                places[:3],
+            )
         if crs:
-            system = one[one["height"].attrs.get("grid_mapping") or one["height"].encoding["grid_mapping"]].attrs["spatial_ref"]
+            system = one[
+                one["height"].attrs.get("grid_mapping") or one["height"].encoding["grid_mapping"]
+            ].attrs["spatial_ref"]
             assert rasterio.crs.CRS.from_user_input(system) == crs, system
 
 
@@ -211,14 +270,18 @@ run("run", "earth.toml", "-o", "earth")
 run("run", "earth.toml", "-o", "earth1", "--level", "1")
 run("tiles", "earth.toml", "-o", "earth.zarr")
 with rasterio.open(root / "earth/height.tif") as file:
-    x_m, y_m = (np.array(file.xy(np.arange(n) * (axis == 1), np.arange(n) * (axis == 0))[axis]) for axis, n in [(0, 100), (1, 70)])
+    x_m, y_m = (
+        np.array(file.xy(np.arange(n) * (axis == 1), np.arange(n) * (axis == 0))[axis])
+        for axis, n in [(0, 100), (1, 70)]
+    )
     opens("earth.zarr", 0, file.read(1), x_m, y_m, metres, file.crs)
     with rasterio.open(root / "earth1/height.tif") as coarse_file:
         # Every second sample, and the first one beyond the land.
         beyond = [2 * axis[-1] - axis[-2] for axis in [x_m, y_m]]
         x_2, y_2 = (np.append(axis, end)[::2] for axis, end in zip([x_m, y_m], beyond))
         opens("earth.zarr", 1, coarse_file.read(1), x_2, y_2, metres, file.crs)
-# Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps of the same run.
+# Rivers, lakes, basins and points, by GDAL as in the wheels of pyogrio and fiona, against the maps
+# of the same run.
 (root / "rivers.toml").write_text("""
 schema = 2
 seed = 3
@@ -236,10 +299,18 @@ vectors = ["geojson", "gpkg"]
 maps = ["water_level", "basin", "drainage_area", "stream_order"]
 """)
 run("run", "rivers.toml", "-o", "rivers", "--device", "cpu")
-maps = {name: rasterio.open(root / f"rivers/{name}.tif") for name in ["water_level", "basin", "drainage_area", "stream_order"]}
+maps = {
+    name: rasterio.open(root / f"rivers/{name}.tif")
+    for name in ["water_level", "basin", "drainage_area", "stream_order"]
+}
 raster = {name: file.read(1) for name, file in maps.items()}
 place = maps["basin"].transform
-kinds = {"rivers": "LineString Z", "lakes": "MultiPolygon Z", "basins": "MultiPolygon", "water_points": "Point Z"}
+kinds = {
+    "rivers": "LineString Z",
+    "lakes": "MultiPolygon Z",
+    "basins": "MultiPolygon",
+    "water_points": "Point Z",
+}
 for name, kind in kinds.items():
     files = [(root / "rivers/water.gpkg", name), (root / f"rivers/{name}.geojson", None)]
     tables = [pyogrio.raw.read(path, layer=layer) for path, layer in files]
@@ -249,27 +320,38 @@ for name, kind in kinds.items():
         with fiona.open(path, layer=layer) as file:
             assert len(list(file)) == len(shapes)
         opened.append(f"{path.name} {name}, pyogrio and fiona")
-    assert pyogrio.read_info(files[0][0], layer=name)["capabilities"]["fast_spatial_filter"], "a GeoPackage has an index of places"
+    assert pyogrio.read_info(files[0][0], layer=name)["capabilities"]["fast_spatial_filter"], (
+        "a GeoPackage has an index of places"
+    )
     shapes = [[shapely.from_wkb(shape) for shape in table[2]] for table in tables]
     assert all(shapely.is_valid(a) and a.equals(b) for a, b in zip(*shapes)), name
-    rows = [dict(zip(table[0]["fields"], values)) for table in tables[1:] for values in zip(*table[3])]
+    rows = [
+        dict(zip(table[0]["fields"], values)) for table in tables[1:] for values in zip(*table[3])
+    ]
     if name == "rivers":
         for line, row in zip(shapes[0], rows):
             heights = [point[2] for point in line.coords]
             assert heights == sorted(heights, reverse=True), "a river runs uphill"
             cells = [tuple(int(v) for v in ~place * point[:2]) for point in line.coords[:-1]]
-            assert all(raster["water_level"][r, c] == np.float32(z) for (c, r), z in zip(cells, heights))
+            assert all(
+                raster["water_level"][r, c] == np.float32(z) for (c, r), z in zip(cells, heights)
+            )
             assert all(raster["stream_order"][r, c] == row["strahler"] for c, r in cells)
             c, r = cells[-1]
             assert abs(raster["drainage_area"][r, c] / row["drainage_km2"] / 1e6 - 1) < 1e-6
     if name == "basins":
-        ids = rasterio.features.rasterize(zip(shapes[0], range(1, len(shapes[0]) + 1)), out_shape=raster["basin"].shape, transform=place)
+        ids = rasterio.features.rasterize(
+            zip(shapes[0], range(1, len(shapes[0]) + 1)),
+            out_shape=raster["basin"].shape,
+            transform=place,
+        )
         hold("basins, rasterised by GDAL", ids, raster["basin"].astype("f8"))
     if name == "lakes":
         sea = [shape for shape, row in zip(shapes[0], rows) if row["kind"] == "sea"]
         ids = rasterio.features.rasterize(sea, out_shape=raster["basin"].shape, transform=place)
         hold("the sea, rasterised by GDAL", ids, (raster["basin"] == 0).astype("f8"))
-# The lines of an example lie on the thalwegs of the maps to the letter: at each vertex on land the lowest of the eight neighbours is on the line, downstream of it, or in the sea.
+# The lines of an example lie on the thalwegs of the maps to the letter: at each vertex on land the
+# lowest of the eight neighbours is on the line, downstream of it, or in the sea.
 # docs/water.md says so of these settings alone, so with steepest descent it must fail.
 example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "rivers.toml"
 
@@ -277,13 +359,29 @@ example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "rivers.
 def off_the_thalweg(folder, name):
     with rasterio.open(root / folder / f"{name}.tif") as file:
         raster, place = file.read(1), file.transform
-    meta, fids, shapes, values = pyogrio.raw.read(root / folder / "water.gpkg", layer="rivers", return_fids=True)
+    meta, fids, shapes, values = pyogrio.raw.read(
+        root / folder / "water.gpkg", layer="rivers", return_fids=True
+    )
     lakes = pyogrio.raw.read(root / folder / "water.gpkg", layer="lakes")[2]
-    wet = rasterio.features.rasterize([shapely.from_wkb(shape) for shape in lakes], out_shape=raster.shape, transform=place) > 0
+    wet = (
+        rasterio.features.rasterize(
+            [shapely.from_wkb(shape) for shape in lakes], out_shape=raster.shape, transform=place
+        )
+        > 0
+    )
     down = dict(zip(fids, values[list(meta["fields"]).index("downstream")]))
-    lines = {fid: [tuple(int(v) for v in np.floor(~place * point[:2]))[::-1] for point in shapely.from_wkb(shape).coords] for fid, shape in zip(fids, shapes)}
+    lines = {
+        fid: [
+            tuple(int(v) for v in np.floor(~place * point[:2]))[::-1]
+            for point in shapely.from_wkb(shape).coords
+        ]
+        for fid, shape in zip(fids, shapes)
+    }
     # A line of a river that leaves the map ends on its edge, where no middle of a cell is.
-    edge = {fid: any(v % 1 == 0 for v in ~place * shapely.from_wkb(shape).coords[-1][:2]) for fid, shape in zip(fids, shapes)}
+    edge = {
+        fid: any(v % 1 == 0 for v in ~place * shapely.from_wkb(shape).coords[-1][:2])
+        for fid, shape in zip(fids, shapes)
+    }
     count, off = 0, 0
     wide = np.pad(raster.astype("f8"), 1, constant_values=np.inf)
     for fid, cells in lines.items():
@@ -302,23 +400,53 @@ def off_the_thalweg(folder, name):
             # sea or a lake.
             leaves = (r, c) == cells[-2] and edge[fid]
             dry = np.where(np.pad(wet, 1)[r : r + 3, c : c + 3], np.inf, block).min()
-            off += dry < raster[r, c] if leaves else not any(cell in line or wet[cell] for cell in lowest)
+            off += (
+                dry < raster[r, c]
+                if leaves
+                else not any(cell in line or wet[cell] for cell in lowest)
+            )
     return count, off
 
 
-words = ["--set", "water.simplify_m=0", "--set", "output.maps=height,water_level", "--size", "300", "--device", "cpu"]
+words = [
+    "--set",
+    "water.simplify_m=0",
+    "--set",
+    "output.maps=height,water_level",
+    "--size",
+    "300",
+    "--device",
+    "cpu",
+]
 run("run", example, "-o", "steepest", *words)
-run("run", example, "-o", "lowest", *words, "--set", "water.routing=lowest", "--set", "water.depressions=breach", "--set", "water.carve=true")
+run(
+    "run",
+    example,
+    "-o",
+    "lowest",
+    *words,
+    "--set",
+    "water.routing=lowest",
+    "--set",
+    "water.depressions=breach",
+    "--set",
+    "water.carve=true",
+)
 for name in ["water_level", "height"]:
     (count, off), (_, others) = off_the_thalweg("lowest", name), off_the_thalweg("steepest", name)
-    assert count > 300 and off == 0 and others > 5, f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
+    assert count > 300 and off == 0 and others > 5, (
+        f"{name}: {off} of {count} vertices are off the thalweg, {others} with steepest descent"
+    )
 # The island of the example has lakes.
 run("run", example.with_name("coast.toml"), "-o", "island", "--device", "cpu")
 for name in ["water_level", "height"]:
     count, off = off_the_thalweg("island", name)
-    assert count > 300 and off == 0, f"coast.toml, {name}: {off} of {count} vertices are off the thalweg"
+    assert count > 300 and off == 0, (
+        f"coast.toml, {name}: {off} of {count} vertices are off the thalweg"
+    )
     opened.append(f"thalwegs on {name}, rasterio and pyogrio")
-# Coordinate systems without a code, as GDAL writes their keys and as PROJ reads the text that is made of them. The last ones have no text.
+# Coordinate systems without a code, as GDAL writes their keys and as PROJ reads the text that is
+# made of them. The last ones have no text.
 systems = {
     "albers": "ESRI:102008",
     "albers, PE": ("ESRI:102008", {"GEOTIFF_KEYS_FLAVOR": "ESRI_PE"}),
@@ -340,25 +468,65 @@ systems = {
     "degrees": "+proj=longlat +a=6377000 +b=6356000",
     "degrees, sphere": "+proj=longlat +R=1737400",
 }
-for code in [4167, 4230, 4258, 4267, 4269, 4277, 4283, 4289, 4314, 4322, 4326, 4612, 4617, 4674, 6318, 6668, 7844, 4171]:
+for code in [
+    4167,
+    4230,
+    4258,
+    4267,
+    4269,
+    4277,
+    4283,
+    4289,
+    4314,
+    4322,
+    4326,
+    4612,
+    4617,
+    4674,
+    6318,
+    6668,
+    7844,
+    4171,
+]:
     base = rasterio.crs.CRS.from_epsg(code).to_wkt(version="WKT1_GDAL")
-    text = f'PROJCS["own",{base},PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",1],PARAMETER["central_meridian",2],' \
+    text = (
+        f'PROJCS["own",{base},PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",1],PARAMETER["central_meridian",2],'
         'PARAMETER["scale_factor",0.9],PARAMETER["false_easting",3],PARAMETER["false_northing",4],UNIT["metre",1]]'
-    # Version 1.1 has the code alone, and 1.0 the ellipsoid too, from which follows one whose code is not known.
+    )
+    # Version 1.1 has the code alone, and 1.0 the ellipsoid too, from which follows one whose code
+    # is not known.
     systems[f"on EPSG:{code}"] = (text, {"GEOTIFF_VERSION": "1.0" if code == 4171 else "1.1"})
 
 
 def plain(system):
-    return re.sub(r',AXIS\[[^\]]*\]|DATUM\["[^"]*"|,AUTHORITY\["EPSG","(6171|7019|9001)"\]', "", system.to_wkt().replace("298.257222101004", "298.257222101"))
+    return re.sub(
+        r',AXIS\[[^\]]*\]|DATUM\["[^"]*"|,AUTHORITY\["EPSG","(6171|7019|9001)"\]',
+        "",
+        system.to_wkt().replace("298.257222101004", "298.257222101"),
+    )
 
 
-unnamed = {"oblique": "+proj=omerc +lat_0=4 +lonc=102 +alpha=323 +k=0.99984 +gamma=323 +ellps=GRS80", "robinson": "ESRI:54030"}
+unnamed = {
+    "oblique": "+proj=omerc +lat_0=4 +lonc=102 +alpha=323 +k=0.99984 +gamma=323 +ellps=GRS80",
+    "robinson": "ESRI:54030",
+}
 for n, (name, system) in enumerate({**systems, **unnamed}.items()):
     system, options = system if isinstance(system, tuple) else (system, {})
     system = rasterio.crs.CRS.from_user_input(system)
     step = 0.001 if system.is_geographic else 30
     corner = rasterio.transform.from_origin(8, 45, step, step)
-    with rasterio.open(root / f"crs_{n}.tif", "w", driver="GTiff", width=100, height=70, count=1, dtype="float32", transform=corner, crs=system, **options) as file:
+    with rasterio.open(
+        root / f"crs_{n}.tif",
+        "w",
+        driver="GTiff",
+        width=100,
+        height=70,
+        count=1,
+        dtype="float32",
+        transform=corner,
+        crs=system,
+        **options,
+    ) as file:
         file.write(height, 1)
     (root / f"crs_{n}.toml").write_text(
         f'schema = 2\ninput = "crs_{n}.tif"\n[[stage]]\nkind = "strokes"\n[water]\nvectors = ["geojson", "gpkg"]\n'
@@ -367,42 +535,73 @@ for n, (name, system) in enumerate({**systems, **unnamed}.items()):
     run("run", f"crs_{n}.toml", "-o", f"crs_{n}", "--device", "cpu")
     with rasterio.open(root / f"crs_{n}.tif") as file:
         expected = file.crs
-    for path, layer in [(root / f"crs_{n}/water.gpkg", "basins"), (root / f"crs_{n}/basins.geojson", None)]:
+    for path, layer in [
+        (root / f"crs_{n}/water.gpkg", "basins"),
+        (root / f"crs_{n}/basins.geojson", None),
+    ]:
         meta, _, shapes, _ = pyogrio.raw.read(path, layer=layer)
         if name in unnamed:
             assert "metre" in meta["crs"].lower() or "Cartesian" in meta["crs"], (name, meta["crs"])
         else:
             found = rasterio.crs.CRS.from_user_input(meta["crs"])
             # In files of features the longitude goes first, whatever a system says of its axes.
-            # A datum that is not listed has no name of its own, and readers know it by the code of its geographic system.
+            # A datum that is not listed has no name of its own, and readers know it by the code of
+            # its geographic system.
             as_text = system.is_geographic or name == "on EPSG:4171"
             same = plain(found) == plain(expected) if as_text else found == expected
             assert same, f"{name}: {found.to_wkt()}, expected {expected.to_wkt()}"
         bounds = shapely.total_bounds([shapely.from_wkb(shape) for shape in shapes])
-        assert np.allclose(bounds, [8, 45 - 70 * step, 8 + 100 * step, 45], rtol=0, atol=1e-9), f"{name}: {bounds}"
+        assert np.allclose(bounds, [8, 45 - 70 * step, 8 + 100 * step, 45], rtol=0, atol=1e-9), (
+            f"{name}: {bounds}"
+        )
         opened.append(f"{path.name}, {name}")
 # Rasters as GIS have them, and what rasterio says of each: units, missing samples, places, bands.
 
 
 def told(name, *words):
     """What thalweg says of a file."""
-    return json.loads(subprocess.run([thalweg, "info", name, "--json", *map(str, words)], cwd=root, capture_output=True, text=True, check=True).stdout)
+    return json.loads(
+        subprocess.run(
+            [thalweg, "info", name, "--json", *map(str, words)],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
 
 
 def near(a, b):
     return abs(a - b) <= 1e-9 * max(1, abs(b))
 
 
-def raster(name, data, crs="EPSG:32632", transform=rasterio.transform.from_origin(400000, 5200000, 10, 10), **options):
+def raster(
+    name,
+    data,
+    crs="EPSG:32632",
+    transform=rasterio.transform.from_origin(400000, 5200000, 10, 10),
+    **options,
+):
     """Writes a GeoTIFF by GDAL."""
     data = np.atleast_3d(data.T).T
-    with rasterio.open(root / name, "w", driver="GTiff", width=data.shape[2], height=data.shape[1], count=data.shape[0],
-                       dtype=data.dtype, crs=crs, transform=transform, **options) as file:
+    with rasterio.open(
+        root / name,
+        "w",
+        driver="GTiff",
+        width=data.shape[2],
+        height=data.shape[1],
+        count=data.shape[0],
+        dtype=data.dtype,
+        crs=crs,
+        transform=transform,
+        **options,
+    ) as file:
         file.write(data)
 
 
 def same_as_gdal(name, *words, band=1):
-    """Holds the samples that are missing, the others and the place against GDAL's reading, of which rows may go to the north."""
+    """Holds the samples that are missing, the others and the place against GDAL's reading, of which
+    rows may go to the north."""
     with rasterio.open(root / name) as file:
         values, there, bounds = file.read(band).astype("f8"), file.read_masks(band) > 0, file.bounds
         upwards = file.transform.e > 0
@@ -410,34 +609,61 @@ def same_as_gdal(name, *words, band=1):
         values, there = values[::-1], there[::-1]
     run("convert", name, "own.npy", "--nodata", 0, "--keep-nodata", "--force", *words)
     own = np.load(root / "own.npy")
-    assert (np.isfinite(own) == there).all(), f"{name}: {(~there).sum()} are missing, thalweg says {(~np.isfinite(own)).sum()}"
+    assert (np.isfinite(own) == there).all(), (
+        f"{name}: {(~there).sum()} are missing, thalweg says {(~np.isfinite(own)).sum()}"
+    )
     assert (own[there] == values[there]).all(), name
     west, south, east, north = told(name, *words)[0]["bounds"]
-    assert [west, south, east, north] == [bounds.left, min(bounds.bottom, bounds.top), bounds.right, max(bounds.bottom, bounds.top)], name
+    assert [west, south, east, north] == [
+        bounds.left,
+        min(bounds.bottom, bounds.top),
+        bounds.right,
+        max(bounds.bottom, bounds.top),
+    ], name
     opened.append(f"{name}, as rasterio reads it")
 
 
-# F1: the unit of every system of the register, where GDAL writes the code alone; the table is that of this version of PROJ.
-made = subprocess.run([sys.executable, tests / "epsg.py"], capture_output=True, text=True, check=True).stdout
-assert made == (tests.parent / "src/io/epsg.rs").read_text(), "src/io/epsg.rs is not what tests/epsg.py makes"
+# F1: the unit of every system of the register, where GDAL writes the code alone; the table is that
+# of this version of PROJ.
+made = subprocess.run(
+    [sys.executable, tests / "epsg.py"], capture_output=True, text=True, check=True
+).stdout
+assert made == (tests.parent / "src/io/epsg.rs").read_text(), (
+    "src/io/epsg.rs is not what tests/epsg.py makes"
+)
 register = pathlib.Path(rasterio.__file__).parent / "proj_data/proj.db"
 with sqlite3.connect(f"file:{register}?mode=ro", uri=True) as db:
     listed = """SELECT s.code, u.conv_factor FROM {} s
         JOIN axis a ON a.coordinate_system_auth_name = s.coordinate_system_auth_name AND a.coordinate_system_code = s.coordinate_system_code
         JOIN unit_of_measure u ON u.auth_name = a.uom_auth_name AND u.code = a.uom_code
         WHERE s.auth_name = 'EPSG' AND a.coordinate_system_order = 1 AND CAST(s.code AS INTEGER) < 32767"""
-    planes, heights = (db.execute(listed.format(kind)).fetchall() for kind in ["projected_crs", "vertical_crs"])
+    planes, heights = (
+        db.execute(listed.format(kind)).fetchall() for kind in ["projected_crs", "vertical_crs"]
+    )
 
 
 def keyed(name, *keys):
     """A GeoTIFF of cells of 3 units and heights of 100, with these keys of its coordinate system."""
     directory = [1, 1, 0, len(keys)] + [word for key, value in keys for word in (key, 0, 1, value)]
-    tags = [(256, 3, [2]), (257, 3, [2]), (258, 3, [32]), (259, 3, [1]), (262, 3, [1]), (273, 4, [8]), (277, 3, [1]), (278, 3, [2]),
-            (279, 4, [16]), (339, 3, [3]), (33550, 12, [3, 3, 0]), (33922, 12, [0, 0, 0, 1000, 2000, 0]), (34735, 3, directory)]
+    tags = [
+        (256, 3, [2]),
+        (257, 3, [2]),
+        (258, 3, [32]),
+        (259, 3, [1]),
+        (262, 3, [1]),
+        (273, 4, [8]),
+        (277, 3, [1]),
+        (278, 3, [2]),
+        (279, 4, [16]),
+        (339, 3, [3]),
+        (33550, 12, [3, 3, 0]),
+        (33922, 12, [0, 0, 0, 1000, 2000, 0]),
+        (34735, 3, directory),
+    ]
     head, tail = struct.pack("<H", len(tags)), b""
     start = 24 + 2 + 12 * len(tags) + 4
     for number, kind, values in tags:
-        packed = struct.pack(f"<{len(values)}{ {3: 'H', 4: 'I', 12: 'd'}[kind]}", *values)
+        packed = struct.pack(f"<{len(values)}{ {3: 'H', 4: 'I', 12: 'd'}[kind] }", *values)
         if len(packed) > 4:
             packed, tail = struct.pack("<I", start + len(tail)), tail + packed
         head += struct.pack("<HHI", number, kind, len(values)) + packed.ljust(4, b"\0")
@@ -450,29 +676,64 @@ codes = [(int(code), factor) for code, factor in planes]
 files = [keyed(f"plane_{code}.tif", (1024, 1), (3072, code)) for code, _ in codes]
 for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
     # Web Mercator is a little smaller on the ground as near to the equator as this.
-    assert abs(reading["spacing_m"] / (3 * factor) - 1) < 1e-6, f"EPSG:{code}: {reading['spacing_m']}, expected {3 * factor}"
+    assert abs(reading["spacing_m"] / (3 * factor) - 1) < 1e-6, (
+        f"EPSG:{code}: {reading['spacing_m']}, expected {3 * factor}"
+    )
 codes = [(int(code), factor) for code, factor in heights]
 files = [keyed(f"heights_{code}.tif", (1024, 1), (3072, 32632), (4096, code)) for code, _ in codes]
 for (code, factor), reading in zip(codes, told(files[0], *files[1:])):
-    assert abs(reading["mean"] / (100 * factor) - 1) < 1e-7, f"EPSG:{code}: {reading['mean']}, expected {100 * factor}"
+    assert abs(reading["mean"] / (100 * factor) - 1) < 1e-7, (
+        f"EPSG:{code}: {reading['mean']}, expected {100 * factor}"
+    )
 opened.append(f"{len(planes)} systems on a plane and {len(heights)} of heights, PROJ")
 y, x = np.mgrid[0:40, 0:50]
 small = (500 + x + 3 * y).astype("f4")
 us_foot = 1200 / 3937
-for code, spacing, unit in [("EPSG:6529+6360", 3 * us_foot, us_foot), ("EPSG:6529", 3 * us_foot, 1), ("EPSG:32632+6360", 3, us_foot), ("EPSG:2222+8228", 0.9144, 0.3048), ("EPSG:27700+5701", 3, 1)]:
-    raster("compound.tif", small, crs=code, transform=rasterio.transform.from_origin(400000, 5200000, 3, 3))
+for code, spacing, unit in [
+    ("EPSG:6529+6360", 3 * us_foot, us_foot),
+    ("EPSG:6529", 3 * us_foot, 1),
+    ("EPSG:32632+6360", 3, us_foot),
+    ("EPSG:2222+8228", 0.9144, 0.3048),
+    ("EPSG:27700+5701", 3, 1),
+]:
+    raster(
+        "compound.tif",
+        small,
+        crs=code,
+        transform=rasterio.transform.from_origin(400000, 5200000, 3, 3),
+    )
     reading = told("compound.tif")[0]
-    assert near(reading["spacing_m"], spacing) and abs(reading["mean"] - small.mean() * unit) < 1e-3, (code, reading)
+    assert (
+        near(reading["spacing_m"], spacing) and abs(reading["mean"] - small.mean() * unit) < 1e-3
+    ), (code, reading)
     opened.append(f"{code}, GDAL")
 # F2: sparse files whose bands lie apart, in tiles and in strips; either band.
-for name, blocks in {"tiles": dict(tiled=True, blockxsize=16, blockysize=16), "strips": dict(blockysize=8)}.items():
+for name, blocks in {
+    "tiles": dict(tiled=True, blockxsize=16, blockysize=16),
+    "strips": dict(blockysize=8),
+}.items():
     for sparse in [1, 2]:
         path = f"sparse_{name}_{sparse}.tif"
-        options = dict(driver="GTiff", width=50, height=40, count=2, dtype="float32", crs="EPSG:32632", nodata=-9999, interleave="band",
-                       compress="deflate", SPARSE_OK=True, transform=rasterio.transform.from_origin(400000, 5200000, 10, 10))
+        options = dict(
+            driver="GTiff",
+            width=50,
+            height=40,
+            count=2,
+            dtype="float32",
+            crs="EPSG:32632",
+            nodata=-9999,
+            interleave="band",
+            compress="deflate",
+            SPARSE_OK=True,
+            transform=rasterio.transform.from_origin(400000, 5200000, 10, 10),
+        )
         with rasterio.open(root / path, "w", **options, **blocks) as file:
             file.write(small, 3 - sparse)
-            file.write(small[:16, :16] if name == "tiles" else small[:8], sparse, window=((0, 16), (0, 16)) if name == "tiles" else ((0, 8), (0, 50)))
+            file.write(
+                small[:16, :16] if name == "tiles" else small[:8],
+                sparse,
+                window=((0, 16), (0, 16)) if name == "tiles" else ((0, 8), (0, 50)),
+            )
         for band in [1, 2]:
             same_as_gdal(path, "--band", band, band=band)
 # F3: masks within the file and beside it, for all bands; transparency.
@@ -486,26 +747,62 @@ for name, within in {"within": True, "beside": False}.items():
                 file.write_mask(hole)
         assert (root / f"{path}.msk").exists() != within
         same_as_gdal(path, *(["--band", 2] if bands == 2 else []), band=bands)
-raster("alpha.tif", np.stack([small.astype("u2"), hole.astype("u2")]), photometric="minisblack", alpha="yes")
+raster(
+    "alpha.tif",
+    np.stack([small.astype("u2"), hole.astype("u2")]),
+    photometric="minisblack",
+    alpha="yes",
+)
 same_as_gdal("alpha.tif")
-# F4: the value for missing samples, in all spellings. GDAL takes a word for 0, and thalweg says that it does not.
+# F4: the value for missing samples, in all spellings. GDAL takes a word for 0, and thalweg says
+# that it does not.
 voided = np.where(hole == 0, -9999, small).astype("f4")
 voided[:2] = np.finfo("f4").min
-for text in ["-9999", "-9999\n", "\t-9999", "-9999\r\n", "-9999,0", "-9999.0 ", "-9999;0", "-9999abc", "-3.4028234663852886e+38", "-3.402823e+38",
-             "-3.40282346639e+38", "-3.4e38", "nan", "NaN", "1.#QNAN", "+500,0", "5e2", "-inf", "1e30"]:
+for text in [
+    "-9999",
+    "-9999\n",
+    "\t-9999",
+    "-9999\r\n",
+    "-9999,0",
+    "-9999.0 ",
+    "-9999;0",
+    "-9999abc",
+    "-3.4028234663852886e+38",
+    "-3.402823e+38",
+    "-3.40282346639e+38",
+    "-3.4e38",
+    "nan",
+    "NaN",
+    "1.#QNAN",
+    "+500,0",
+    "5e2",
+    "-inf",
+    "1e30",
+]:
     raster("spelt.tif", voided, nodata=-9999)
     bytes_ = (root / "spelt.tif").read_bytes()
     entry = struct.pack("<HHI", 42113, 2, 6)
     at = bytes_.index(entry)
     there = len(bytes_) + len(bytes_) % 2
-    (root / "spelt.tif").write_bytes(bytes_[:at] + struct.pack("<HHII", 42113, 2, len(text) + 1, there) + bytes_[at + 12:].ljust(there - at - 12, b"\0") + text.encode() + b"\0")
+    (root / "spelt.tif").write_bytes(
+        bytes_[:at]
+        + struct.pack("<HHII", 42113, 2, len(text) + 1, there)
+        + bytes_[at + 12 :].ljust(there - at - 12, b"\0")
+        + text.encode()
+        + b"\0"
+    )
     same_as_gdal("spelt.tif")
 short = np.where(hole == 0, -32768, small).astype("i2")
 short[0, :8] = -9999
 raster("void.tif", short, nodata=-9999)
 np.save(root / "void.npy", np.where(short == -9999, 7, short).astype("i2"))
-assert told("void.tif")[0]["missing"] == (short < 0).sum() and told("void.npy")[0]["missing"] == (short == -32768).sum()
-(root / "rounded.asc").write_text("ncols 3\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value -3.4028230607370965251e+38\n1 -3.4028231e+38 2\n")
+assert (
+    told("void.tif")[0]["missing"] == (short < 0).sum()
+    and told("void.npy")[0]["missing"] == (short == -32768).sum()
+)
+(root / "rounded.asc").write_text(
+    "ncols 3\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value -3.4028230607370965251e+38\n1 -3.4028231e+38 2\n"
+)
 same_as_gdal("rounded.asc")
 # F8: rows to the north, columns to the west, and a turn that is none.
 for name, placed in {
@@ -523,29 +820,55 @@ with rasterio.open(root / "metadata.tif", "r+") as file:
     file.scales = [2.0]
 assert near(told("metadata.tif")[0]["mean"], 2 * small.mean())
 bytes_ = (root / "metadata.tif").read_bytes()
-for name, old, new in [("stray", b"A &amp;amp; B", b"A & B        "), ("broken", b"</GDALMetadata>", b"</GDALMetadat> ")]:
+for name, old, new in [
+    ("stray", b"A &amp;amp; B", b"A & B        "),
+    ("broken", b"</GDALMetadata>", b"</GDALMetadat> "),
+]:
     assert old in bytes_
     (root / f"{name}.tif").write_bytes(bytes_.replace(old, new))
     reading = told(f"{name}.tif")[0]
     assert near(reading["mean"], small.mean() * (2 if name == "stray" else 1)), name
-    assert (name == "broken") == any("metadata" in warning for warning in reading["warnings"]), reading["warnings"]
-# F13: parts and channels of EXR by OpenEXR; kinds that are not read; units; a map without a place; raw samples of GDAL's.
-part = lambda name, channels: OpenEXR.Part({"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}, channels, name)
+    assert (name == "broken") == any("metadata" in warning for warning in reading["warnings"]), (
+        reading["warnings"]
+    )
+# F13: parts and channels of EXR by OpenEXR; kinds that are not read; units; a map without a place;
+# raw samples of GDAL's.
+part = lambda name, channels: OpenEXR.Part(
+    {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}, channels, name
+)
 ones = np.ones((40, 50), "f4")
-OpenEXR.File([part("beauty", {"RGBA": np.dstack([ones] * 4)}), part("height", {"Y": small})]).write(str(root / "parts.exr"))
+OpenEXR.File([part("beauty", {"RGBA": np.dstack([ones] * 4)}), part("height", {"Y": small})]).write(
+    str(root / "parts.exr")
+)
 run("convert", "parts.exr", "own.npy", "--force")
 hold("exr of parts, OpenEXR", np.load(root / "own.npy"), small)
 run("convert", "parts.exr", "own.npy", "--band", "5", "--force")
 hold("exr by its channel, OpenEXR", np.load(root / "own.npy"), small)
-OpenEXR.File({"compression": OpenEXR.HTJ2K256_COMPRESSION, "type": OpenEXR.scanlineimage}, {"Y": small}).write(str(root / "htj2k.exr"))
+OpenEXR.File(
+    {"compression": OpenEXR.HTJ2K256_COMPRESSION, "type": OpenEXR.scanlineimage}, {"Y": small}
+).write(str(root / "htj2k.exr"))
 deep = np.empty((4, 4), dtype=object)
 for at in np.ndindex(4, 4):
     deep[at] = np.ones(2, "f4")
-OpenEXR.File({"compression": OpenEXR.ZIPS_COMPRESSION, "type": OpenEXR.deepscanline}, {"Y": deep}).write(str(root / "deep.exr"))
+OpenEXR.File(
+    {"compression": OpenEXR.ZIPS_COMPRESSION, "type": OpenEXR.deepscanline}, {"Y": deep}
+).write(str(root / "deep.exr"))
 for name, word in {"htj2k.exr": "not read", "deep.exr": "deep"}.items():
     done = subprocess.run([thalweg, "info", name], cwd=root, capture_output=True, text=True)
-    assert done.returncode == 1 and word in done.stderr and "lossy" not in done.stderr and "damaged" not in done.stderr, done.stderr
-for unit, metres in {"US survey foot": us_foot, "Foot_US": us_foot, "us-ft": us_foot, "international foot": 0.3048, "km": 1000, "mm": 0.001}.items():
+    assert (
+        done.returncode == 1
+        and word in done.stderr
+        and "lossy" not in done.stderr
+        and "damaged" not in done.stderr
+    ), done.stderr
+for unit, metres in {
+    "US survey foot": us_foot,
+    "Foot_US": us_foot,
+    "us-ft": us_foot,
+    "international foot": 0.3048,
+    "km": 1000,
+    "mm": 0.001,
+}.items():
     raster("unit.tif", small)
     with rasterio.open(root / "unit.tif", "r+") as file:
         file.units = [unit]
@@ -554,13 +877,17 @@ np.save(root / "plain.npy", small)
 run("convert", "plain.npy", "plain.tif", "--spacing", 10)
 with rasterio.open(root / "plain.tif") as file:
     assert 'UNIT["metre",1' in file.crs.to_wkt(), file.crs
-with rasterio.open(root / "gdal.r32", "w", driver="ENVI", width=50, height=40, count=1, dtype="float32") as file:
+with rasterio.open(
+    root / "gdal.r32", "w", driver="ENVI", width=50, height=40, count=1, dtype="float32"
+) as file:
     file.write(small, 1)
 assert (root / "gdal.hdr").exists()
 run("convert", "gdal.r32", "own.npy", "--force")
 hold("raw with GDAL's header", np.load(root / "own.npy"), small)
 small.byteswap().tofile(root / "gdal.r32")
-(root / "gdal.hdr").write_text((root / "gdal.hdr").read_text().replace("byte order = 0", "byte order = 1"))
+(root / "gdal.hdr").write_text(
+    (root / "gdal.hdr").read_text().replace("byte order = 0", "byte order = 1")
+)
 run("convert", "gdal.r32", "own.npy", "--force")
 hold("raw of big-endian samples", np.load(root / "own.npy"), small)
 json.loads(subprocess.run([thalweg, "schema"], capture_output=True, text=True, check=True).stdout)

@@ -18,7 +18,8 @@ DL = np.array([2**0.5, 1, 2**0.5, 1, 1, 2**0.5, 1, 2**0.5])
 
 @njit
 def flood(z, ok, edge):
-    """Levels of a priority flood from the edge, from where it came, and the order in which cells were reached."""
+    """Levels of a priority flood from the edge, from where it came, and the order in which cells
+    were reached."""
     h, w = z.shape
     n = h * w
     f = z.copy()
@@ -158,7 +159,8 @@ def fit(x, y):
     return float(np.polyfit(x, y, 1)[0])
 
 
-# Jasiewicz and Stepinski 2013: rows by the number of lower directions, columns by that of higher ones.
+# Jasiewicz and Stepinski 2013: rows by the number of lower directions, columns by that of higher
+# ones.
 FORM = [
     "flat flat flat footslope footslope valley valley valley pit".split(),
     "flat flat footslope footslope footslope valley valley valley".split(),
@@ -194,7 +196,8 @@ def forms(z, ok, reach=20, flat=1.0):
 
 
 def rectangle(ok):
-    """The largest rectangle without missing cells, where no side counts for more than four times the other."""
+    """The largest rectangle without missing cells, where no side counts for more than four times
+    the other."""
     best, where = 0, None
     heights = np.zeros(ok.shape[1], int)
     for y in range(ok.shape[0]):
@@ -274,7 +277,10 @@ def statistics(z, spacing):
     out["laplacian_skew"] = ((lap - lap.mean()) ** 3).mean() / lap.std() ** 3
     zn = np.where(ok, zz, np.nan)
     lags = [2, 4, 8, 16, 32]
-    gamma = [np.nanmean((zn[:, k:] - zn[:, :-k]) ** 2) + np.nanmean((zn[k:] - zn[:-k]) ** 2) for k in lags]
+    gamma = [
+        np.nanmean((zn[:, k:] - zn[:, :-k]) ** 2) + np.nanmean((zn[k:] - zn[:-k]) ** 2)
+        for k in lags
+    ]
     out["hurst"] = fit(np.log(lags), np.log(gamma)) / 2
 
     threshold = max(200, int(ok.sum() // 1000))
@@ -372,14 +378,19 @@ def statistics(z, spacing):
         if len(arms) != 2 or None in ends:
             continue
         a, b = [np.array([y // w - t // w, y % w - t % w], float) for y in ends]
-        angles.append(np.degrees(np.arccos(np.clip(a @ b / np.linalg.norm(a) / np.linalg.norm(b), -1, 1))))
+        angles.append(
+            np.degrees(np.arccos(np.clip(a @ b / np.linalg.norm(a) / np.linalg.norm(b), -1, 1)))
+        )
     out["junctions"] = len(angles)
     out["junction_angle"] = np.median(angles)
     of = forms(np.where(ok, zz, 0), ok)
     out["forms"] = {name: round(share, 6) for name, share in of.items()}
     out["ridges_and_valleys"] = of["ridge"] + of["valley"]
     out |= spectrum(zz[rectangle(ok)])
-    return {key: round(float(x), 6) if isinstance(x, (float, np.floating)) else x for key, x in out.items()}
+    return {
+        key: round(float(x), 6) if isinstance(x, (float, np.floating)) else x
+        for key, x in out.items()
+    }
 
 
 def read(path):

@@ -7,6 +7,7 @@
 Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land. Levels of full depressions are compared with those of pysheds in every cell.
 Drainage areas are compared with sums down the steepest slopes in every cell that no level ground drains to, since across that several ways are right.
 """
+
 import json
 import pathlib
 import subprocess
@@ -25,10 +26,19 @@ STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 
 
 def run(recipe):
-    (root / "r.toml").write_text(f"schema = 2\n{recipe}\n[water]\n[output]\nmaps = [\"height\", \"water_level\", \"drainage_area\"]\nformat = \"tif\"\n")
-    subprocess.run([thalweg, "run", "r.toml", "-o", "out", "--device", "cpu", "--force", "-q"], cwd=root, check=True)
+    (root / "r.toml").write_text(
+        f"schema = 2\n{recipe}\n[water]\n[output]\nmaps = [\"height\", \"water_level\", \"drainage_area\"]\nformat = \"tif\"\n"
+    )
+    subprocess.run(
+        [thalweg, "run", "r.toml", "-o", "out", "--device", "cpu", "--force", "-q"],
+        cwd=root,
+        check=True,
+    )
     spacing = json.loads((root / "out" / "manifest.json").read_text())["spacing_m"]
-    height, level, area = (rasterio.open(root / "out" / f"{name}.tif").read(1).astype(np.float64) for name in ("height", "water_level", "drainage_area"))
+    height, level, area = (
+        rasterio.open(root / "out" / f"{name}.tif").read(1).astype(np.float64)
+        for name in ("height", "water_level", "drainage_area")
+    )
     return height, level, np.rint(area / spacing**2)
 
 
@@ -42,13 +52,21 @@ def sums(level):
     """Cells upstream of each cell down the steepest slopes, and which cells level ground drains to."""
     rows, columns = level.shape
     wide = np.pad(level, 1, constant_values=np.inf)
-    slopes = np.stack([(level - wide[1 + r : rows + 1 + r, 1 + c : columns + 1 + c]) / (2**0.5 if r and c else 1) for r, c in STEPS])
+    slopes = np.stack(
+        [
+            (level - wide[1 + r : rows + 1 + r, 1 + c : columns + 1 + c])
+            / (2**0.5 if r and c else 1)
+            for r, c in STEPS
+        ]
+    )
     slopes[~np.isfinite(slopes)] = -np.inf
     best, steepest = slopes.argmax(0), slopes.max(0)
     area, unsure = np.ones(level.shape), steepest <= 0
     # Level cells drain to any cell beside them.
     beside = np.pad(unsure, 1)
-    unsure = np.any([beside[1 + r : rows + 1 + r, 1 + c : columns + 1 + c] for r, c in STEPS + [(0, 0)]], axis=0)
+    unsure = np.any(
+        [beside[1 + r : rows + 1 + r, 1 + c : columns + 1 + c] for r, c in STEPS + [(0, 0)]], axis=0
+    )
     for cell in np.argsort(-level, axis=None, kind="stable"):
         r, c = divmod(int(cell), columns)
         if steepest[r, c] > 0:
@@ -63,7 +81,9 @@ def hold(name, recipe):
     wrong = int((filled(height) != level).sum())
     ours, sure = sums(level)
     off = int((ours != area)[sure].sum())
-    print(f"{name}: {wrong} of {level.size} levels differ from those of pysheds, {off} of {sure.sum()} areas from sums")
+    print(
+        f"{name}: {wrong} of {level.size} levels differ from those of pysheds, {off} of {sure.sum()} areas from sums"
+    )
     assert wrong == 0 and off == 0 and sure.mean() > 0.3, name
 
 

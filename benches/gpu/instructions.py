@@ -26,7 +26,8 @@ HERE = Path(__file__).resolve().parent
 TABLE = HERE / "instructions.md"
 # As this Mesa names them. GFX1100 is Navi 31.
 FAMILIES = {"navi21": "RDNA 2", "gfx1100": "RDNA 3"}
-# Column of the table, and what the driver calls it. From the third on, growth is no fault of its own.
+# Column of the table, and what the driver calls it. From the third on, growth is no fault of its
+# own.
 COLUMNS = {
     "instructions": "Instructions",
     "cycles": "Inverse Throughput",
@@ -74,11 +75,27 @@ MemoryModel = structure(1000211000, U32, U32, U32)
 
 
 class Stage(C.Structure):
-    _fields_ = [("sType", U32), ("pNext", PTR), ("flags", U32), ("stage", U32), ("module", PTR), ("entry", TEXT), ("special", PTR)]
+    _fields_ = [
+        ("sType", U32),
+        ("pNext", PTR),
+        ("flags", U32),
+        ("stage", U32),
+        ("module", PTR),
+        ("entry", TEXT),
+        ("special", PTR),
+    ]
 
 
 class Compute(C.Structure):
-    _fields_ = [("sType", U32), ("pNext", PTR), ("flags", U32), ("stage", Stage), ("layout", PTR), ("base", PTR), ("index", C.c_int32)]
+    _fields_ = [
+        ("sType", U32),
+        ("pNext", PTR),
+        ("flags", U32),
+        ("stage", Stage),
+        ("layout", PTR),
+        ("base", PTR),
+        ("index", C.c_int32),
+    ]
 
 
 class Binding(C.Structure):
@@ -86,7 +103,8 @@ class Binding(C.Structure):
 
 
 def compile_all():
-    """Compiles the kernels that standard input lists. The driver writes its statistics to standard error, after the names."""
+    """Compiles the kernels that standard input lists. The driver writes its statistics to standard
+    error, after the names."""
     vulkan = C.CDLL("libvulkan.so.1")
 
     def make(function, parent, info):
@@ -98,7 +116,9 @@ def compile_all():
         return made
 
     application = Application(None, 0, None, 0, 3 << 12 | 1 << 22)
-    instance = make("vkCreateInstance", None, Instance(0, C.addressof(application), 0, None, 0, None))
+    instance = make(
+        "vkCreateInstance", None, Instance(0, C.addressof(application), 0, None, 0, None)
+    )
     count, adapter = U32(1), PTR()
     vulkan.vkEnumeratePhysicalDevices(instance, C.byref(count), C.byref(adapter))
     if not adapter:
@@ -106,35 +126,54 @@ def compile_all():
     properties = C.create_string_buffer(4096)
     vulkan.vkGetPhysicalDeviceProperties(adapter, properties)
     version = int.from_bytes(properties.raw[4:8], "little")
-    mesa = f"Mesa {version >> 22}.{version >> 12 & 0x3ff}.{version & 0xfff}"
-    print("ADAPTER", properties.raw[20:].split(b"\0")[0].decode() + ", " + mesa, file=sys.stderr, flush=True)
+    mesa = f"Mesa {version >> 22}.{version >> 12 & 0x3FF}.{version & 0xFFF}"
+    print(
+        "ADAPTER",
+        properties.raw[20:].split(b"\0")[0].decode() + ", " + mesa,
+        file=sys.stderr,
+        flush=True,
+    )
     weight = C.c_float(1)
     queue = Queue(0, 0, 1, C.addressof(weight))
     # Buffers with checked bounds, the first of the features, as wgpu has them.
     robust = "buffers" not in os.environ.get("THALWEG_WITHOUT", "")
     features, memory = (U32 * 55)(int(robust)), MemoryModel(1, 0, 0)
-    info = Device(0, 1, C.addressof(queue), 0, None, 0, None, C.addressof(features), more=C.addressof(memory))
+    info = Device(
+        0, 1, C.addressof(queue), 0, None, 0, None, C.addressof(features), more=C.addressof(memory)
+    )
     device = make("vkCreateDevice", adapter, info)
     for line in sys.stdin:
         path, entry, bound, name = line.rstrip("\n").split("\t")
         bindings = (Binding * len(bound))(
-            *(Binding(i, UNIFORM_DYNAMIC if kind == "u" else STORAGE, 1, COMPUTE, None) for i, kind in enumerate(bound))
+            *(
+                Binding(i, UNIFORM_DYNAMIC if kind == "u" else STORAGE, 1, COMPUTE, None)
+                for i, kind in enumerate(bound)
+            )
         )
-        layout = make("vkCreateDescriptorSetLayout", device, SetLayout(0, len(bound), C.addressof(bindings)))
-        layout = make("vkCreatePipelineLayout", device, PipelineLayout(0, 1, C.addressof(layout), 0, None))
+        layout = make(
+            "vkCreateDescriptorSetLayout", device, SetLayout(0, len(bound), C.addressof(bindings))
+        )
+        layout = make(
+            "vkCreatePipelineLayout", device, PipelineLayout(0, 1, C.addressof(layout), 0, None)
+        )
         words = Path(path).read_bytes()
         module = make("vkCreateShaderModule", device, Module(0, len(words), C.cast(words, PTR)))
         print("KERNEL", name, file=sys.stderr, flush=True)
-        info = Compute(29, None, 0, Stage(18, None, 0, COMPUTE, module, entry.encode(), None), layout, None, -1)
+        info = Compute(
+            29, None, 0, Stage(18, None, 0, COMPUTE, module, entry.encode(), None), layout, None, -1
+        )
         pipeline = PTR()
-        result = vulkan.vkCreateComputePipelines(device, None, 1, C.byref(info), None, C.byref(pipeline))
+        result = vulkan.vkCreateComputePipelines(
+            device, None, 1, C.byref(info), None, C.byref(pipeline)
+        )
         if result != 0:
             sys.exit(f"{name}: vkCreateComputePipelines: {result}")
     print("END", file=sys.stderr, flush=True)
 
 
 def compiled(family, kernels):
-    """The name of the adapter, and the driver's statistics of each kernel. `kernels` is what examples/kernels.rs prints."""
+    """The name of the adapter, and the driver's statistics of each kernel. `kernels` is what
+    examples/kernels.rs prints."""
     icd = sorted(glob.glob("/usr/share/vulkan/icd.d/radeon_icd*.json"))
     if not icd:
         sys.exit("no RADV here, so NOTHING WAS CHECKED: install mesa-vulkan-drivers (Debian)")
@@ -148,22 +187,47 @@ def compiled(family, kernels):
         "NODEVICE_SELECT": "1",
     }
     command = [sys.executable, __file__, "--compile"]
-    done = subprocess.run(command, input=kernels, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command,
+        input=kernels,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     if done.returncode != 0 or "\nEND" not in done.stderr:
         sys.exit(f"RADV for {family}, exit status {done.returncode}: {done.stderr[-2000:]}")
     adapter = re.search(r"^ADAPTER (.*)$", done.stderr, re.M)[1]
     found = {}
     for part in re.split(r"^KERNEL ", done.stderr, flags=re.M)[1:]:
         name = part.splitlines()[0]
-        said = {key.strip(): int(value) for key, value in re.findall(r"^([A-Z][A-Za-z ]+): (\d+)$", part, re.M)}
-        missing = [n for names in COLUMNS.values() for n in ([names] if isinstance(names, str) else names) if n not in said]
+        said = {
+            key.strip(): int(value)
+            for key, value in re.findall(r"^([A-Z][A-Za-z ]+): (\d+)$", part, re.M)
+        }
+        missing = [
+            n
+            for names in COLUMNS.values()
+            for n in ([names] if isinstance(names, str) else names)
+            if n not in said
+        ]
         if missing:
-            sys.exit(f"{adapter}: the driver does not say {', '.join(missing)} of {name}:\n{part[:1000]}")
-        found[name] = [said[n] if isinstance(n, str) else sum(said[m] for m in n) for n in COLUMNS.values()]
+            sys.exit(
+                f"{adapter}: the driver does not say {', '.join(missing)} of {name}:\n{part[:1000]}"
+            )
+        found[name] = [
+            said[n] if isinstance(n, str) else sum(said[m] for m in n) for n in COLUMNS.values()
+        ]
     return adapter, found
 
 
-CHECKS = {"as it is": "", "no clamps": "index", "no bounds of loops": "loops", "no robust buffers": "buffers", "none": "index loops buffers"}
+CHECKS = {
+    "as it is": "",
+    "no clamps": "index",
+    "no bounds of loops": "loops",
+    "no robust buffers": "buffers",
+    "none": "index loops buffers",
+}
 
 
 def checks(build):
@@ -173,18 +237,32 @@ def checks(build):
     for name, without in CHECKS.items():
         os.environ["THALWEG_WITHOUT"] = without
         found[name] = build(family)[1]
-    lines = [f"| kernel, {FAMILIES[family]}: instructions (cycles) | {' | '.join(CHECKS)} |", "|---|" + "--:|" * len(CHECKS)]
+    lines = [
+        f"| kernel, {FAMILIES[family]}: instructions (cycles) | {' | '.join(CHECKS)} |",
+        "|---|" + "--:|" * len(CHECKS),
+    ]
     for kernel in found["as it is"]:
-        lines.append(f"| {kernel} | " + " | ".join(f"{rows[kernel][0]} ({rows[kernel][1]})" for rows in found.values()) + " |")
+        lines.append(
+            f"| {kernel} | "
+            + " | ".join(f"{rows[kernel][0]} ({rows[kernel][1]})" for rows in found.values())
+            + " |"
+        )
     sums = [[sum(row[at] for row in rows.values()) for at in (0, 1)] for rows in found.values()]
     return "\n".join([*lines, "| all | " + " | ".join(f"{a} ({b})" for a, b in sums) + " |"])
 
 
 def table(families):
-    adapters = " and ".join(f"{FAMILIES[family]} as {adapter}" for family, (adapter, _) in families.items())
+    adapters = " and ".join(
+        f"{FAMILIES[family]} as {adapter}" for family, (adapter, _) in families.items()
+    )
     lines = [HEAD.format(adapters=adapters)]
     for family, (_, kernels) in families.items():
-        lines += [f"## {family}", "", f"| kernel | {' | '.join(COLUMNS)} |", "|---|" + "--:|" * len(COLUMNS)]
+        lines += [
+            f"## {family}",
+            "",
+            f"| kernel | {' | '.join(COLUMNS)} |",
+            "|---|" + "--:|" * len(COLUMNS),
+        ]
         lines += [f"| {name} | {' | '.join(map(str, row))} |" for name, row in kernels.items()]
         lines.append("")
     return "\n".join(lines)
@@ -208,7 +286,10 @@ def faults(old, new):
     found = []
     for family, (_, kernels) in new.items():
         known = old.get(family, {})
-        found += [f"{family} {name}: the page has it, and there is no such kernel" for name in known.keys() - kernels.keys()]
+        found += [
+            f"{family} {name}: the page has it, and there is no such kernel"
+            for name in known.keys() - kernels.keys()
+        ]
         for name, row in kernels.items():
             if name not in known:
                 found.append(f"{family} {name}: a kernel that the page does not have")
@@ -217,20 +298,28 @@ def faults(old, new):
             for column in ["instructions", "cycles"]:
                 at = names.index(column)
                 if row[at] > known[name][at] * GROWTH:
-                    found.append(f"{family} {name}: {row[at]} {column}, and {known[name][at]} on the page")
+                    found.append(
+                        f"{family} {name}: {row[at]} {column}, and {known[name][at]} on the page"
+                    )
             at = names.index("spilled")
             if row[at] > known[name][at]:
-                found.append(f"{family} {name}: {row[at]} registers spilled, and {known[name][at]} on the page")
+                found.append(
+                    f"{family} {name}: {row[at]} registers spilled, and {known[name][at]} on the page"
+                )
     return found
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--renew", action="store_true")
     parser.add_argument("--print", action="store_true", dest="show")
     parser.add_argument("--checks", action="store_true")
     parser.add_argument("--shaders", metavar="FOLDER")
-    parser.add_argument("--program", help="examples/kernels where it is built; cargo builds it otherwise")
+    parser.add_argument(
+        "--program", help="examples/kernels where it is built; cargo builds it otherwise"
+    )
     parser.add_argument("--compile", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.compile:
@@ -241,12 +330,18 @@ def main():
     program = args.program
     if not program:
         subprocess.run(["cargo", "build", "--quiet", "--example", "kernels"], check=True, cwd=HERE)
-        program = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target")) / "debug/examples/kernels"
+        program = (
+            Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target"))
+            / "debug/examples/kernels"
+        )
 
     def build(family):
         with tempfile.TemporaryDirectory() as out:
             command = [str(program), out] + ([args.shaders] if args.shaders else [])
-            return compiled(family, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+            return compiled(
+                family,
+                subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout,
+            )
 
     if args.checks:
         print(checks(build))
@@ -262,11 +357,20 @@ def main():
     text, old = checked_in()
     others = [adapter for adapter, _ in new.values() if adapter not in text]
     if others:
-        print(f"NOTHING WAS CHECKED: {TABLE.name} is of another driver than {', '.join(others)}; --print shows the numbers here")
+        print(
+            f"NOTHING WAS CHECKED: {TABLE.name} is of another driver than {', '.join(others)}; --print shows the numbers here"
+        )
         return
     found = faults(old, new)
     if found:
-        sys.exit("\n".join([*found, "If that is meant, say why in the commit and run benches/gpu/instructions.py --renew"]))
+        sys.exit(
+            "\n".join(
+                [
+                    *found,
+                    "If that is meant, say why in the commit and run benches/gpu/instructions.py --renew",
+                ]
+            )
+        )
     print(f"{sum(len(kernels) for _, kernels in new.values())} rows are within {TABLE.name}")
 
 

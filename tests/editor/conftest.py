@@ -1,4 +1,5 @@
 """A service and a browser for the tests of the editor."""
+
 import io
 import json
 import os
@@ -12,19 +13,40 @@ import pytest
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-# A software driver: the same everywhere. Newer browsers give no WebGL by it unless they are told to.
+# A software driver: the same everywhere. Newer browsers give no WebGL by it unless they are told
+# to.
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-# No test measures time: what is waited for comes within seconds, and late on a machine that does much else.
+# No test measures time: what is waited for comes within seconds, and late on a machine that does
+# much else.
 PATIENCE_S = 300
 # A small land, so that a run takes seconds on a slow machine.
 SMALL = {
-    "schema": 2, "name": "small", "seed": 3, "width": 257, "height": 257, "spacing_m": 20, "levels": "auto",
+    "schema": 2,
+    "name": "small",
+    "seed": 3,
+    "width": 257,
+    "height": 257,
+    "spacing_m": 20,
+    "levels": "auto",
     "stage": [
-        {"kind": "diamond_square", "world_cells": 256, "edge": "constant", "edge_height": 0, "gain": 0.55, "normalise": True, "square": True,
-         "base_m": -200, "relief_m": 1200},
+        {
+            "kind": "diamond_square",
+            "world_cells": 256,
+            "edge": "constant",
+            "edge_height": 0,
+            "gain": 0.55,
+            "normalise": True,
+            "square": True,
+            "base_m": -200,
+            "relief_m": 1200,
+        },
         {"kind": "droplets", "lifetime": {"from": 96, "to": 32}, "rain": {"from": 1, "to": 0.5}},
     ],
-    "output": {"maps": ["height", "flow", "erosion", "deposition"], "format": "tif", "sea_level_m": 0},
+    "output": {
+        "maps": ["height", "flow", "erosion", "deposition"],
+        "format": "tif",
+        "sea_level_m": 0,
+    },
 }
 
 
@@ -34,7 +56,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "story: a person's whole way through the editor, and what must not go wrong on it: .ci/run has these")
+    config.addinivalue_line(
+        "markers",
+        "story: a person's whole way through the editor, and what must not go wrong on it: .ci/run has these",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +73,18 @@ class Served:
     """A service that works in a folder. A second one there goes on where the first one was."""
 
     def __init__(self, thalweg, state, *options, port=0):
-        command = [thalweg, "serve", "--port", str(port), "--state", state, "--device", "cpu", "--json", *options]
+        command = [
+            thalweg,
+            "serve",
+            "--port",
+            str(port),
+            "--state",
+            state,
+            "--device",
+            "cpu",
+            "--json",
+            *options,
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line, f"the service did not start: {command}"
@@ -79,7 +115,9 @@ def service(thalweg, tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS)
+        found = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS
+        )
         yield found
         found.close()
 
@@ -104,10 +142,14 @@ class Editor:
             if holds(state):
                 return state
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"not within {seconds} s: {what}; the console: {self.faults}; the state: {json.dumps(self.state())[:800]}")
+        raise AssertionError(
+            f"not within {seconds} s: {what}; the console: {self.faults}; the state: {json.dumps(self.state())[:800]}"
+        )
 
     def settled(self):
-        return self.until("the preview is done", lambda s: s["done"] and not s["busy"] and s["live"])
+        return self.until(
+            "the preview is done", lambda s: s["done"] and not s["busy"] and s["live"]
+        )
 
     def drop(self, recipe):
         """Drops a recipe on the page, as from the desktop."""
@@ -122,7 +164,10 @@ class Editor:
 
     def scrub(self, place):
         """Moves the slider of time: 0 is the block-out, 1 the finest level."""
-        self.page.evaluate("(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }", place)
+        self.page.evaluate(
+            "(t) => { const w = document.getElementById('when'); w.value = t; w.dispatchEvent(new Event('input')); }",
+            place,
+        )
         return self.heights()
 
     def heights(self):
@@ -133,10 +178,13 @@ class Editor:
         return np.array(self.page.evaluate("Array.from(thalweg.before())"), dtype=np.float32)
 
     def wait(self, expression, seconds=PATIENCE_S):
-        """Waits until an expression is true. (Playwright's own waiting evaluates text in the page, which its policy forbids.)"""
+        """Waits until an expression is true. (Playwright's own waiting evaluates text in the page,
+        which its policy forbids.)"""
         end = time.time() + seconds
         while not self.page.evaluate(f"!!({expression})"):
-            assert time.time() < end, f"not within {seconds} s: {expression}; the console: {self.faults}"
+            assert time.time() < end, (
+                f"not within {seconds} s: {expression}; the console: {self.faults}"
+            )
             self.page.wait_for_timeout(50)
 
     def copied(self, holds):
@@ -159,7 +207,9 @@ class Editor:
         """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
         self.page.evaluate("Object.assign(thalweg.view ?? {}, { pinned: true })")
         self.wait("!thalweg.view?.wake && !document.querySelector('.toast')")
-        return np.asarray(Image.open(io.BytesIO(self.page.screenshot(scale="css"))).convert("RGB")).astype(int)
+        return np.asarray(
+            Image.open(io.BytesIO(self.page.screenshot(scale="css"))).convert("RGB")
+        ).astype(int)
 
     def at(self, x, y):
         """A place on the land, 0 to 1 each way, in pixels of the window."""
@@ -181,8 +231,15 @@ class Editor:
 
 @pytest.fixture
 def window(browser, service):
-    """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address of another service."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, device_scale_factor=0.5, accept_downloads=True, color_scheme="dark", reduced_motion="reduce")
+    """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address
+    of another service."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 720},
+        device_scale_factor=0.5,
+        accept_downloads=True,
+        color_scheme="dark",
+        reduced_motion="reduce",
+    )
     context.set_default_timeout(PATIENCE_S * 1000)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened = []
@@ -229,7 +286,9 @@ def keep(request):
     def shot(editor, name):
         """A picture of the window, which must show something."""
         colours = editor.colours()
-        assert len(np.unique(colours.reshape(-1, 3) // 8, axis=0)) > 100, f"{name}: the window is blank"
+        assert len(np.unique(colours.reshape(-1, 3) // 8, axis=0)) > 100, (
+            f"{name}: the window is blank"
+        )
         if folder:
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
             editor.page.screenshot(path=f"{folder}/{name}.png")

@@ -1,4 +1,5 @@
 """A person's way through the editor."""
+
 import io
 import json
 import subprocess
@@ -18,7 +19,9 @@ def test_the_first_screen_shows_land(window, keep):
     middle = picture[150:600, 100:900].reshape(-1, 3)
     assert len(np.unique(middle // 8, axis=0)) > 300, "the land has few colours: is it drawn?"
     # The sea is bluer than red, the land is not.
-    assert (middle[:, 2] > middle[:, 0] + 30).mean() > 0.2 and (middle[:, 0] > middle[:, 2]).mean() > 0.05
+    assert (middle[:, 2] > middle[:, 0] + 30).mean() > 0.2 and (
+        middle[:, 0] > middle[:, 2]
+    ).mean() > 0.05
     keep(editor, "first")
 
 
@@ -30,7 +33,8 @@ def test_the_brush_acts_at_once_and_water_follows(window):
     editor.page.mouse.move(x, y)
     editor.page.mouse.down()
     editor.page.mouse.move(x + 30, y, steps=3)
-    # The button is still down: what the brush did, and then levels of the land with the stroke that is being drawn.
+    # The button is still down: what the brush did, and then levels of the land with the stroke that
+    # is being drawn.
     at_once = editor.heights()
     assert (at_once - before).max() > 20, "nothing rose under the brush"
     editor.until("a coarse level comes while drawing", lambda s: len(s["live"]) > 1)
@@ -80,7 +84,9 @@ def test_a_stamp_is_a_picture_from_the_disk(window, tmp_path):
     editor = window()
     before = editor.heights()
     y, x = np.mgrid[0:48, 0:64]
-    Image.fromarray(((np.hypot(x - 32, y - 24) * 1500) % 65536).astype(np.uint16)).save(tmp_path / "rings.png")
+    Image.fromarray(((np.hypot(x - 32, y - 24) * 1500) % 65536).astype(np.uint16)).save(
+        tmp_path / "rings.png"
+    )
     editor.page.keyboard.press("0")
     # Without a picture there is nothing to stamp, and it says so.
     editor.draw((0.5, 0.5))
@@ -92,7 +98,10 @@ def test_a_stamp_is_a_picture_from_the_disk(window, tmp_path):
     editor.draw((0.3, 0.4), (0.5, 0.5))
     editor.draw((0.6, 0.35), keys=["Control"])
     drawn = editor.settled()["recipe"]["stage"][1]["stroke"]
-    assert [(s["tool"], len(s["at_m"]), s["amount_m"] > 0) for s in drawn] == [("stamp", 1, True), ("stamp", 1, False)]
+    assert [(s["tool"], len(s["at_m"]), s["amount_m"] > 0) for s in drawn] == [
+        ("stamp", 1, True),
+        ("stamp", 1, False),
+    ]
     assert len(drawn[0]["file"]["upload"]) == 64 and (editor.heights() - before).max() > 20
     # What the brush showed is what the service makes of it.
     assert editor.page.evaluate(BLOCK_OUT_IS_OFF_BY) < 1
@@ -139,7 +148,9 @@ def test_another_seed_is_another_island(window):
     first = editor.settled()
     editor.page.focus("canvas")
     editor.page.keyboard.press("n")
-    second = editor.until("another land", lambda s: s["done"] and not s["busy"] and s["digest"] != first["digest"])
+    second = editor.until(
+        "another land", lambda s: s["done"] and not s["busy"] and s["digest"] != first["digest"]
+    )
     assert second["recipe"]["seed"] == first["recipe"]["seed"] + 1
 
 
@@ -147,22 +158,37 @@ def test_seeds_keep_their_digits(window):
     """JavaScript's numbers have 53 bits, and seeds 64."""
     editor = window({**SMALL, "name": "huge", "seed": 18446744073709551615})
     state = editor.settled()
-    assert state["recipe"]["seed"] == "18446744073709551615" and editor.page.input_value("#seed") == "18446744073709551615"
+    assert (
+        state["recipe"]["seed"] == "18446744073709551615"
+        and editor.page.input_value("#seed") == "18446744073709551615"
+    )
     editor.page.focus("canvas")
     editor.page.keyboard.press("n")
     assert editor.settled()["recipe"]["seed"] == 0, "behind the last seed comes the first"
     seen = set()
     for seed in ["9007199254740992", "9007199254740993"]:
         editor.page.fill("#seed", seed)
-        state = editor.until("the seed is taken", lambda s: str(s["recipe"]["seed"]) == seed and s["done"] and not s["busy"])
+        state = editor.until(
+            "the seed is taken",
+            lambda s: str(s["recipe"]["seed"]) == seed and s["done"] and not s["busy"],
+        )
         seen.add(state["digest"])
     assert len(seen) == 2, "they differ in the last digit alone"
     editor.page.fill("#seed", "18446744073709551616")
-    assert editor.page.get_attribute("#seed", "aria-invalid") == "true" and editor.state()["recipe"]["seed"] == "9007199254740993"
+    assert (
+        editor.page.get_attribute("#seed", "aria-invalid") == "true"
+        and editor.state()["recipe"]["seed"] == "9007199254740993"
+    )
 
 
 def test_the_noise_brush_shows_the_bumps_of_the_engine(window, thalweg, tmp_path):
-    flat = {**SMALL, "name": "bumps", "origin": [-70000, 4294967296], "stage": [{"kind": "flat", "height_m": 20}], "output": {"format": "npy"}}
+    flat = {
+        **SMALL,
+        "name": "bumps",
+        "origin": [-70000, 4294967296],
+        "stage": [{"kind": "flat", "height_m": 20}],
+        "output": {"format": "npy"},
+    }
     # No stage would change heights on them.
     del flat["levels"]
     editor = window(flat)
@@ -174,7 +200,11 @@ def test_the_noise_brush_shows_the_bumps_of_the_engine(window, thalweg, tmp_path
     assert recipe["stage"][1]["stroke"][0]["tool"] == "noise"
     shown = editor.heights()
     (tmp_path / "land.json").write_text(json.dumps(recipe))
-    subprocess.run([thalweg, "run", "land.json", "-o", "out", "-q", "--device", "cpu"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [thalweg, "run", "land.json", "-o", "out", "-q", "--device", "cpu"],
+        cwd=tmp_path,
+        check=True,
+    )
     made = np.load(tmp_path / "out/height.npy").ravel()
     assert np.ptp(made) > 200
     # The brush computes in floats, and the engine's weights have 16 bits.
@@ -203,7 +233,10 @@ def test_simulate_compare_and_time(window, keep):
     state = editor.simulate()
     assert state["mode"] == "run" and state["run"][-1] == [0, 257, 257]
     # Levels of the run were held against those of the preview in the browser.
-    assert state["checked"] > 1 and state["equal"] == state["checked"], (state["equal"], state["checked"])
+    assert state["checked"] > 1 and state["equal"] == state["checked"], (
+        state["equal"],
+        state["checked"],
+    )
     whole = editor.colours()
     editor.page.keyboard.press("Escape")
     editor.page.focus("canvas")
@@ -218,7 +251,11 @@ def test_simulate_compare_and_time(window, keep):
     done = editor.heights()
     block_out, between, last = editor.scrub(0), editor.scrub(0.5), editor.scrub(1)
     assert np.array_equal(last, done) and np.array_equal(before, block_out)
-    assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
+    assert (
+        np.abs(block_out - done).max() > 1
+        and np.abs(between - done).max() > 0.1
+        and not np.array_equal(between, block_out)
+    )
 
 
 def test_cancel(window):
@@ -244,29 +281,47 @@ def test_downloads_and_the_same_bytes_from_the_command(window, thalweg, tmp_path
     with page.expect_download() as got:
         page.click("a[download$='-height.npy']")
     made = np.load(io.BytesIO(open(got.value.path(), "rb").read()))
-    assert np.array_equal(made.ravel(), editor.heights()), "the file has other heights than the view"
+    assert np.array_equal(made.ravel(), editor.heights()), (
+        "the file has other heights than the view"
+    )
     # The recipe, replayed by the command.
     page.click("#copy-toml")
     copied = editor.copied(lambda text: "[[stage]]" in text)
     (tmp_path / "land.toml").write_text(copied)
-    subprocess.run([thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"], cwd=tmp_path, check=True)
-    subprocess.run([thalweg, "convert", "out/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"],
+        cwd=tmp_path,
+        check=True,
+    )
+    subprocess.run(
+        [thalweg, "convert", "out/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True
+    )
     again = np.load(tmp_path / "height.npy")
-    assert again.astype("<f4").tobytes() == made.astype("<f4").tobytes(), "the command makes other bytes"
+    assert again.astype("<f4").tobytes() == made.astype("<f4").tobytes(), (
+        "the command makes other bytes"
+    )
     # The command line itself.
     page.click("#copy-command")
     copied = editor.copied(lambda text: text.startswith("thalweg run"))
     command = copied.replace("thalweg run", f"'{thalweg}' run --quiet --device cpu", 1)
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    digests = [json.loads((tmp_path / name / "manifest.json").read_text())["maps"][0]["words_blake3"] for name in ("out", "small")]
+    digests = [
+        json.loads((tmp_path / name / "manifest.json").read_text())["maps"][0]["words_blake3"]
+        for name in ("out", "small")
+    ]
     assert digests[0] == digests[1]
     page.click("#copy-curl")
     copied = editor.copied(lambda text: text.startswith("curl"))
     job = json.loads(subprocess.run(["bash", "-c", copied], check=True, capture_output=True).stdout)
-    assert job["state"] == "succeeded" and job["result"]["digest"] == editor.state()["result"]["digest"], "curl should find the run in the store"
+    assert (
+        job["state"] == "succeeded"
+        and job["result"]["digest"] == editor.state()["result"]["digest"]
+    ), "curl should find the run in the store"
     with page.expect_download() as got:
         page.click("a[href$='bundle.zip']")
-    assert {"manifest.json", "height.tif"} <= {name.split("/")[-1] for name in zipfile.ZipFile(got.value.path()).namelist()}
+    assert {"manifest.json", "height.tif"} <= {
+        name.split("/")[-1] for name in zipfile.ZipFile(got.value.path()).namelist()
+    }
     with page.expect_download() as got:
         page.click("#picture")
     assert open(got.value.path(), "rb").read(8) == b"\x89PNG\r\n\x1a\n"
@@ -285,7 +340,9 @@ def test_reload_restores(window):
     editor.until("the run is here again", lambda s: s["result"])
     editor.page.focus("canvas")
     editor.page.keyboard.press("Control+z")
-    assert all(s["kind"] != "strokes" for s in editor.settled()["recipe"]["stage"]), "undo should reach behind the reload"
+    assert all(s["kind"] != "strokes" for s in editor.settled()["recipe"]["stage"]), (
+        "undo should reach behind the reload"
+    )
 
 
 def test_a_link_opens_the_same_land(window):
@@ -303,15 +360,26 @@ def test_a_link_opens_the_same_land(window):
 
 def test_a_height_map_is_dropped(window):
     editor = window()
-    rows = "\n".join(" ".join(f"{100 + 80 * np.sin(x / 9) * np.cos(y / 7):.2f}" for x in range(96)) for y in range(96))
+    rows = "\n".join(
+        " ".join(f"{100 + 80 * np.sin(x / 9) * np.cos(y / 7):.2f}" for x in range(96))
+        for y in range(96)
+    )
     text = f"ncols 96\nnrows 96\nxllcorner 0\nyllcorner 0\ncellsize 10\n{rows}\n"
-    editor.page.evaluate("""(text) => {
+    editor.page.evaluate(
+        """(text) => {
       const data = new DataTransfer();
       data.items.add(new File([text], 'hills.asc'));
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
-    }""", text)
-    state = editor.until("the file is the land", lambda s: isinstance(s["recipe"].get("input"), dict) and s["done"] and not s["busy"])
-    assert state["live"][-1][1:] == [96, 96] and editor.page.evaluate("thalweg.view.extent[0]") == 950
+    }""",
+        text,
+    )
+    state = editor.until(
+        "the file is the land",
+        lambda s: isinstance(s["recipe"].get("input"), dict) and s["done"] and not s["busy"],
+    )
+    assert (
+        state["live"][-1][1:] == [96, 96] and editor.page.evaluate("thalweg.view.extent[0]") == 950
+    )
     # What water finds there is what the file says, to its last digit.
     editor.page.focus("canvas")
     editor.page.keyboard.press("b")
@@ -326,7 +394,9 @@ def test_maps_are_drawn_in_their_colours(window):
     for name in ["Flow", "Slope", "Erosion and deposition", "Height", "Clay"]:
         editor.page.click(f"#page button:text-is('{name}')")
         now = editor.colours()
-        assert all(np.abs(now[150:550, 300:900] - other[150:550, 300:900]).mean() > 2 for other in seen), f"{name} looks like another"
+        assert all(
+            np.abs(now[150:550, 300:900] - other[150:550, 300:900]).mean() > 2 for other in seen
+        ), f"{name} looks like another"
         seen.append(now)
     assert editor.page.inner_text("#legend") == "" or editor.page.is_hidden("#legend")
     editor.page.click("#page button:text-is('Flow')")
@@ -362,7 +432,12 @@ def test_what_is_wrong_is_said(window):
 def test_a_tablet(browser, service, keep):
     from conftest import Editor
 
-    context = browser.new_context(viewport={"width": 820, "height": 1100}, has_touch=True, color_scheme="light", reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": 820, "height": 1100},
+        has_touch=True,
+        color_scheme="light",
+        reduced_motion="reduce",
+    )
     editor = Editor(context.new_page(), service)
     editor.page.goto(service)
     editor.settled()
@@ -370,16 +445,23 @@ def test_a_tablet(browser, service, keep):
     eye = editor.page.evaluate("thalweg.view.getEye()")
     x, y = editor.at(0.5, 0.5)
     touch = context.new_cdp_session(editor.page)
-    finger = lambda kind, *at: touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b, "id": i} for i, (a, b) in enumerate(at)]})
+    finger = lambda kind, *at: touch.send(
+        "Input.dispatchTouchEvent",
+        {"type": kind, "touchPoints": [{"x": a, "y": b, "id": i} for i, (a, b) in enumerate(at)]},
+    )
     finger("touchStart", (x, y))
     finger("touchMove", (x + 60, y))
     finger("touchEnd")
-    assert editor.page.evaluate("thalweg.view.getEye()")["azimuth"] != eye["azimuth"], "a finger should turn the view"
+    assert editor.page.evaluate("thalweg.view.getEye()")["azimuth"] != eye["azimuth"], (
+        "a finger should turn the view"
+    )
     far = editor.page.evaluate("thalweg.view.getEye()")["distance"]
     finger("touchStart", (x - 40, y), (x + 40, y))
     finger("touchMove", (x - 120, y), (x + 120, y))
     finger("touchEnd")
-    assert editor.page.evaluate("thalweg.view.getEye()")["distance"] < far, "two fingers should bring it nearer"
+    assert editor.page.evaluate("thalweg.view.getEye()")["distance"] < far, (
+        "two fingers should bring it nearer"
+    )
     editor.page.tap("#tools [data-tool=raise]")
     finger("touchStart", (x, y))
     finger("touchMove", (x + 40, y))
@@ -397,12 +479,18 @@ def test_names_and_order_for_those_who_do_not_see(window):
     nameless = editor.page.evaluate("""[...document.querySelectorAll('button, input, select, a')].filter((e) => e.checkVisibility() && e.getAttribute('aria-hidden') !== 'true' &&
       !(e.getAttribute('aria-label') || e.textContent.trim() || (e.id && document.querySelector(`label[for="${CSS.escape(e.id)}"]`)))).map((e) => e.outerHTML.slice(0, 120))""")
     assert nameless == []
-    twice = editor.page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)")
+    twice = editor.page.evaluate(
+        "[...document.querySelectorAll('[id]')].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)"
+    )
     assert twice == []
     seen = set()
     for _ in range(25):
         editor.page.keyboard.press("Tab")
-        seen.add(editor.page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim() || document.activeElement.id"))
+        seen.add(
+            editor.page.evaluate(
+                "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim() || document.activeElement.id"
+            )
+        )
     assert {"Raise", "Undo", "Search settings and actions"} & seen and len(seen) > 15, seen
 
 
@@ -414,7 +502,9 @@ def test_dungeons(window, keep):
     for kind in ["Rebirth", "TinyKeep"]:
         page.click(f"#settings button:text-is('{kind}')")
         editor.wait(f"thalweg.state().kind === '{kind.lower()}' && thalweg.state().rooms > 0")
-    page.evaluate("(() => { const w = document.getElementById('when'); w.value = 1e9; w.dispatchEvent(new Event('input')); })()")
+    page.evaluate(
+        "(() => { const w = document.getElementById('when'); w.value = 1e9; w.dispatchEvent(new Event('input')); })()"
+    )
     assert len(np.unique(editor.colours()[100:600, 50:900].reshape(-1, 3), axis=0)) > 20
     keep(editor, "dungeons")
     with page.expect_download() as got:
@@ -427,21 +517,30 @@ def test_all_rooms_of_tinykeep_are_thrown(window):
     editor.wait("thalweg.state().rooms > 0")
 
     def shown(step):
-        editor.page.evaluate("(n) => { const w = document.getElementById('when'); w.value = n; w.dispatchEvent(new Event('input')); }", step)
-        return editor.page.evaluate("[thalweg.state(), document.getElementById('caption').textContent]")
+        editor.page.evaluate(
+            "(n) => { const w = document.getElementById('when'); w.value = n; w.dispatchEvent(new Event('input')); }",
+            step,
+        )
+        return editor.page.evaluate(
+            "[thalweg.state(), document.getElementById('caption').textContent]"
+        )
 
     first, said = shown(1)
     assert first["thrown"] == 120 > first["rooms"] and "120 rooms" in said
     captions = [shown(step) for step in range(1, first["steps"] + 1)]
     dropped = next(i for i, (_, text) in enumerate(captions) if "are dropped" in text)
     assert f"{120 - first['rooms']} rooms" in captions[dropped][1]
-    assert all(state["thrown"] == (120 if i < dropped else 0) for i, (state, _) in enumerate(captions))
+    assert all(
+        state["thrown"] == (120 if i < dropped else 0) for i, (state, _) in enumerate(captions)
+    )
 
 
 def test_biomes(window, keep):
     editor = window(path="biomes.html#cells=160")
     editor.wait("thalweg.state().made.length === 4")
-    maps = editor.page.evaluate("[...document.querySelectorAll('#sheet canvas')].map((c) => Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data))")
+    maps = editor.page.evaluate(
+        "[...document.querySelectorAll('#sheet canvas')].map((c) => Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data))"
+    )
     for i in range(4):
         assert len(set(maps[i])) > 30
         assert all(maps[i] != maps[j] for j in range(i))

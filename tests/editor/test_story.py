@@ -1,4 +1,6 @@
-"""The story that has to hold: draw, let water run, take the land away, find it again; also when the service dies or asks for a token."""
+"""The story that has to hold: draw, let water run, take the land away, find it again; also when the
+service dies or asks for a token."""
+
 import functools
 import http.server
 import io
@@ -18,17 +20,26 @@ pytestmark = pytest.mark.story
 
 
 def the_same_by_the_command(editor, thalweg, folder, made):
-    """The recipe that the page hands over, run by the command, has the bytes of a file from the page."""
+    """The recipe that the page hands over, run by the command, has the bytes of a file from the
+    page."""
     editor.page.click("#tab-take")
     editor.page.click("#copy-toml")
     # The clipboard may still have the recipe of another page.
     name = f'name = "{editor.state()["recipe"]["name"]}"'
-    (folder / "land.toml").write_text(editor.copied(lambda text: "[[stage]]" in text and name in text))
-    subprocess.run([thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"], cwd=folder, check=True)
-    subprocess.run([thalweg, "convert", "out/height.tif", "height.npy", "-q"], cwd=folder, check=True)
+    (folder / "land.toml").write_text(
+        editor.copied(lambda text: "[[stage]]" in text and name in text)
+    )
+    subprocess.run(
+        [thalweg, "run", "land.toml", "-o", "out", "-q", "--device", "cpu"], cwd=folder, check=True
+    )
+    subprocess.run(
+        [thalweg, "convert", "out/height.tif", "height.npy", "-q"], cwd=folder, check=True
+    )
     again = np.load(folder / "height.npy")
     # Compared here: pytest would spend minutes on how long bytes differ.
-    same = again.shape == made.shape and again.astype("<f4").tobytes() == made.astype("<f4").tobytes()
+    same = (
+        again.shape == made.shape and again.astype("<f4").tobytes() == made.astype("<f4").tobytes()
+    )
     assert same, "the command makes other bytes"
 
 
@@ -62,10 +73,14 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     # The button is still down. The ground has risen, and then water wears what is drawn so far.
     block_out = editor.heights()
     assert np.ptp(block_out) > 20, "nothing rose under the brush"
-    drawing = editor.until("a coarse level with the stroke comes while it is drawn", lambda s: len(s["live"]) > 1)
+    drawing = editor.until(
+        "a coarse level with the stroke comes while it is drawn", lambda s: len(s["live"]) > 1
+    )
     assert drawing["live"][1][1] < SMALL["width"], "the first level is a coarse one"
     worn = editor.heights()
-    editor.until("water changes the coarse land", lambda _: np.abs(editor.heights() - block_out).max() > 1)
+    editor.until(
+        "water changes the coarse land", lambda _: np.abs(editor.heights() - block_out).max() > 1
+    )
     page.mouse.move(*editor.at(0.6, 0.4), steps=3)
     page.mouse.up()
     page.keyboard.press("5")
@@ -75,9 +90,15 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     page.keyboard.press("v")
     state = editor.settled()
     strokes = state["recipe"]["stage"][1]
-    assert strokes["kind"] == "strokes" and [s["tool"] for s in strokes["stroke"]] == ["raise", "ramp", "raise"]
+    assert strokes["kind"] == "strokes" and [s["tool"] for s in strokes["stroke"]] == [
+        "raise",
+        "ramp",
+        "raise",
+    ]
     assert np.ptp(editor.heights()) > 20 and worn.shape == editor.heights().shape
-    assert np.abs(editor.colours() - bare)[150:600, 100:900].mean() > 2, "the picture does not change"
+    assert np.abs(editor.colours() - bare)[150:600, 100:900].mean() > 2, (
+        "the picture does not change"
+    )
     keep(editor, "story-drawn")
 
     # Simulate, with progress.
@@ -85,7 +106,9 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     page.wait_for_selector("#progress progress")
     state = editor.until("the run is done and shown", lambda s: s["result"] and s["mode"] == "run")
     assert state["run"][-1] == [0, 257, 257]
-    assert state["checked"] > 1 and state["equal"] == state["checked"], "levels of the run have other bytes than the preview"
+    assert state["checked"] > 1 and state["equal"] == state["checked"], (
+        "levels of the run have other bytes than the preview"
+    )
 
     # Before and after, and time.
     done, whole = editor.heights(), editor.colours()
@@ -101,7 +124,11 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     page.keyboard.press("b")
     block_out, between, last = editor.scrub(0), editor.scrub(0.5), editor.scrub(1)
     assert np.array_equal(last, done) and np.array_equal(before, block_out)
-    assert np.abs(block_out - done).max() > 1 and np.abs(between - done).max() > 0.1 and not np.array_equal(between, block_out)
+    assert (
+        np.abs(block_out - done).max() > 1
+        and np.abs(between - done).max() > 0.1
+        and not np.array_equal(between, block_out)
+    )
 
     # Away with it: the file, and the same bytes by the command.
     made = heights_taken(editor)
@@ -119,7 +146,8 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
 
 
 def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):
-    """It is killed while a job runs and started again; the page waits, goes on, and ends with the bytes of the command."""
+    """It is killed while a job runs and started again; the page waits, goes on, and ends with the
+    bytes of the command."""
     state = tmp_path / "state"
     served = Served(thalweg, state, "--snapshots", "0")
     # Its last stage takes long and has no levels, so it is killed there, when all levels are done.
@@ -127,7 +155,12 @@ def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):
     editor = window({**SMALL, "name": "long", "stage": [*SMALL["stage"], slides]}, at=served.url)
     page = editor.page
     page.click("#simulate")
-    editor.until("it is in its last stage", lambda s: s["progress"] and s["progress"]["stage"] == "thermal" and s["progress"]["step"] > 0)
+    editor.until(
+        "it is in its last stage",
+        lambda s: (
+            s["progress"] and s["progress"]["stage"] == "thermal" and s["progress"]["step"] > 0
+        ),
+    )
     served.kill()
     editor.until("the page notices", lambda s: s["waiting"])
     assert "does not answer" in page.inner_text("#progress")
@@ -140,9 +173,13 @@ def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):
         assert np.array_equal(made.ravel(), editor.heights())
         the_same_by_the_command(editor, thalweg, tmp_path, made)
         # It went on from its snapshot, and was not begun anew by the page.
-        assert page.evaluate("fetch('v1/jobs').then((r) => r.json()).then((r) => r.jobs.length)") == 1
+        assert (
+            page.evaluate("fetch('v1/jobs').then((r) => r.json()).then((r) => r.jobs.length)") == 1
+        )
         # The browser itself logs that nobody answered.
-        editor.faults[:] = [fault for fault in editor.faults if "Failed to load resource: net::ERR_" not in fault]
+        editor.faults[:] = [
+            fault for fault in editor.faults if "Failed to load resource: net::ERR_" not in fault
+        ]
     finally:
         served.end()
 
@@ -153,7 +190,10 @@ def test_a_token_is_asked_for(window, thalweg, tmp_path, keep):
     try:
         editor = window(recipe=None, at=served.url)
         page = editor.page
-        for wrong, told in [("short", "16 or more"), ("another-token-of-16-letters", "does not take")]:
+        for wrong, told in [
+            ("short", "16 or more"),
+            ("another-token-of-16-letters", "does not take"),
+        ]:
             page.wait_for_selector("#token")
             page.fill("#token", wrong)
             page.keyboard.press("Enter")
@@ -170,7 +210,12 @@ def test_a_token_is_asked_for(window, thalweg, tmp_path, keep):
         page.click("#copy-curl")
         copied = editor.copied(lambda text: text.startswith("curl"))
         assert "a-token" not in copied and "Authorization: Bearer $THALWEG_TOKEN" in copied
-        answer = subprocess.run(["bash", "-c", copied], env={"THALWEG_TOKEN": "a-token-of-more-than-16", "PATH": "/usr/bin:/bin"}, check=True, capture_output=True)
+        answer = subprocess.run(
+            ["bash", "-c", copied],
+            env={"THALWEG_TOKEN": "a-token-of-more-than-16", "PATH": "/usr/bin:/bin"},
+            check=True,
+            capture_output=True,
+        )
         assert json.loads(answer.stdout)["result"]["digest"] == editor.state()["result"]["digest"]
         # A page of the same window needs to ask no more.
         page.goto(served.url + "dungeons.html")
@@ -196,8 +241,15 @@ def test_the_brush_keeps_its_metres(window):
         editor.draw((0.5, 0.5), (0.52, 0.5), steps=2)
         state = editor.settled()
         stroke = state["recipe"]["stage"][1]["stroke"][-1]
-        assert (stroke["amount_m"], stroke["radius_m"], stroke["falloff"]) == (312.5, 432.1, 0.333), f"stroke {n}: {stroke}"
-        assert (page.input_value("#brush-amount"), page.input_value("#brush-size")) == ("312.5", "432.1"), f"after stroke {n}"
+        assert (stroke["amount_m"], stroke["radius_m"], stroke["falloff"]) == (
+            312.5,
+            432.1,
+            0.333,
+        ), f"stroke {n}: {stroke}"
+        assert (page.input_value("#brush-amount"), page.input_value("#brush-size")) == (
+            "312.5",
+            "432.1",
+        ), f"after stroke {n}"
     assert np.ptp(editor.heights()) > 1000
     # A default stays, too, once it was seen. The bumps are no share of a brush that changes.
     page.keyboard.press("6")
@@ -205,14 +257,20 @@ def test_the_brush_keeps_its_metres(window):
     page.keyboard.press("Escape")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("]")
-    assert page.input_value("#brush-feature") == "77" and float(page.input_value("#brush-size")) > 432.1
+    assert (
+        page.input_value("#brush-feature") == "77"
+        and float(page.input_value("#brush-size")) > 432.1
+    )
 
 
 def test_small_windows_and_keys(window):
     """U13: nothing hides anything, keys come back from where they went, and snow is high up."""
     editor = window({**SMALL, "name": "shapes", "stage": [*SMALL["stage"], {"kind": "blur"}]})
     page = editor.page
-    box = lambda selector: page.evaluate("(s) => { const { left, right, top, bottom } = document.querySelector(s).getBoundingClientRect(); return [left, right, top, bottom]; }", selector)
+    box = lambda selector: page.evaluate(
+        "(s) => { const { left, right, top, bottom } = document.querySelector(s).getBoundingClientRect(); return [left, right, top, bottom]; }",
+        selector,
+    )
 
     # One Escape, also when something is typed.
     page.keyboard.press("Control+k")
@@ -220,7 +278,9 @@ def test_small_windows_and_keys(window):
     page.keyboard.press("Escape")
     assert not page.evaluate("document.getElementById('palette').open")
     # H, and H again.
-    colours = lambda: page.evaluate("document.querySelector('.chip[role=radio][aria-checked=true]').textContent")
+    colours = lambda: page.evaluate(
+        "document.querySelector('.chip[role=radio][aria-checked=true]').textContent"
+    )
     page.click("#tab-view")
     page.click(".chip:has-text('Slope')")
     page.focus("canvas")
@@ -228,7 +288,8 @@ def test_small_windows_and_keys(window):
     assert colours() == "Flow"
     page.keyboard.press("h")
     assert colours() == "Slope"
-    # The legend is above what is told of the place under the pointer, with all its lines, at any height of the window.
+    # The legend is above what is told of the place under the pointer, with all its lines, at any
+    # height of the window.
     page.keyboard.press("c")
     page.keyboard.press("7")
     for width, height in [(1280, 633), (1280, 720), (1000, 633), (820, 1100)]:
@@ -237,16 +298,32 @@ def test_small_windows_and_keys(window):
         page.mouse.move(*editor.at(0.51, 0.5))
         editor.wait("document.getElementById('readout').textContent.includes('slope')")
         legend, told, time = box("#legend"), box("#readout"), box("#time")
-        assert legend[3] <= told[2], f"{width} x {height}: the legend covers the readout: {legend}, {told}"
-        assert told[1] <= time[0] or told[3] <= time[2], f"{width} x {height}: the timeline covers the readout: {told}, {time}"
+        assert legend[3] <= told[2], (
+            f"{width} x {height}: the legend covers the readout: {legend}, {told}"
+        )
+        assert told[1] <= time[0] or told[3] <= time[2], (
+            f"{width} x {height}: the timeline covers the readout: {told}, {time}"
+        )
     # In narrow windows all of the bar is there, and nothing below it is hidden by it.
     for width in [1080, 820, 600, 390, 360]:
         page.set_viewport_size({"width": width, "height": 800})
-        editor.wait("document.getElementById('bar').getBoundingClientRect().bottom <= document.getElementById('tools').getBoundingClientRect().top")
-        for what in ["#simulate", "#find", "#page-buttons", *(f"nav a:nth-child({n})" for n in [1, 2, 3])]:
+        editor.wait(
+            "document.getElementById('bar').getBoundingClientRect().bottom <= document.getElementById('tools').getBoundingClientRect().top"
+        )
+        for what in [
+            "#simulate",
+            "#find",
+            "#page-buttons",
+            *(f"nav a:nth-child({n})" for n in [1, 2, 3]),
+        ]:
             left, right, top, bottom = box(what)
-            assert 0 <= left < right <= width and 0 <= top < bottom, f"{width}: {what} is at {left} to {right}"
-            assert page.evaluate("([s, x, y]) => document.querySelector(s).contains(document.elementFromPoint(x, y))", [what, (left + right) / 2, (top + bottom) / 2]), f"{width}: {what} is covered"
+            assert 0 <= left < right <= width and 0 <= top < bottom, (
+                f"{width}: {what} is at {left} to {right}"
+            )
+            assert page.evaluate(
+                "([s, x, y]) => document.querySelector(s).contains(document.elementFromPoint(x, y))",
+                [what, (left + right) / 2, (top + bottom) / 2],
+            ), f"{width}: {what} is covered"
     page.set_viewport_size({"width": 1280, "height": 720})
     # No label is cut.
     page.click("#tab-recipe")
@@ -295,7 +372,8 @@ def test_two_tabs_have_two_lands(window):
 
 
 def test_a_dropped_file_leaves_with_its_land(window, thalweg, tmp_path):
-    """U4: the command of a land that begins with a file runs, beside the archive that comes with it, and makes the same bytes."""
+    """U4: the command of a land that begins with a file runs, beside the archive that comes with
+    it, and makes the same bytes."""
     editor = window()
     page = editor.page
     y, x = np.mgrid[0:90, 0:120]
@@ -321,10 +399,19 @@ def test_a_dropped_file_leaves_with_its_land(window, thalweg, tmp_path):
     # As unzip does it, which a machine may lack.
     (tools / "unzip").write_text('#!/bin/sh\nexec python3 -m zipfile -e "$2" "$4"\n')
     (tools / "unzip").chmod(0o755)
-    subprocess.run(["bash", "-ec", command], cwd=tmp_path, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}, check=True)
-    subprocess.run([thalweg, "convert", "hill-top/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["bash", "-ec", command],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+        check=True,
+    )
+    subprocess.run(
+        [thalweg, "convert", "hill-top/height.tif", "height.npy", "-q"], cwd=tmp_path, check=True
+    )
     again = np.load(tmp_path / "height.npy")
-    same = again.shape == made.shape and again.astype("<f4").tobytes() == made.astype("<f4").tobytes()
+    same = (
+        again.shape == made.shape and again.astype("<f4").tobytes() == made.astype("<f4").tobytes()
+    )
     assert same, "the command makes other bytes"
     # Those who copy the text alone are told.
     page.click("#copy-toml")
@@ -336,7 +423,8 @@ STAND_IN = "window.maplibregl = { Map: class { constructor(options) { this.optio
 
 
 def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
-    """U5: the page in examples/ is let in from its own site, its style leads to tiles that fit the land, and their pixels are its heights."""
+    """U5: the page in examples/ is let in from its own site, its style leads to tiles that fit the
+    land, and their pixels are its heights."""
     examples = pathlib.Path(__file__).resolve().parents[2] / "examples"
     folder = tmp_path / "site"
     (folder / "node_modules/maplibre-gl/dist").mkdir(parents=True)
@@ -354,7 +442,8 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
     try:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE_S * 1000)
-        # From the page itself: posting a recipe, with what browsers ask beforehand, and waiting for its result.
+        # From the page itself: posting a recipe, with what browsers ask beforehand, and waiting for
+        # its result.
         page.goto(f"{origin}/maplibre.html")
         page.wait_for_selector("#problem:has-text('--allow-origin')")
         post = """async ([service, recipe]) => {
@@ -369,13 +458,19 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
             page.wait_for_timeout(50)
         style = page.evaluate("window.map.options.style")
         west, south, east, north = page.evaluate("window.map.options.bounds")
-        # A cell of 20 m is a pixel of zoom 13, which is nearest to it at the equator: 40 075 km / 2²¹ = 19.1 m.
-        round_earth = 256 * 2 ** 13
+        # A cell of 20 m is a pixel of zoom 13, which is nearest to it at the equator: 40 075 km /
+        # 2²¹ = 19.1 m.
+        round_earth = 256 * 2**13
         mercator = lambda latitude: math.asinh(math.tan(math.radians(latitude)))
-        wide, high = (east - west) / 360 * round_earth, (mercator(north) - mercator(south)) / (2 * math.pi) * round_earth
+        wide, high = (
+            (east - west) / 360 * round_earth,
+            (mercator(north) - mercator(south)) / (2 * math.pi) * round_earth,
+        )
         assert [west, north, round(wide, 6), round(high, 6)] == [0, 0, 257, 257]
         pixel_m = 2 * math.pi * 6378137 * math.cos(math.radians((north + south) / 2)) / round_earth
-        assert style["terrain"]["exaggeration"] == float(f"{pixel_m / 20:.6e}"), "heights do not fit the width"
+        assert style["terrain"]["exaggeration"] == float(f"{pixel_m / 20:.6e}"), (
+            "heights do not fit the width"
+        )
         pixels = """async ([address, service, digest]) => {
           const told = await (await fetch(address)).json(), z = told.maxzoom, at = 2 ** (z - 1);
           const tile = await fetch(told.tiles[0].replace('{z}', z).replace('{x}', at).replace('{y}', at));
@@ -383,15 +478,27 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
           g.drawImage(picture, 0, 0);
           const heights = new Float32Array(await (await fetch(`${service}v1/results/${digest}/fields/height.r32`)).arrayBuffer());
           return [[...g.getImageData(0, 0, 256, 256).data], [...heights], tile.headers.get('etag'), tile.headers.get('thalweg-spacing')]; }"""
-        rgba, heights, tag, spacing = page.evaluate(pixels, [style["sources"]["height"]["url"], served.url, result["digest"]])
-        red, green, blue, _ = np.array(rgba, dtype=np.float64).reshape(256, 256, 4).transpose(2, 0, 1)
-        off = np.abs(red * 256 + green + blue / 256 - 32768 - np.array(heights).reshape(257, 257)[:256, :256]).max()
+        rgba, heights, tag, spacing = page.evaluate(
+            pixels, [style["sources"]["height"]["url"], served.url, result["digest"]]
+        )
+        red, green, blue, _ = (
+            np.array(rgba, dtype=np.float64).reshape(256, 256, 4).transpose(2, 0, 1)
+        )
+        off = np.abs(
+            red * 256 + green + blue / 256 - 32768 - np.array(heights).reshape(257, 257)[:256, :256]
+        ).max()
         assert off <= 0.5 / 256, f"off by {off} m"
         assert tag and spacing == "20", "a page sees what answers say of themselves"
         assert page.evaluate("async (a) => (await fetch(a)).ok", style["sources"]["colours"]["url"])
         # A service that was not told of the site lets nothing be read, and nothing be sent.
-        for path, options in [("v1/stages", {}), ("v1/recipes", {"method": "POST", "body": json.dumps(SMALL)})]:
-            refused = page.evaluate("([a, o]) => fetch(a, o).then(() => false, () => true)", [closed.url + path, options])
+        for path, options in [
+            ("v1/stages", {}),
+            ("v1/recipes", {"method": "POST", "body": json.dumps(SMALL)}),
+        ]:
+            refused = page.evaluate(
+                "([a, o]) => fetch(a, o).then(() => false, () => true)",
+                [closed.url + path, options],
+            )
             assert refused, path
         page.close()
     finally:
