@@ -244,10 +244,15 @@ pub enum Edge {
 pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
     world.check()?;
     if world.size > 1 << 14 {
-        return Err(Error::limit(format!(
-            "size is {}; a dense map holds at most 16384 cells a side, use Lazy",
-            world.size
-        )));
+        return Err(Error::over(
+            format!(
+                "size is {}; a dense map holds at most 16384 cells a side, use Lazy",
+                world.size
+            ),
+            world.size,
+            16384u64,
+            "cells a side",
+        ));
     }
     let size = world.size as i64;
     // The side of the map, and the height that it starts from.

@@ -239,10 +239,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         )));
     }
     if common.sheet && common.count > SHEET_MAX {
-        return Err(Error::limit(format!(
-            "--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet",
-            common.count
-        )));
+        return Err(Error::over(
+            format!(
+                "--sheet --count {}: allowed at most {SHEET_MAX} dungeons on a sheet",
+                common.count
+            ),
+            common.count,
+            SHEET_MAX,
+            "dungeons",
+        ));
     }
     let single = common.count == 1 || common.sheet || format == DungeonFormat::JsonLines;
     let mut paths: Vec<PathBuf> = if single {

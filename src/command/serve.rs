@@ -82,7 +82,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         _ => "thalweg=debug",
     };
     let wanted = std::env::var("RUST_LOG").ok().filter(|wanted| !wanted.trim().is_empty());
-    let wanted = wanted.and_then(|wanted| wanted.parse::<Targets>().ok());
+    let wanted = wanted.and_then(|wanted| match wanted.parse::<Targets>() {
+        Ok(targets) => Some(targets),
+        Err(e) => {
+            console.warn(format!(
+                "RUST_LOG = {wanted:?}: {e}; allowed targets and levels, such as thalweg=debug"
+            ));
+            None
+        }
+    });
     let filter = wanted.unwrap_or_else(|| level.parse().expect("targets and levels"));
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     let log = if a.log_json { log.json().boxed() } else { log.with_ansi(false).boxed() };

@@ -100,7 +100,12 @@ static KEYS: [Key<Levels>; 3] = [
         "count",
         Kind::Own(Own {
             read: |table, levels| {
-                levels.count = table.get("count").map(counted).transpose()?.flatten();
+                let count = table.get("count").map(counted).transpose();
+                let count = count.map_err(|e| match e {
+                    Error::Param(invalid) => invalid.about("count").into(),
+                    other => other,
+                })?;
+                levels.count = count.flatten();
                 Ok(())
             },
             value: |levels| levels.count.map_or(json!("auto"), |count| json!(count)),

@@ -17,7 +17,7 @@ pub(super) const PROGRAMS: [&str; 7] =
 /// What a run leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// The maps to write, by the names of their [`Field`]s.
+    /// The maps to write, by the names of their [`Field`](crate::Field)s.
     pub maps: Vec<String>,
     /// File extension of the maps: `png`, `tif`, `exr`, `npy`, `r16`, `r32` or `asc`.
     pub format: String,

@@ -256,10 +256,15 @@ pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<
     }
     let side = |a: usize| {
         u32::try_from(ends[a].1 - ends[a].0).map_err(|_| {
-            Error::limit(format!(
-                "a part reaches {by} cells: a window has at most {} a side",
-                Window::SIDE_MAX
-            ))
+            Error::over(
+                format!(
+                    "a part reaches {by} cells: a window has at most {} a side",
+                    Window::SIDE_MAX
+                ),
+                by.unsigned_abs(),
+                Window::SIDE_MAX,
+                "cells",
+            )
         })
     };
     Ok(Window { origin: ends.map(|(first, _)| first), width: side(0)?, height: side(1)? })

@@ -334,8 +334,8 @@ pub async fn tile(
     Query(laid): Query<Laid>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let corner = laid.at.as_deref().unwrap_or("corner");
-    let address = Arc::new(Address::of(parts, &["png", "r16", "r32"], coding, corner)?);
+    let of = format!("results/{}", laid.at.as_deref().unwrap_or("corner"));
+    let address = Arc::new(Address::of(parts, &["png", "r16", "r32"], coding, &of)?);
     let tile = match service.tiles.get(&address.key) {
         Some(tile) => tile,
         None => {

@@ -191,7 +191,7 @@ pub async fn tile(
     Query(coding): Query<Coding>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let address = Arc::new(Address::of(parts, &["png", "r32"], coding, "world")?);
+    let address = Arc::new(Address::of(parts, &["png", "r32"], coding, "worlds")?);
     let made = match service.tiles.get(&address.key) {
         Some(made) => made,
         None => {

@@ -83,12 +83,13 @@ pub struct Address {
 }
 
 impl Address {
-    /// Of the parts of a path, where these forms are served. `laid` is part of the key.
+    /// Of the parts of a path, where these forms are served. `of` is what the tiles are of, such as
+    /// `worlds`, with what else the bytes depend on.
     pub fn of(
         Place((digest, layer, z, x, y)): Parts,
         forms: &[&str],
         coding: Coding,
-        laid: &str,
+        of: &str,
     ) -> Answer<Self> {
         let nowhere = || {
             let (last, others) = forms.split_last().expect("a form");
@@ -106,7 +107,7 @@ impl Address {
         let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };
         let encoding = coding.encoding;
         let coded = encoding.as_deref().unwrap_or("-");
-        let key = format!("{digest}/{layer}/{laid}/{z}/{x}/{y}.{form}/{coded}");
+        let key = format!("{of}/{digest}/{layer}/{z}/{x}/{y}.{form}/{coded}");
         Ok(Self { digest, layer, at, form: form.into(), encoding, key })
     }
 

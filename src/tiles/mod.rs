@@ -378,11 +378,11 @@ impl Tiles {
                 .schedule()
                 .world_on(*self.levels().end())
                 .unwrap_or(self.job.schedule().world());
-            Error::limit(format!(
+            Error::over(format!(
                 "maps of water: water is followed on a whole level of at most {WATER_SIDE} cells a \
                  side, and the coarsest has {} x {}: give the recipe more levels",
                 land.width, land.height
-            ))
+            ), land.width.max(land.height), WATER_SIDE, "cells a side")
         })
     }
 

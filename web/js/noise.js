@@ -1,5 +1,5 @@
 // The engine's fractal value noise, for brushes that act at once: what
-// crates/core/src/stage/octaves.rs and src/spec.rs say, in the same integers.
+// crates/core/src/stage/octaves.rs and arith.rs say, in the same integers.
 
 const MASK = (1n << 64n) - 1n;
 const OCTAVES = 4,

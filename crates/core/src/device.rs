@@ -107,9 +107,7 @@ impl DeviceOptions {
     /// There is none in a build without the feature.
     #[cfg(not(feature = "gpu"))]
     pub fn gpu(&self, _: &Adapter) -> Result<Box<dyn Executor>> {
-        Err(Error::device(
-            "this thalweg was built without its gpu feature: use --device cpu".into(),
-        ))
+        Err(Error::device("this thalweg was built without its gpu feature: use --device cpu"))
     }
 
     /// Opens the executor that was asked for, if it `admits` the work. Says why the CPU stands in

@@ -338,10 +338,15 @@ pub(super) struct Canvas(pub(super) RgbImage);
 impl Canvas {
     fn new(width: u64, height: u64) -> Result<Self> {
         if width.saturating_mul(height) > 1 << 28 {
-            return Err(Error::limit(format!(
-                "the picture would have {width} x {height} pixels: allowed at most 268435456; draw \
+            return Err(Error::over(
+                format!(
+                    "the picture would have {width} x {height} pixels: allowed at most 268435456; draw \
                  fewer or smaller dungeons"
-            )));
+                ),
+                width.saturating_mul(height),
+                1u64 << 28,
+                "pixels",
+            ));
         }
         Ok(Self(RgbImage::from_pixel(width as u32, height as u32, Rgb(BACKGROUND))))
     }

@@ -122,6 +122,8 @@ fn recipes_are_checked() {
         ("\"thermal\"", "\"termal\"", "/stage/2/kind"),
         ("\"erosion\"", "\"weat\"", "/output/maps/2"),
         ("levels = 2", "levels = 12", "/levels"),
+        ("levels = 2", "levels = { count = 13 }", "/levels/count"),
+        ("levels = 2", "levels = { max = 13 }", "/levels/max"),
     ] {
         let problem = service.post("/v1/recipes", &RECIPE.replace(from, to)).problem(422, &[]);
         assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
