@@ -92,12 +92,8 @@ impl Address {
         of: &str,
     ) -> Answer<Self> {
         let nowhere = || {
-            let (last, others) = forms.split_last().expect("a form");
-            let others: Vec<String> = others.iter().map(|form| format!(".{form}")).collect();
-            Problem::missing(format!(
-                "tiles are at /tiles/LAYER/Z/X/Y{} or .{last}",
-                others.join(", ")
-            ))
+            let forms: Vec<String> = forms.iter().map(|form| format!(".{form}")).collect();
+            Problem::missing(format!("tiles are at /tiles/LAYER/Z/X/Y{}", forms.join(" or ")))
         };
         let (y, form) =
             y.split_once('.').filter(|(_, form)| forms.contains(form)).ok_or_else(nowhere)?;
