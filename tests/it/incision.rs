@@ -104,7 +104,7 @@ proptest! {
         erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2], exponent in 0.35..=0.6,
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0], creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
         silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0], lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
-        slope_min in prop_oneof![Just(0.0001), Just(1.0), 0.0001..=0.1],
+        (slope_min, last_step) in (prop_oneof![Just(0.0001), Just(1.0), 0.0001..=0.1], prop_oneof![Just(1.0), 0.001..=1.0]),
         (strata_m, strata_hardness) in (prop_oneof![Just(0.0), Just(1e6), 0.0..=1.0, 1.0..=200.0], prop_oneof![Just(1.0), 0.0..=1.0]),
         sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0], floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
         edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..40,
@@ -113,7 +113,7 @@ proptest! {
         let settings = vec![
             number("erodibility", erodibility), number("area_exponent", exponent), number("repose_deg", repose_deg),
             number("creep", creep), number("silt", silt), number("lake_depth_m", lake_depth_m),
-            number("slope_min", slope_min), number("strata_m", strata_m), number("strata_hardness", strata_hardness), number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
+            number("slope_min", slope_min), number("last_step", last_step), number("strata_m", strata_m), number("strata_hardness", strata_hardness), number("sea_level_m", sea_level_m), number("floor_m", floor_m), border(edge), whole("steps", 8), whole("fall", 6),
         ];
         let named = [(Layer::Rain, 1), (Layer::Hardness, 2), (Layer::Vegetation, 4)];
         let layers = named.iter().fold(Layers::NONE, |all, (layer, bit)| all.with(*layer, layers & bit != 0));
@@ -183,12 +183,18 @@ fn silt_and_uplift_are_counted_to_the_unit() {
 
 /// On a strip that rises evenly and drains to the sea at its west end, the ground comes to rest
 /// where each drop gives what rises: drop · f / (1 + f) = U with f = K · √a. So drop = U · (1 + f)
-/// / f, the discrete stream power law of slope and area.
+/// / f, the discrete stream power law of slope and area. If the last steps are L long, U and f are L
+/// times what they were, so the drop is U · (1 + L · f) / f.
 #[test]
 fn a_strip_comes_to_the_slopes_of_the_law() {
+    [1.0, 0.2].into_iter().for_each(comes_to_the_slopes_of_the_law);
+}
+
+fn comes_to_the_slopes_of_the_law(last_step: f64) {
     let (n, rate, uplift_m) = (24usize, 0.5, 1.0);
     let settings = vec![
         number("erodibility", rate),
+        number("last_step", last_step),
         number("uplift_m", uplift_m),
         number("repose_deg", 89.0),
         number("sea_level_m", 100.0),
@@ -207,7 +213,7 @@ fn a_strip_comes_to_the_slopes_of_the_law() {
     let heights = steps.read("height");
     for x in 2..n {
         let f = rate * ((n - x) as f64).sqrt();
-        let expected = uplift_m / 10.0 * (1.0 + f) / f;
+        let expected = uplift_m / 10.0 * (1.0 + last_step * f) / f;
         let drop = f64::from(heights[x] - heights[x - 1]) / one;
         // √ is linear between powers of two: 1.5 % at most. Shares have 16 bits.
         assert!((drop / expected - 1.0).abs() < 0.016, "{x}: {drop} against {expected}");
@@ -275,6 +281,74 @@ fn strata_belong_to_their_own_seed() {
     assert_eq!(usual, height(1, flat, ""));
     assert_ne!(usual, height(1, "", "strata_seed = 1"));
     assert_ne!(usual, height(1, "", "strata_hardness = 0"));
+}
+
+/// Land that rises evenly carries its lakes with it: their depth changes by no more than the least
+/// fall in a step.
+#[test]
+fn a_lake_rises_with_its_land() {
+    let (side, steps) = (30i32, 20);
+    let settings = vec![
+        number("erodibility", 0.0),
+        number("silt", 0.0),
+        number("repose_deg", 89.0),
+        number("uplift_m", 5.0),
+        number("slope_min", 0.0001),
+        whole("steps", steps.into()),
+    ];
+    let case = case(settings, side as u32, side as u32, Surface::Flat);
+    // A basin of two cells' depth in a plain.
+    let is_basin = |at: i32| [at % side, at / side].iter().all(|x| (10..20).contains(x));
+    let heights = (0..side * side).map(|at| if is_basin(at) { 0 } else { 2 * CELL }).collect();
+    let mut land = Steps::of(&case, &[("height", heights)]);
+    assert!(land.run_to("route"));
+    let middle = (side / 2 * side + side / 2) as usize;
+    let mut depth = || -> i32 {
+        let [height, water] = ["height", "surface"].map(|name| land.read(name)[middle]);
+        land.end();
+        water - height
+    };
+    let (before, after) = (depth(), depth());
+    assert!(before >= 2 * CELL);
+    assert!((after - before).abs() <= steps * CELL / 10000, "{before} before, {after} after");
+}
+
+/// Fresh ground is at most `roughness_cells` higher or lower than the coarser level says, less in
+/// proportion where its lowest neighbour is less than a quarter of a cell lower, but for a
+/// sixteenth, and not at all at the border and under deep water.
+#[test]
+fn ground_is_as_rough_as_it_is_steep() {
+    let (roughness, size) = (1.5, [51, 40]);
+    for edge in ["open", "torus", "wall"] {
+        for surface in Surface::ALL {
+            let settings = vec![number("roughness_cells", roughness), border(edge)];
+            let layers = Layers::of(&[Layer::Water, Layer::WaterOn]);
+            let case = Case { layers, ..case(settings, 51, 40, surface) };
+            let mut steps = Steps::of(&case, &[]);
+            let [before, water] = ["height", "surface"].map(|name| steps.read(name));
+            steps.run_one();
+            let after = steps.read("height");
+            let mut most = 0.0f64;
+            for (at, h) in before.iter().copied().enumerate() {
+                let around = AROUND.map(|d| neighbour(at, d, size, edge == "torus"));
+                let low = around.iter().flatten().map(|q| before[*q]).min().unwrap().min(h);
+                let [drop, depth] =
+                    [i64::from(h) - i64::from(low), i64::from(water[at]) - i64::from(h)]
+                        .map(|units| units as f64 / f64::from(CELL));
+                let is_kept = edge == "open" && around.contains(&None);
+                let steep = (drop / 0.25).clamp(1.0 / 16.0, 1.0);
+                let dry = if is_kept { 0.0 } else { (1.0 - depth / 0.25).clamp(0.0, 1.0) };
+                let allowed = roughness * steep * dry;
+                let change = f64::from(after[at] - h).abs() / f64::from(CELL);
+                assert!(change <= allowed, "{edge}, {at}: {change} cells of {allowed}");
+                if allowed > 0.0 {
+                    most = most.max(change / allowed);
+                }
+            }
+            // Of a thousand dice the largest come close to the bound, but where all is under water.
+            assert!(most > 0.95 || water.iter().zip(&before).all(|(w, h)| w - h >= CELL / 4));
+        }
+    }
 }
 
 /// Water falls to the level at which it runs off: never below that of a priority flood, and above

@@ -4,6 +4,8 @@ const VERTEX: i32 = 64;
 const SPREAD: u32 = 6u;
 const DIAGONAL: u32 = 46341u;
 const WET: i32 = 65536;
+const STEEP: u32 = 65536u;
+const FLAT: u32 = 4096u;
 const STAYS: i32 = 8;
 const HIGHEST: i32 = 2147483647;
 
@@ -20,6 +22,7 @@ struct Params {
     first: vec2<i32>,
     last: vec2<i32>,
     rise: i32,
+    length: u32,
     stands: i32,
     stands_diagonal: i32,
     creep: u32,
@@ -44,7 +47,6 @@ struct Params {
 @group(0) @binding(7) var<storage, read> vegetation: array<i32>;
 @group(0) @binding(8) var<storage, read> uplift: array<i32>;
 @group(0) @binding(18) var<storage, read> power: array<i32>;
-@group(0) @binding(9) var<storage, read_write> own_height: array<i32>;
 @group(0) @binding(10) var<storage, read_write> own_surface: array<i32>;
 @group(0) @binding(11) var<storage, read_write> own_area: array<i32>;
 @group(0) @binding(12) var<storage, read_write> own_silted: array<i32>;
@@ -76,19 +78,24 @@ fn rises(at: vec2<i32>, h: i32, share: i32) -> i32 {
     return min(rise, gap(HEIGHT_END, h));
 }
 
+// By how much fresh ground is higher than the coarser level says, `depth` under water.
 fn roughness_at(at: vec2<i32>, h: i32, depth: i32) -> i32 {
     if keeps(at) || h < params.sea { return 0; }
     let die = hash(params.key, params.origin.x + u32(at.x), params.origin.y + u32(at.y));
     let signed = i32(die >> 16u) - 32768;
-    let most = mul_q16(params.rough, u32(WET - clamp(depth, 0, WET)));
+    let ground = ground_around(at);
+    let slope = u32(h - min(h, min(lowest(ground.sides), lowest(ground.diagonals))));
+    let dry = mul_q16(params.rough, u32(WET - clamp(depth, 0, WET)));
+    let most = mul_q16(dry, clamp(slope, FLAT, STEEP));
     return mul_q16(most, u32(abs(signed))) * 2 * sign(signed);
 }
 
-// The water level of a vertex whose height was `before` and is `after`, among neighbours whose
-// lowest level is `low`.
-fn settles(at: vec2<i32>, before: i32, after: i32, low: i32) -> i32 {
+// The water level of a vertex whose height was `before` and is `after`, which rose by `rise`, among
+// neighbours whose lowest level is `low`.
+fn settles(at: vec2<i32>, before: i32, after: i32, low: i32, rise: i32) -> i32 {
     if before < params.sea || keeps(at) { return max(after, params.sea); }
-    let runs_off = min(low, HEIGHT_END - params.least) + params.least;
+    let above = params.least + rise;
+    let runs_off = min(low, HEIGHT_END - above) + above;
     let holds = after + min(params.deepest, gap(HEIGHT_END, after));
     return max(after, min(runs_off, holds));
 }
@@ -182,11 +189,12 @@ fn highest(words: vec4<i32>) -> i32 {
 fn begin(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let before = own_height[i];
+    let before = height[i];
+    own_next[i] = before;
     if params.continues == 1u {
         let depth = min(gap(own_surface[i], before), params.deepest);
         let after = height_within(before + roughness_at(place_of(i), before, depth));
-        own_height[i] = after;
+        own_next[i] = after;
         own_surface[i] = after + min(depth, gap(HEIGHT_END, after));
         own_area[i] = max(own_area[i], VERTEX);
     } else {
@@ -230,7 +238,7 @@ fn fall(invocation: Invocation) {
     let at = place_of(i);
     let water = water_around(at);
     let low = min(lowest(water.sides), lowest(water.diagonals));
-    own_surface_next[i] = settles(at, height[i], height[i], low);
+    own_surface_next[i] = settles(at, height[i], height[i], low, 0);
 }
 
 // The part of its drop that a vertex is cut by in a step, 2⁻¹⁶.
@@ -243,7 +251,7 @@ fn share_of(words: i32, receiver: i32, soft: u32) -> u32 {
     let n = octave + select(0u, 8u, is_large);
     let low = power[n & 31u];
     var f = low + mul_q16(power[(n + 1u) & 31u] - low, fraction);
-    f = mul_q16(f, soft);
+    f = mul_q16(mul_q16(f, soft), params.length);
     if receiver >= 4 { f = mul_q16(f, DIAGONAL); }
     return 65536u - div_small(1073741824u, u32(f) + 16384u);
 }
@@ -372,7 +380,8 @@ fn cut(invocation: Invocation) {
     }
     var share = 65536;
     if params.lifted == 1u { share = uplift[i]; }
-    next += min(rises(at, h, share), gap(HEIGHT_END, next));
+    let rise = min(rises(at, h, share), gap(HEIGHT_END, next));
+    next += rise;
     own_next[i] = next;
-    own_surface_next[i] = settles(at, h, next, low_water);
+    own_surface_next[i] = settles(at, h, next, low_water, rise);
 }

@@ -23,16 +23,25 @@
 //!      24), weights by which waves of all directions creep alike;
 //!   5. the land rises: `uplift_m`, times the layer `uplift`.
 //!
-//!   The new water level is max(h′, min(min w_q + ε, h′ + `lake_depth_m`)).
+//!   The new water level is max(h′, min(min w_q + ε + what the vertex rises, h′ +
+//!   `lake_depth_m`)): a lake rises with its land.
 //!
 //! ε is `slope_min`. Where an outlet is cut, the lake behind it falls by a cell of distance a step,
 //! and where one rises, its lake rises by ε a step until it runs over: so basins drain or fill
 //! without any search.
 //!
+//! **Last steps.** A vertex is cut towards where its receiver was a step ago, so a river falls by at
+//! least what rises in a step from vertex to vertex. With `last_step` below 1 the steps of the
+//! second half get shorter, in eight stages down to `last_step`: f, `uplift_m` and ε are multiplied
+//! by their length. Slopes stay as steep, since uplift and cutting keep their ratio, and large
+//! rivers become as gentle as the law says.
+//!
 //! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the
 //! water falls for `fall` steps before anything is cut. From level to level come the land, the
 //! depth of the water and twice the area, and fresh ground is made rough by `roughness_cells`, so
-//! that channels do not follow the coarser lattice.
+//! that channels do not follow the coarser lattice. Where a vertex is less than a quarter of a cell
+//! above its lowest neighbour, it is less rough in proportion, down to a sixteenth: so plains are
+//! smooth, and no dam rises in the bed of a river.
 //!
 //! **Base level.** With `border = "open"` the vertices at the border keep their height, and water
 //! leaves there. Ground below `sea_level_m` keeps its height, too, but for uplift, and the sea
@@ -72,7 +81,8 @@
 //! what stays at outlets and sinks.
 //!
 //! # Reach
-//! A cell a step, and one. The way of water to a neighbour depends on the water two cells away, but
+//! A cell a step, and one; one more where the stage goes on from a coarser level, since roughness
+//! depends on the slope. The way of water to a neighbour depends on the water two cells away, but
 //! it first changes the area, and the height a step later: with h, w exact to n cells from an edge
 //! after n steps, areas are exact to n + 1.
 //!
@@ -116,6 +126,10 @@ const DIAGONAL: u32 = 46341;
 const OCTAVES: usize = 32;
 /// Roughness ends where water is this deep, a quarter of a cell.
 const WET: i32 = 65536;
+/// Roughness is whole where the lowest neighbour is so much lower, a quarter of a cell.
+const STEEP: u32 = 65536;
+/// Flat ground is as rough as if it fell so far: a sixty-fourth of a cell.
+const FLAT: u32 = 4096;
 /// The water level beyond a border: no water goes there.
 const HIGHEST: i32 = 2147483647;
 /// In the low bits of `way`: water stays.
@@ -132,7 +146,8 @@ pub static STAGE: Stage = Stage {
     can_interleave: false,
     halo: Some(|s, site, steps| {
         let falls = if steps.start == 0 { fall(s, site) } else { 0 };
-        u64::from(falls + steps.end - steps.start) + 1
+        let begins = steps.start == 0 && site.layers.has(Layer::Water);
+        u64::from(falls + steps.end - steps.start) + 1 + u64::from(begins)
     }),
     layers: |_| Layers::NONE,
     samples: |_| None,
@@ -142,7 +157,10 @@ pub static STAGE: Stage = Stage {
     maps: &["flow"],
     check,
     plan,
-    reach: |s, site| u64::from(fall(s, site)) + s.integer("steps") as u64 + 1,
+    reach: |s, site| {
+        let begins = site.layers.has(Layer::Water);
+        u64::from(fall(s, site)) + s.integer("steps") as u64 + 1 + u64::from(begins)
+    },
     summary: |s, site| serde_json::json!({ "fall_steps": fall(s, site), "uplift_cells": rise(s, site) as f64 / f64::from(CELL) }),
     work: None,
     cases,
@@ -213,7 +231,16 @@ const PARAMS: &[Param] = &[
         [0.0001, 1.0, 0.01],
         "How much rivers fall at least. What falls less is a lake: it is not cut but filled with \
          silt. With less than the default rivers may be as gentle as those of plains, and lakes \
-         rise more slowly where their outlets do.",
+         rise more slowly where their outlets do. last_step makes it less in the last steps.",
+    ),
+    number(
+        "last_step",
+        "",
+        [0.001, 1.0, 1.0],
+        "Length of the last step: in the second half of the steps the land rises less and less in \
+         a step, and is cut less, down to this part. Where a land rises, large rivers fall by at \
+         least what it rises in a step; with 0.2 they get five times gentler, while slopes stay as \
+         steep.",
     ),
     number(
         "silt",
@@ -226,7 +253,9 @@ const PARAMS: &[Param] = &[
         "cells",
         [0.0, 16.0, 0.5],
         "How much higher or lower a vertex of a finer level is at most than the coarser level \
-         says, so that brooks find ways of their own.",
+         says, so that brooks find ways of their own. Where the ground falls by less than a \
+         quarter of a cell to its lowest neighbour, it is less rough in proportion, down to a \
+         sixteenth.",
     ),
     number(
         "lake_depth_m",
@@ -278,6 +307,8 @@ struct Params {
     last: IVec2,
     /// What the land rises in a step.
     rise: i32,
+    /// The length of the step, 2⁻¹⁶.
+    length: u32,
     /// The steepest drop that stands, along sides and along diagonals.
     stands: i32,
     stands_diagonal: i32,
@@ -298,8 +329,8 @@ struct Params {
 
 static BEGIN: Kernel = Kernel {
     entry: "begin",
-    reads: &[],
-    owns: &[("height", 1), ("surface", 1), ("area", 1), ("silted", 1)],
+    reads: &["height"],
+    owns: &[("next", 1), ("surface", 1), ("area", 1), ("silted", 1)],
     adds: &[],
     cpu: begin,
 };
@@ -364,21 +395,41 @@ pub fn rise(s: &Settings, site: &Site) -> i32 {
     site.units(s.number("uplift_m"))
 }
 
+/// Stages in which the steps of the second half get shorter.
+const SHORTER: u32 = 8;
+
+/// Steps of one length, in order: up to which step, and the length, 2⁻¹⁶.
+fn lengths(s: &Settings) -> impl Iterator<Item = (u32, u32)> {
+    let (steps, last) = (s.integer("steps") as u64, s.number("last_step"));
+    (0..=SHORTER).map(move |stage| {
+        let part = libm::pow(last, f64::from(stage) / f64::from(SHORTER));
+        let end = u64::from(SHORTER + stage) * steps / u64::from(2 * SHORTER);
+        (end as u32, (part * 65536.0).round() as u32)
+    })
+}
+
 /// How much the vertices of a window rise in all, in height units, as long as none comes to the end
 /// of the range. `uplift` is the layer, if there is one. The vertices `outside`, in ascending
 /// order, are no land.
 pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
-    let (window, rise) = (&site.window, rise(s, site));
-    let p = lines(s, site);
-    let rises = |i: usize| {
+    let (window, p) = (&site.window, lines(s, site));
+    let rises = |rise: i32, i: usize| {
         let (x, y) = (i as i32 % window.width as i32, i as i32 / window.width as i32);
         let share = uplift
             .and_then(|uplift| uplift.get(i))
             .map_or(rise, |share| mul_q16(rise, *share as u32));
         if p.keeps(x, y) || outside.binary_search(&i).is_ok() { 0 } else { i64::from(share) }
     };
-    let all: i64 = if rise == 0 { 0 } else { (0..window.cells()).map(rises).sum() };
-    all * s.integer("steps")
+    let (mut sum, mut done) = (0, 0);
+    for (end, length) in lengths(s) {
+        let rise = mul_q16(rise(s, site), length);
+        if rise > 0 && end > done {
+            let all: i64 = (0..window.cells()).map(|i| rises(rise, i)).sum();
+            sum += all * i64::from(end - done);
+        }
+        done = end;
+    }
+    sum
 }
 
 /// Parameters that know the lines of the land that keep their height, and nothing else.
@@ -403,6 +454,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (steps, uplift_m) = (s.integer("steps"), s.number("uplift_m"));
     let most = f64::from(HEIGHT_MAX) * site.spacing_m();
     let risen = steps as f64 * uplift_m;
+    // Shorter steps only lower it.
     if risen > most {
         let message = format!(
             "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are \
@@ -455,6 +507,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         lifted: layers.has(Layer::Uplift) as u32,
         continues: layers.has(Layer::Water) as u32,
         rise: rise(s, site),
+        length: 65536,
         stands: stands as i32,
         stands_diagonal: (stands * std::f64::consts::SQRT_2) as i32,
         // Twice two thirds, since kernels have the mean of a quarter of the sides' and a sixteenth
@@ -505,13 +558,20 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     if layers.has(Layer::Ledger) && params.continues == 1 {
         builder.push(gather(&BEGIN_LEDGER, &uniform));
     }
-    builder.push(gather(&BEGIN, &uniform));
+    builder.push(gather(&BEGIN, &uniform).swapping(&[["height", "next"]]));
     builder.rounds(0..fall(s, site), |builder, _| {
         builder.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
     builder.rounds(0..s.integer("steps") as u32, |builder, step| {
-        let uniform =
-            Uniform::of(Params { key: arith::key(site.world.seed, 1 + step).into(), ..params });
+        let length = lengths(s).find(|(end, _)| step < *end).map_or(65536, |(_, length)| length);
+        let params = Params {
+            key: arith::key(site.world.seed, 1 + step).into(),
+            rise: mul_q16(params.rise, length),
+            length,
+            least: mul_q16(params.least, length).max(1),
+            ..params
+        };
+        let uniform = Uniform::of(params);
         builder.push(gather(&ROUTE, &uniform));
         builder.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
         if layers.has(Layer::Ledger) && params.rise > 0 {
@@ -560,9 +620,10 @@ impl Params {
         if kept { 0 } else { rise }
     }
 
-    /// By how much fresh ground is higher than the coarser level says, under so much water.
+    /// By how much fresh ground is higher than the coarser level says, under so much water, where
+    /// the ground falls so far to its lowest neighbour.
     #[inline(always)]
-    fn roughens(&self, x: i32, y: i32, depth: i32) -> i32 {
+    fn roughens(&self, x: i32, y: i32, depth: i32, slope: u32) -> i32 {
         let die = arith::hash(
             self.key.into(),
             self.origin.x.wrapping_add(x as u32),
@@ -570,20 +631,23 @@ impl Params {
         );
         // −32768 to 32767 of 32768.
         let signed = (die >> 16) as i32 - 32768;
-        // WET is 65536: what is left of it is a fraction.
+        // WET and STEEP are 65536: what is left of it, and how much of it there is, are fractions.
         let most = mul_q16(self.rough, (WET - depth.clamp(0, WET)) as u32);
+        let most = mul_q16(most, slope.clamp(FLAT, STEEP));
         mul_q16(most, signed.unsigned_abs()) * 2 * signed.signum()
     }
 }
 
 fn begin(call: &mut Call) {
     let p: &Params = call.params();
-    let [height, water, area, silted] = call.owns else { return };
+    let (&[height], [next, water, area, silted]) = (call.reads, &mut *call.owns) else { return };
     silted.fill(0);
+    let here = &height[call.range.start as usize..][..next.len()];
+    next.copy_from_slice(here);
     if p.continues == 1 {
-        return continue_from(p, call.range.start as i32 / p.size.x, height, water, area);
+        return continue_from(p, call.range.start as i32 / p.size.x, height, next, water, area);
     }
-    for ((height, water), area) in height.iter().zip(water.iter_mut()).zip(area.iter_mut()) {
+    for ((height, water), area) in here.iter().zip(water.iter_mut()).zip(area.iter_mut()) {
         *water = height + p.deepest.min(gap(HEIGHT_END, *height));
         *area = VERTEX;
     }
@@ -594,20 +658,49 @@ fn begin(call: &mut Call) {
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn continue_from(p: &Params, first: i32, height: &mut [i32], water: &mut [i32], area: &mut [i32]) {
+fn continue_from(
+    p: &Params,
+    first: i32,
+    height: &[i32],
+    next: &mut [i32],
+    water: &mut [i32],
+    area: &mut [i32],
+) {
     let w = p.size.x as usize;
+    let mut slopes = vec![0; w];
     let rows =
-        height.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
-    for (y, ((height, water), area)) in (first..).zip(rows) {
-        for (x, ((height, water), area)) in
-            (0..).zip(height.iter_mut().zip(water.iter_mut()).zip(area.iter_mut()))
+        next.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
+    for (y, ((next, water), area)) in (first..).zip(rows) {
+        p.slopes(height, y, &mut slopes);
+        for (x, (((next, water), area), slope)) in
+            (0..).zip(next.iter_mut().zip(water.iter_mut()).zip(area.iter_mut()).zip(slopes.iter()))
         {
-            let (before, depth) = (*height, gap(*water, *height).min(p.deepest));
-            let after =
-                arith::height_within(before.wrapping_add(p.roughness_at(x, y, before, depth)));
-            *height = after;
+            let (before, depth) = (*next, gap(*water, *next).min(p.deepest));
+            let rough = p.roughness_at(x, y, before, depth, *slope);
+            let after = arith::height_within(before.wrapping_add(rough));
+            *next = after;
             *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
             *area = (*area).max(VERTEX);
+        }
+    }
+}
+
+impl Params {
+    /// How far the ground falls to the lowest neighbour, for the vertices of a row.
+    #[inline(always)]
+    fn slopes(&self, height: &[i32], y: i32, slopes: &mut [u32]) {
+        let (w, torus) = (self.size.x, self.torus == 1);
+        let row = |y: i32| &height[(fold(y, self.size.y, torus) * w) as usize..][..w as usize];
+        let (above, here, below) = (row(y - 1), row(y), row(y + 1));
+        let lowest = |x: i32| {
+            let x = fold(x, w, torus) as usize;
+            above[x].min(here[x]).min(below[x])
+        };
+        let (mut west, mut low) = (lowest(-1), lowest(0));
+        for (x, (slope, here)) in (0..).zip(slopes.iter_mut().zip(here)) {
+            let east = lowest(x + 1);
+            *slope = here.abs_diff(west.min(low).min(east));
+            (west, low) = (low, east);
         }
     }
 }
@@ -615,9 +708,14 @@ fn continue_from(p: &Params, first: i32, height: &mut [i32], water: &mut [i32], 
 fn begin_ledger(call: &mut Call) {
     let p: &Params = call.params();
     let &[height, water] = call.reads else { return };
+    let mut slopes = vec![0; p.size.x as usize];
     for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
         let (x, y, h) = (at as i32 % p.size.x, at as i32 / p.size.x, height[at as usize]);
-        let rough = p.roughness_at(x, y, h, gap(water[at as usize], h).min(p.deepest));
+        if x == 0 {
+            p.slopes(height, y, &mut slopes);
+        }
+        let depth = gap(water[at as usize], h).min(p.deepest);
+        let rough = p.roughness_at(x, y, h, depth, slopes[x as usize]);
         own[0] = arith::height_within(own[0].saturating_add(rough));
     }
 }
@@ -805,7 +903,7 @@ fn fall_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]
             let mut level: Lanes = [0; LANES];
             for l in 0..LANES {
                 let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
-                level[l] = p.settles(kept[l] != 0, h[l], h[l], low);
+                level[l] = p.settles(kept[l] != 0, h[l], h[l], low, 0);
             }
             run.store(&level, own, at + run.x);
         }
@@ -874,6 +972,11 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 }
                 for l in 0..LANES {
                     f[l] = mul_q16(f[l], soft[l] as u32);
+                }
+            }
+            if p.length < 65536 {
+                for l in 0..LANES {
+                    f[l] = mul_q16(f[l], p.length);
                 }
             }
             for l in 0..LANES {
@@ -982,9 +1085,9 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 let stands = [stands[l], stands_diagonal[l]];
                 let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
                 let new = if is_base { h } else { worn };
-                ground_next[l] =
-                    new.wrapping_add(p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new)));
-                level_next[l] = p.settles(kept, h, ground_next[l], low_water[l]);
+                let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
+                ground_next[l] = new.wrapping_add(rise);
+                level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
                 let silt = if is_base { 0 } else { silt };
                 silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
             }
@@ -1017,8 +1120,8 @@ fn powers_of(power: &[i32; OCTAVES], area: &Lanes) -> Lanes {
 
 impl Params {
     #[inline(always)]
-    fn roughness_at(&self, x: i32, y: i32, h: i32, depth: i32) -> i32 {
-        if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth) }
+    fn roughness_at(&self, x: i32, y: i32, h: i32, depth: i32, slope: u32) -> i32 {
+        if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth, slope) }
     }
 
     /// The hardness of the stratum at a height.
@@ -1079,8 +1182,9 @@ impl Params {
     /// The water level of a vertex that keeps its height or does not, whose height was `before` and
     /// is `after`, among neighbours whose lowest level is `low`.
     #[inline(always)]
-    fn settles(&self, kept: bool, before: i32, after: i32, low: i32) -> i32 {
-        let runs_off = low.min(HEIGHT_END.wrapping_sub(self.least)).wrapping_add(self.least);
+    fn settles(&self, kept: bool, before: i32, after: i32, low: i32, rise: i32) -> i32 {
+        let above = self.least.wrapping_add(rise);
+        let runs_off = low.min(HEIGHT_END.wrapping_sub(above)).wrapping_add(above);
         let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
         let is_base = (before < self.sea) | kept;
         after.max(if is_base { self.sea } else { runs_off.min(holds) })
@@ -1156,6 +1260,13 @@ fn cases() -> Vec<Case> {
             window(0, 0, 40, 40),
             Surface::Hills,
             all,
+        ),
+        case(
+            "last_step",
+            vec![("steps", i(37)), ("last_step", n(0.05)), ("uplift_m", n(6.0))],
+            window(0, 7, 60, 52),
+            Surface::Hills,
+            none,
         ),
         case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
         case(
