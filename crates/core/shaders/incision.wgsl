@@ -90,8 +90,8 @@ fn roughness_at(at: vec2<i32>, h: i32, depth: i32) -> i32 {
     return mul_q16(most, u32(abs(signed))) * 2 * sign(signed);
 }
 
-// The water level of a vertex whose height was `before` and is `after`, which rose by `rise`, among
-// neighbours whose lowest level is `low`.
+// The water level of a vertex, which rose by `rise` in this step, whose height was `before` and is
+// now `after`, among neighbours whose lowest level is `low`.
 fn settles(at: vec2<i32>, before: i32, after: i32, low: i32, rise: i32) -> i32 {
     if before < params.sea || keeps(at) { return max(after, params.sea); }
     let above = params.least + rise;
@@ -193,7 +193,7 @@ fn begin(invocation: Invocation) {
     own_next[i] = before;
     if params.continues == 1u {
         let depth = min(gap(own_surface[i], before), params.deepest);
-        let after = height_within(before + roughness_at(place_of(i), before, depth));
+        let after = height_within(add_within(before, roughness_at(place_of(i), before, depth)));
         own_next[i] = after;
         own_surface[i] = after + min(depth, gap(HEIGHT_END, after));
         own_area[i] = max(own_area[i], VERTEX);

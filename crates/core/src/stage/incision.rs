@@ -27,14 +27,14 @@
 //!   `lake_depth_m`)): a lake rises with its land.
 //!
 //! ε is `slope_min`. Where an outlet is cut, the lake behind it falls by a cell of distance a step,
-//! and where one rises, its lake rises by ε a step until it runs over: so basins drain or fill
-//! without any search.
+//! and where one rises faster than the lake's own ground, the lake rises by ε more than its ground
+//! in a step until it runs over: so basins drain or fill without any search.
 //!
-//! **Last steps.** A vertex is cut towards where its receiver was a step ago, so a river falls by at
-//! least what rises in a step from vertex to vertex. With `last_step` below 1 the steps of the
+//! **Last steps.** A vertex is cut towards where its receiver was a step ago, so a river falls by
+//! at least what rises in a step from vertex to vertex. With `last_step` below 1 the steps of the
 //! second half get shorter, in eight stages down to `last_step`: f, `uplift_m` and ε are multiplied
-//! by their length. Slopes stay as steep, since uplift and cutting keep their ratio, and large
-//! rivers become as gentle as the law says.
+//! by their length. Uplift and cutting keep their ratio, so hillslopes keep theirs, and large
+//! rivers become as gentle as the law says. Slides, creep and silt are not shortened.
 //!
 //! **Start.** On the coarsest level all land is under water as deep as `lake_depth_m`, and the
 //! water falls for `fall` steps before anything is cut. From level to level come the land, the
@@ -236,11 +236,11 @@ const PARAMS: &[Param] = &[
     number(
         "last_step",
         "",
-        [0.001, 1.0, 1.0],
+        [0.02, 1.0, 1.0],
         "Length of the last step: in the second half of the steps the land rises less and less in \
-         a step, and is cut less, down to this part. Where a land rises, large rivers fall by at \
-         least what it rises in a step; with 0.2 they get five times gentler, while slopes stay as \
-         steep.",
+         a step, and is cut less, down to this fraction of a whole step. Where a land rises, rivers \
+         fall from cell to cell by at least what it rises in a step: with 0.2 large ones become up \
+         to five times gentler, while hillslopes stay as steep.",
     ),
     number(
         "silt",
@@ -399,12 +399,30 @@ pub fn rise(s: &Settings, site: &Site) -> i32 {
 const SHORTER: u32 = 8;
 
 /// Steps of one length, in order: up to which step, and the length, 2⁻¹⁶.
-fn lengths(s: &Settings) -> impl Iterator<Item = (u32, u32)> {
+fn lengths(s: &Settings) -> Vec<(u32, u32)> {
     let (steps, last) = (s.integer("steps") as u64, s.number("last_step"));
-    (0..=SHORTER).map(move |stage| {
+    let mut lengths: Vec<(u32, u32)> = Vec::new();
+    for stage in 0..=SHORTER {
         let part = libm::pow(last, f64::from(stage) / f64::from(SHORTER));
-        let end = u64::from(SHORTER + stage) * steps / u64::from(2 * SHORTER);
-        (end as u32, (part * 65536.0).round() as u32)
+        let length = (part * 65536.0).round() as u32;
+        let end = (u64::from(SHORTER + stage) * steps / u64::from(2 * SHORTER)) as u32;
+        match lengths.last_mut() {
+            Some(before) if before.1 == length => before.0 = end,
+            Some(before) if before.0 == end => {}
+            None if end == 0 => {}
+            _ => lengths.push((end, length)),
+        }
+    }
+    lengths
+}
+
+/// How many steps have each length, 2⁻¹⁶.
+fn counts(s: &Settings) -> impl Iterator<Item = (u32, u32)> {
+    let mut done = 0;
+    lengths(s).into_iter().map(move |(end, length)| {
+        let count = end - done;
+        done = end;
+        (count, length)
     })
 }
 
@@ -413,23 +431,29 @@ fn lengths(s: &Settings) -> impl Iterator<Item = (u32, u32)> {
 /// order, are no land.
 pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
     let (window, p) = (&site.window, lines(s, site));
-    let rises = |rise: i32, i: usize| {
-        let (x, y) = (i as i32 % window.width as i32, i as i32 / window.width as i32);
-        let share = uplift
-            .and_then(|uplift| uplift.get(i))
-            .map_or(rise, |share| mul_q16(rise, *share as u32));
-        if p.keeps(x, y) || outside.binary_search(&i).is_ok() { 0 } else { i64::from(share) }
+    let is_land = |i: &usize| {
+        let (x, y) = (*i as i32 % window.width as i32, *i as i32 / window.width as i32);
+        !p.keeps(x, y) && outside.binary_search(i).is_err()
     };
-    let (mut sum, mut done) = (0, 0);
-    for (end, length) in lengths(s) {
-        let rise = mul_q16(rise(s, site), length);
-        if rise > 0 && end > done {
-            let all: i64 = (0..window.cells()).map(|i| rises(rise, i)).sum();
-            sum += all * i64::from(end - done);
+    let rise = rise(s, site);
+    let land = || (0..window.cells()).filter(is_land);
+    let steps: Vec<(i64, i32)> = counts(s)
+        .map(|(count, length)| (count.into(), mul_q16(rise, length)))
+        .filter(|(_, rise)| *rise > 0)
+        .collect();
+    let in_steps = |cells: &dyn Fn(i32) -> i64| -> i64 {
+        steps.iter().map(|(count, rise)| count * cells(*rise)).sum()
+    };
+    match uplift {
+        _ if steps.is_empty() => 0,
+        None => {
+            let cells = land().count() as i64;
+            in_steps(&|rise| cells * i64::from(rise))
         }
-        done = end;
+        Some(uplift) => {
+            in_steps(&|rise| land().map(|i| i64::from(mul_q16(rise, uplift[i] as u32))).sum())
+        }
     }
-    sum
 }
 
 /// Parameters that know the lines of the land that keep their height, and nothing else.
@@ -453,8 +477,9 @@ fn lines(s: &Settings, site: &Site) -> Params {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (steps, uplift_m) = (s.integer("steps"), s.number("uplift_m"));
     let most = f64::from(HEIGHT_MAX) * site.spacing_m();
-    let risen = steps as f64 * uplift_m;
-    // Shorter steps only lower it.
+    let whole_steps: f64 =
+        counts(s).map(|(count, length)| f64::from(count) * f64::from(length) / 65536.0).sum();
+    let risen = whole_steps * uplift_m;
     if risen > most {
         let message = format!(
             "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are \
@@ -562,8 +587,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     builder.rounds(0..fall(s, site), |builder, _| {
         builder.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
+    let (lengths, does_rise) = (lengths(s), params.rise > 0);
     builder.rounds(0..s.integer("steps") as u32, |builder, step| {
-        let length = lengths(s).find(|(end, _)| step < *end).map_or(65536, |(_, length)| length);
+        let length = lengths.iter().find(|(end, _)| step < *end).map_or(65536, |(_, part)| *part);
         let params = Params {
             key: arith::key(site.world.seed, 1 + step).into(),
             rise: mul_q16(params.rise, length),
@@ -574,7 +600,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         let uniform = Uniform::of(params);
         builder.push(gather(&ROUTE, &uniform));
         builder.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
-        if layers.has(Layer::Ledger) && params.rise > 0 {
+        if layers.has(Layer::Ledger) && does_rise {
             builder.push(gather(&RAISE_LEDGER, &uniform));
         }
         builder.push(
@@ -631,7 +657,7 @@ impl Params {
         );
         // −32768 to 32767 of 32768.
         let signed = (die >> 16) as i32 - 32768;
-        // WET and STEEP are 65536: what is left of it, and how much of it there is, are fractions.
+        // WET and STEEP are 65536, so both factors are fractions of 65536.
         let most = mul_q16(self.rough, (WET - depth.clamp(0, WET)) as u32);
         let most = mul_q16(most, slope.clamp(FLAT, STEEP));
         mul_q16(most, signed.unsigned_abs()) * 2 * signed.signum()
@@ -677,7 +703,7 @@ fn continue_from(
         {
             let (before, depth) = (*next, gap(*water, *next).min(p.deepest));
             let rough = p.roughness_at(x, y, before, depth, *slope);
-            let after = arith::height_within(before.wrapping_add(rough));
+            let after = arith::height_within(before.saturating_add(rough));
             *next = after;
             *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
             *area = (*area).max(VERTEX);
@@ -1267,6 +1293,34 @@ fn cases() -> Vec<Case> {
             window(0, 7, 60, 52),
             Surface::Hills,
             none,
+        ),
+        case(
+            "last_step_layers",
+            vec![("last_step", n(0.02)), ("uplift_m", n(0.0005)), ("strata_m", n(25.0))],
+            window(0, 7, 47, 40),
+            Surface::Hills,
+            all.with(Layer::Ledger, true),
+        ),
+        case(
+            "finer_torus",
+            vec![("roughness_cells", n(2.0)), ("border", word("torus")), ("uplift_m", n(3.0))],
+            window(-9, 4, 51, 40),
+            Surface::Noise,
+            water,
+        ),
+        case(
+            "finer_row",
+            vec![("roughness_cells", n(2.0)), ("border", word("wall"))],
+            window(-9, 4, 1, 37),
+            Surface::Noise,
+            water.with(Layer::Ledger, true),
+        ),
+        case(
+            "finer_sea",
+            vec![("roughness_cells", n(16.0)), ("sea_level_m", n(150.0)), ("border", word("wall"))],
+            window(3, 4, 70, 31),
+            Surface::Hills,
+            water,
         ),
         case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
         case(
