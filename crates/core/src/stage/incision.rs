@@ -1001,8 +1001,8 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 }
             }
             if p.length < 65536 {
-                for l in 0..LANES {
-                    f[l] = mul_q16(f[l], p.length);
+                for f in &mut f {
+                    *f = mul_q16(*f, p.length);
                 }
             }
             for l in 0..LANES {
