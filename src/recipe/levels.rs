@@ -179,7 +179,8 @@ impl ByLevel {
                     return Err(wrong("only a number goes from one value to another"));
                 }
                 let table = Table::new(param.name, value)?;
-                table.known(&["from", "to"])?;
+                let inside = |e: Error| e.inside("", &format!("/{}", param.name));
+                table.known(&["from", "to"]).map_err(inside)?;
                 let end = |key: &str| {
                     let given = table.get(key).ok_or_else(|| {
                         wrong(&format!("{key} is missing: {{ from = …, to = … }}"))

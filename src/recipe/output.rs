@@ -126,21 +126,25 @@ const MAPS: Own<Output> = Own {
     is_list: true,
 };
 
+/// Reads the formats of single maps.
+fn read_formats(formats: &Table, output: &mut Output) -> Result<()> {
+    formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
+    for name in &output.maps {
+        if let Some(format) = formats.text(name)? {
+            if !MAP_FORMATS.contains(&format) {
+                let known = MAP_FORMATS.into_iter();
+                return Err(formats.unlisted(name, "output format", format, known));
+            }
+            output.formats.insert(name.clone(), format.into());
+        }
+    }
+    Ok(())
+}
+
 const FORMATS: Own<Output> = Own {
     read: |table, output| {
-        let Some(given) = table.get("formats") else { return Ok(()) };
-        let formats = Table::new("output, formats", given)?;
-        formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
-        for name in &output.maps {
-            if let Some(format) = formats.text(name)? {
-                if !MAP_FORMATS.contains(&format) {
-                    let known = MAP_FORMATS.into_iter();
-                    return Err(formats.unlisted(name, "output format", format, known));
-                }
-                output.formats.insert(name.clone(), format.into());
-            }
-        }
-        Ok(())
+        let Some(formats) = table.table("formats")? else { return Ok(()) };
+        read_formats(&formats, output).map_err(|e| e.inside("", "/formats"))
     },
     value: |output| json!(output.formats),
     schema: || {

@@ -170,6 +170,56 @@ fn errors_point_into_the_recipe() {
     );
 }
 
+/// Every key of every table does, with a value that none takes.
+#[test]
+fn a_wrong_value_of_any_key_is_pointed_at() {
+    let schema = Recipe::schema();
+    let names = |place: &str| -> Vec<String> {
+        let table = schema.pointer(place).unwrap_or_else(|| panic!("{place}"));
+        table.as_object().unwrap().keys().cloned().collect()
+    };
+    let levels = names("/properties/levels/anyOf/1/properties");
+    let tables = [
+        ("", names("/properties")),
+        ("/levels", levels),
+        ("/water", names("/properties/water/properties")),
+        ("/output", names("/properties/output/properties")),
+    ];
+    let mut wrong: Vec<(&str, String)> = vec![];
+    for (table, keys) in &tables {
+        wrong.extend(keys.iter().map(|key| ("blur", format!("{table}/{key}"))));
+    }
+    wrong.retain(|(_, place)| place != "/stage");
+    for stage in thalweg::stage::STAGES {
+        let places = stage.params.iter().map(|param| format!("/stage/1/{}", param.name));
+        wrong.extend(places.map(|place| (stage.name, place)));
+    }
+    assert!(wrong.len() > 200, "{} keys", wrong.len());
+    let values = [serde_json::json!([[]]), serde_json::json!({ "no": 1 })];
+    for ((kind, place), value) in wrong.iter().flat_map(|at| values.iter().map(move |v| (at, v))) {
+        let mut recipe = serde_json::json!({
+            "schema": 2, "width": 65, "height": 65, "spacing_m": 10,
+            "stage": [{ "kind": "diamond_square" }, { "kind": kind }],
+        });
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        let table = match recipe.pointer_mut(parent) {
+            Some(table) => table,
+            None => {
+                recipe[&parent[1..]] = serde_json::json!({});
+                &mut recipe[&parent[1..]]
+            }
+        };
+        table[key] = value.clone();
+        let error = recipe.to_string().parse::<Recipe>().unwrap_err();
+        let pointer = error.invalid().and_then(|invalid| invalid.pointer.clone());
+        let pointer = pointer.unwrap_or_else(|| panic!("{place} of {kind}: {error}"));
+        assert!(
+            &pointer == place || pointer.starts_with(&format!("{place}/")),
+            "{place} of {kind}: {pointer}: {error}"
+        );
+    }
+}
+
 /// So does one of a setting that is changed later.
 #[test]
 fn changed_settings_point_into_the_recipe() {

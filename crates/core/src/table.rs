@@ -73,6 +73,23 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The table of a key.
+    pub fn table(&self, key: &str) -> Result<Option<Table<'a>>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(v) => match v.as_object() {
+                Some(object) => {
+                    let place = self
+                        .place
+                        .strip_suffix(": ")
+                        .map_or(key.into(), |place| format!("{place}, {key}"));
+                    Ok(Some(Self { place: format!("{place}: "), object }))
+                }
+                None => Err(self.wrong(key, v, "a table of keys and values")),
+            },
+        }
+    }
+
     /// The switch of a key: true or false.
     pub fn switch(&self, key: &str) -> Result<Option<bool>> {
         match self.get(key) {
