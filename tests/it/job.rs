@@ -3,7 +3,7 @@
 use crate::common::{Made, cpu};
 use thalweg::exec::Executor;
 use thalweg::field::find;
-use thalweg::recipe::Preset;
+use thalweg::recipe::{EXAMPLES, Preset};
 use thalweg::site::Scale;
 use thalweg::{Cancel, Error, Event, Heights, Job, Outcome, Recipe, Result, Snapshot, Step, Value};
 
@@ -170,53 +170,60 @@ fn errors_point_into_the_recipe() {
     );
 }
 
-/// Every key of every table does, with a value that none takes.
+/// Every key does, with values that none takes: those of all examples, spelled out, those of all
+/// stages, and those of all tables, whether an example has them or not.
 #[test]
 fn a_wrong_value_of_any_key_is_pointed_at() {
-    let schema = Recipe::schema();
-    let names = |place: &str| -> Vec<String> {
-        let table = schema.pointer(place).unwrap_or_else(|| panic!("{place}"));
-        table.as_object().unwrap().keys().cloned().collect()
-    };
-    let levels = names("/properties/levels/anyOf/1/properties");
-    let tables = [
-        ("", names("/properties")),
-        ("/levels", levels),
-        ("/water", names("/properties/water/properties")),
-        ("/output", names("/properties/output/properties")),
-    ];
-    let mut wrong: Vec<(&str, String)> = vec![];
-    for (table, keys) in &tables {
-        wrong.extend(keys.iter().map(|key| ("blur", format!("{table}/{key}"))));
-    }
-    wrong.retain(|(_, place)| place != "/stage");
-    for stage in thalweg::stage::STAGES {
-        let places = stage.params.iter().map(|param| format!("/stage/1/{}", param.name));
-        wrong.extend(places.map(|place| (stage.name, place)));
-    }
-    assert!(wrong.len() > 200, "{} keys", wrong.len());
-    let values = [serde_json::json!([[]]), serde_json::json!({ "no": 1 })];
-    for ((kind, place), value) in wrong.iter().flat_map(|at| values.iter().map(move |v| (at, v))) {
-        let mut recipe = serde_json::json!({
+    let land = |kind: &str| {
+        serde_json::json!({
             "schema": 2, "width": 65, "height": 65, "spacing_m": 10,
             "stage": [{ "kind": "diamond_square" }, { "kind": kind }],
-        });
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        let table = match recipe.pointer_mut(parent) {
-            Some(table) => table,
-            None => {
-                recipe[&parent[1..]] = serde_json::json!({});
-                &mut recipe[&parent[1..]]
+        })
+    };
+    let mut wrong: Vec<(serde_json::Value, String)> = vec![];
+    for (name, text) in EXAMPLES {
+        let recipe = Recipe::from_toml(text, "", name).unwrap().describe();
+        let mut places = vec![];
+        crate::schema::places(&recipe, String::new(), &mut places);
+        wrong.extend(places.into_iter().map(|place| (recipe.clone(), place)));
+    }
+    for stage in thalweg::stage::STAGES {
+        let places = stage.params.iter().map(|param| format!("/stage/1/{}", param.name));
+        wrong.extend(places.map(|place| (land(stage.name), place)));
+    }
+    let schema = Recipe::schema();
+    for (table, keys) in [
+        ("", "/properties"),
+        ("/levels", "/properties/levels/anyOf/1/properties"),
+        ("/water", "/properties/water/properties"),
+        ("/output", "/properties/output/properties"),
+    ] {
+        for key in schema.pointer(keys).unwrap().as_object().unwrap().keys() {
+            let mut recipe = land("blur");
+            if !table.is_empty() {
+                recipe[&table[1..]] = serde_json::json!({});
             }
-        };
-        table[key] = value.clone();
-        let error = recipe.to_string().parse::<Recipe>().unwrap_err();
-        let pointer = error.invalid().and_then(|invalid| invalid.pointer.clone());
-        let pointer = pointer.unwrap_or_else(|| panic!("{place} of {kind}: {error}"));
-        assert!(
-            &pointer == place || pointer.starts_with(&format!("{place}/")),
-            "{place} of {kind}: {pointer}: {error}"
-        );
+            wrong.push((recipe, format!("{table}/{key}")));
+        }
+    }
+    for (recipe, place) in wrong.iter().filter(|(_, place)| !place.is_empty()) {
+        // Of one value of a list, or one end of a ramp, the error may be about the setting.
+        let key = place.trim_end_matches(|c: char| c.is_ascii_digit() || c == '/');
+        let key = key.trim_end_matches("/from").trim_end_matches("/to");
+        let (parent, last) = place.rsplit_once('/').unwrap();
+        for value in [serde_json::json!([[]]), serde_json::json!({ "no": 1 })] {
+            let mut recipe = recipe.clone();
+            match recipe.pointer_mut(parent).unwrap() {
+                serde_json::Value::Array(list) => list[last.parse::<usize>().unwrap()] = value,
+                table => table[last] = value,
+            }
+            let error = recipe.to_string().parse::<Recipe>().unwrap_err();
+            let pointer = error.invalid().and_then(|invalid| invalid.pointer.clone());
+            assert!(
+                pointer.as_ref().is_some_and(|pointer| pointer.starts_with(key)),
+                "{place}: {pointer:?}: {error}"
+            );
+        }
     }
 }
 

@@ -53,8 +53,8 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     (
         "droplets",
         "overloaded",
-        "add_moved[vertex_of(x, y) * MOVED_WORDS], -left",
-        "add_moved[vertex_of(x, y) * MOVED_WORDS], -load",
+        "add_moved[vertex_of(x, y) * i32(MOVED_WORDS)], -left",
+        "add_moved[vertex_of(x, y) * i32(MOVED_WORDS)], -load",
     ),
     ("droplets", "overloaded", "atomicAdd(&add_exported[tile * 4u + 3u], load >> 12u);", ""),
     ("droplets", "hard", "atomicAdd(&add_spilled[at + 1], amount >> 12u);", ""),
@@ -146,7 +146,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("thermal", "layers", "select(k, i, a > b)", "i"),
     ("coastal", "loose", "loose = min(taken, ", "loose = max(taken, "),
     ("droplets", "layers", "own_grant[i] = class_of(passed);", "own_grant[i] = 0;"),
-    ("droplets", "layers", "own_want[i32(i) * WANT_WORDS + 2] = passed;", ""),
+    ("droplets", "layers", "own_want[i32(i) * i32(WANT_WORDS) + 2] = passed;", ""),
     ("droplets", "layers", "STREAMS - 1u) << 28u", "STREAMS - 2u) << 28u"),
     ("droplets", "dense", "| class_of(own_want[record + 2])", ""),
     ("droplets", "dense", "(count >> (half & 31u)) & 1u", "(count >> (half & 31u))"),
@@ -163,7 +163,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     (
         "droplets",
         "estuary",
-        "max(u32(water[2u * age + 1u]), select(0u, SEA_LAY, wet))",
+        "max(u32(water[2u * age + 1u]), select(0u, u32(SEA_LAY), wet))",
         "u32(water[2u * age + 1u])",
     ),
     ("droplets", "estuary", "let crumb = select(0, 3, wet && over > 0);", "let crumb = 0;"),
@@ -191,8 +191,8 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     (
         "snowballs",
         "left",
-        "add_moved[vertex * MOVED_WORDS], -amount",
-        "add_moved[vertex * MOVED_WORDS + 1], amount",
+        "add_moved[vertex * i32(MOVED_WORDS)], -amount",
+        "add_moved[vertex * i32(MOVED_WORDS) + 1], amount",
     ),
     ("snowballs", "left", "min(granted(vertex, want), load)", "granted(vertex, want)"),
     ("snowballs", "heaps", "min(load, params.law.left)", "load"),
@@ -220,8 +220,8 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     (
         "wind",
         "crowd",
-        "add_moved[vertex * MOVED_WORDS], -left",
-        "add_moved[vertex * MOVED_WORDS], left",
+        "add_moved[vertex * i32(MOVED_WORDS)], -left",
+        "add_moved[vertex * i32(MOVED_WORDS)], left",
     ),
     (
         "wind",

@@ -274,7 +274,7 @@ fn relation(error: &Error) -> Option<&'static str> {
 }
 
 /// Every place in a value.
-fn places(value: &Value, at: String, found: &mut Vec<String>) {
+pub fn places(value: &Value, at: String, found: &mut Vec<String>) {
     found.push(at.clone());
     match value {
         Value::Array(list) => {

@@ -149,12 +149,12 @@ fn the_page_of_stages_is_that_of_the_table() {
         "# Stages\n\nMade from the parameter tables in `crates/core/src/stage/`; regenerate with \
          `THALWEG_BLESS=1 cargo test --test it tidy`.\n",
     );
-    let head = "| parameter | default | allowed | unit | |\n|---|---|---|---|---|";
+    let head = "| parameter | default | allowed | |\n|---|---|---|---|";
     let row = |p: &thalweg::Param| {
-        let unit = if p.unit.is_empty() { "–" } else { p.unit };
         let default = p.default().to_string();
         let default = default.trim_matches('"');
-        format!("| `{}` | {default} | {} | {unit} | {} |", p.name, p.allowed(), p.doc)
+        let allowed = format!("{} {}", p.allowed().replace("a whole number", "whole"), p.unit);
+        format!("| `{}` | {default} | {} | {} |", p.name, allowed.trim_end(), p.doc)
     };
     // What several stages have in the same words stands once.
     let rows: Vec<String> = STAGES.iter().flat_map(|stage| stage.params).map(row).collect();
@@ -177,8 +177,8 @@ fn the_page_of_stages_is_that_of_the_table() {
         let shared: Vec<String> =
             stage.params.iter().filter(is_shared).map(|p| format!("`{}`", p.name)).collect();
         if !shared.is_empty() {
-            let link = "[keys of several stages](#keys-of-several-stages)";
-            writeln!(page, "\nAnd the {link} {}.", shared.join(", ")).unwrap();
+            let shared = shared.join(", ");
+            writeln!(page, "\nAlso [{shared}](#keys-of-several-stages).").unwrap();
         }
     }
     writeln!(page, "\n## Keys of several stages\n\n{head}").unwrap();

@@ -1,15 +1,6 @@
 // The arithmetic that both executors share. Twin of src/arith.rs. Goes before the shader of every
 // stage, after the line `const WORKGROUP: u32 = …;`.
 
-const HEIGHT_BITS: u32 = 18u;
-const CELL: i32 = 262144;
-const SLOPE_MAX: i32 = 4194304;
-const LEDGER_WORDS: u32 = 4u;
-
-const HEIGHT_END: i32 = 2147221504;
-const THICKEST: i32 = 1048576000;
-const NOWHERE: i32 = -2147483647 - 1;
-
 fn height_within(height: i32) -> i32 {
     return clamp(height, -HEIGHT_END, HEIGHT_END);
 }

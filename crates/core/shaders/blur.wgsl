@@ -1,11 +1,5 @@
 // Twin of src/stage/blur.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    torus: u32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read_write> own_blurred: array<i32>;

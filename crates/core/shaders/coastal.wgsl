@@ -1,20 +1,5 @@
 // Twin of src/stage/coastal.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    key: vec2<u32>,
-    lattice: vec2<u32>,
-    inner: vec2<u32>,
-    scale: u32,
-    sea: i32,
-    low: i32,
-    span: i32,
-    power: u32,
-    hard: u32,
-    loose: u32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> hardness: array<i32>;
 @group(0) @binding(2) var<storage, read> ledger: array<i32>;

@@ -1,21 +1,5 @@
 // Twin of src/stage/combine.rs, which states the rule.
 
-struct Params {
-    how: u32,
-    masked: u32,
-    share: u32,
-    one: u32,
-}
-
-const ADD: u32 = 1u;
-const SUBTRACT: u32 = 2u;
-const MULTIPLY: u32 = 3u;
-const MIN: u32 = 4u;
-const MAX: u32 = 5u;
-const HIGHEST: i32 = 2097152000;
-const FACTOR_MAX: u32 = 64u;
-const FACTOR_BITS: u32 = 28u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> ground: array<i32>;
 @group(0) @binding(2) var<storage, read> mask: array<i32>;

@@ -1,36 +1,5 @@
 // Twin of src/stage/diamond_square.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    coarse_width: i32,
-    odd: vec2<i32>,
-    inner_low: vec2<i32>,
-    inner_high: vec2<i32>,
-    origin: vec2<u32>,
-    step: u32,
-    mask: u32,
-    key: vec2<u32>,
-    amplitude: i32,
-    edge: i32,
-    random: u32,
-    rounds: u32,
-    mode: u32,
-    low: i32,
-    range: i32,
-    stretch: i32,
-    stretch_fraction: u32,
-    square: u32,
-    base: i32,
-    relief: i32,
-}
-
-const ONE: i32 = 268435456;
-const MIDPOINT: u32 = 1u;
-const SKYLINE: u32 = 2u;
-const PAIR: u32 = 1u;
-const MUL: u32 = 2u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> coarse: array<i32>;
 @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;

@@ -1,20 +1,5 @@
 // Twin of src/stage/droplets.rs, which states the rule. Goes after stepper.wgsl.
 
-struct Law {
-    inertia: u32,
-    erosion: u32,
-    gravity: i32,
-    slope_min: i32,
-}
-
-const DROP_WORDS: u32 = 5u;
-const SPEED_MAX: i32 = 32767;
-const DROP_MAX: i32 = 1048576;
-const LOAD_MASK: i32 = 16777215;
-const CARRY_MAX: u32 = 65536u;
-const LEFT_MAX: i32 = 67108864;
-const SEA_LAY: u32 = 16384u;
-
 @group(0) @binding(40) var<storage, read> water: array<i32>;
 
 fn turn(u: i32, g: i32) -> i32 {
@@ -25,7 +10,7 @@ fn turn(u: i32, g: i32) -> i32 {
 fn weigh(d: i32, wet: bool, load: i32, fast: i32, age: u32, stream: u32) -> vec2<i32> {
     let speed = select(fast, fast >> 1u, wet);
     let carry = min((u32(water[2u * age]) * u32(water[2u * params.lifetime + stream])) >> 8u, CARRY_MAX);
-    let lay = max(u32(water[2u * age + 1u]), select(0u, SEA_LAY, wet));
+    let lay = max(u32(water[2u * age + 1u]), select(0u, u32(SEA_LAY), wet));
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.law.slope_min);
     let capacity = min(mul_q16(mul_q16(steep << 8u, carry), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
@@ -87,14 +72,14 @@ fn drops(invocation: Invocation) {
         var amount = granted(at, want);
         if want > 0 {
             load += wash_out(home.tile, amount);
-            atomicAdd(&add_moved[at * MOVED_WORDS], amount);
+            atomicAdd(&add_moved[at * i32(MOVED_WORDS)], amount);
         } else {
             amount = min(amount, load);
             load -= amount;
             if fills {
-                atomicAdd(&add_moved[at * MOVED_WORDS + 1], amount);
+                atomicAdd(&add_moved[at * i32(MOVED_WORDS) + 1], amount);
             } else {
-                atomicAdd(&add_moved[at * MOVED_WORDS], -amount);
+                atomicAdd(&add_moved[at * i32(MOVED_WORDS)], -amount);
             }
         }
         want = 0;
@@ -104,7 +89,7 @@ fn drops(invocation: Invocation) {
     let last = (params.flags & LAST) != 0u;
     if (home.born || last) && load > 0 {
         let left = select(min(load, LEFT_MAX / (2 * i32(params.lifetime) + 5)), 0, last);
-        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
+        atomicAdd(&add_moved[vertex_of(x, y) * i32(MOVED_WORDS)], -left);
         lose_load(home.tile, load - left);
         load = 0;
     }
@@ -144,7 +129,7 @@ fn drops(invocation: Invocation) {
         heading = unit(wish.x, wish.y);
         var nx = x + (heading.x << 2u);
         var ny = y + (heading.y << 2u);
-        atomicAdd(&add_want[old * WANT_WORDS + 2], 1);
+        atomicAdd(&add_want[old * i32(WANT_WORDS) + 2], 1);
         if !is_on_map(nx, ny, span) {
             if params.border == TORUS {
                 nx = wrap(nx, span.x);

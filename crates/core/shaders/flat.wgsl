@@ -1,9 +1,5 @@
 // Twin of src/stage/flat.rs.
 
-struct Params {
-    level: i32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> own_height: array<i32>;
 

@@ -1,12 +1,5 @@
 // Twin of src/stage/fractal.rs. Goes before the shaders of the stages that use it.
 
-const WAVE_WORDS: u32 = 4u;
-const ONE: i32 = 268435456;
-const HALF: i32 = 134217728;
-const VALUE: u32 = 1u;
-const CELLULAR: u32 = 2u;
-const BORDERS: u32 = 3u;
-
 @group(0) @binding(51) var<storage, read> waves: array<i32>;
 @group(0) @binding(52) var<storage, read> places: array<i32>;
 

@@ -1,20 +1,5 @@
 // Twin of src/stage/hills.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    key: vec2<u32>,
-    chance: u32,
-    merge: u32,
-    base: i32,
-    lowest: i32,
-    relief: i32,
-}
-
-const ADDED: u32 = 0u;
-const SIZE_WORDS: u32 = 3u;
-const HIGHEST: i32 = 2097152000;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> sizes: array<i32>;
 @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;

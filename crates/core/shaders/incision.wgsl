@@ -1,42 +1,5 @@
 // Twin of src/stage/incision.rs, which states the rule.
 
-const VERTEX: i32 = 64;
-const SPREAD: u32 = 6u;
-const DIAGONAL: u32 = 46341u;
-const WET: i32 = 65536;
-const STEEP: u32 = 65536u;
-const FLAT: u32 = 4096u;
-const STAYS: i32 = 8;
-const HIGHEST: i32 = 2147483647;
-
-struct Params {
-    size: vec2<i32>,
-    origin: vec2<u32>,
-    key: vec2<u32>,
-    torus: u32,
-    rained: u32,
-    hard: u32,
-    rooted: u32,
-    lifted: u32,
-    continues: u32,
-    first: vec2<i32>,
-    last: vec2<i32>,
-    rise: i32,
-    length: u32,
-    stands: i32,
-    stands_diagonal: i32,
-    creep: u32,
-    silt: u32,
-    rough: i32,
-    deepest: i32,
-    least: i32,
-    sea: i32,
-    floor: i32,
-    strata_hard: u32,
-    strata_rate: u32,
-    strata_key: u32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> surface: array<i32>;

@@ -1,25 +1,5 @@
 // Twin of src/stage/island.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    origin: vec2<i32>,
-    step: vec2<i32>,
-    radius: vec2<i32>,
-    inverse: vec2<i32>,
-    octaves: u32,
-    relief: i32,
-    base: i32,
-    craters: u32,
-    crater_rim: i32,
-    crater_relief: i32,
-    crater_slope: u32,
-}
-
-const ONE: i32 = 268435456;
-const INTERVALS: i32 = 4096;
-const OCTAVE_WORDS: u32 = 9u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> octave: array<i32>;
 @group(0) @binding(2) var<storage, read> power: array<i32>;

@@ -1,42 +1,5 @@
 // Twin of src/stage/layer.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    source: u32,
-    combine: u32,
-    octaves: u32,
-    start: i32,
-    span: u32,
-    shift: u32,
-    low: i32,
-    high: i32,
-    thick_low: i32,
-    thick_high: i32,
-    sediment: u32,
-    step: i32,
-    wind_x: i32,
-    wind_y: i32,
-    up_x: i32,
-    up_y: i32,
-    across_x: i32,
-    across_y: i32,
-    share: u32,
-    shadow: u32,
-    moisture: u32,
-    background: i32,
-    sea: i32,
-}
-
-const CONSTANT: u32 = 0u;
-const NOISE: u32 = 1u;
-const SLOPE: u32 = 2u;
-const HEIGHT: u32 = 3u;
-const MULTIPLY: u32 = 1u;
-const ADD: u32 = 2u;
-const MIN: u32 = 3u;
-const MAX: u32 = 4u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> mask: array<i32>;

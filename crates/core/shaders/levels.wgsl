@@ -1,18 +1,5 @@
 // Twin of src/stage/levels.rs, which states the rule.
 
-struct Params {
-    fine: vec2<i32>,
-    coarse: vec2<i32>,
-    offset: vec2<i32>,
-    torus: u32,
-    halve: u32,
-    fade: u32,
-    fade_shift: u32,
-    loose: u32,
-}
-
-const PASSED_MAX: i32 = 1073741824;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> fine: array<i32>;
 @group(0) @binding(2) var<storage, read> ledger: array<i32>;

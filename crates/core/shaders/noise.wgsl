@@ -1,20 +1,5 @@
 // Twin of src/stage/noise.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    octaves: u32,
-    pattern: u32,
-    form: u32,
-    warped: u32,
-    base: i32,
-    relief: i32,
-}
-
-const BILLOW: u32 = 1u;
-const RIDGED: u32 = 2u;
-const WARP_OCTAVES: u32 = 3u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> own_height: array<i32>;
 

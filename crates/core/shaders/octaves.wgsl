@@ -1,7 +1,5 @@
 // Twin of src/stage/octaves.rs. Goes before the shaders of the stages that use it.
 
-const OCTAVE_WORDS: u32 = 8u;
-
 @group(0) @binding(50) var<storage, read> octaves: array<i32>;
 
 fn smooth_step(t: u32) -> u32 {

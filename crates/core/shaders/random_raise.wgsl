@@ -1,20 +1,5 @@
 // Twin of src/stage/random_raise.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    key: vec2<u32>,
-    corner: vec2<i32>,
-    extent: i32,
-    points: u32,
-    width_of_sum: i32,
-    level: u32,
-    start: i32,
-    raise: i32,
-}
-
-const HIGHEST: i32 = 2097152000;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> hits: array<i32>;
 @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;

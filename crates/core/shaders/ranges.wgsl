@@ -1,14 +1,5 @@
 // Twin of src/stage/ranges.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    nodes: vec2<i32>,
-    warped: u32,
-    base: i32,
-    relief: i32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> own_height: array<i32>;
 

@@ -1,18 +1,4 @@
-// What the GPU executor runs when words are read back. Twin of src/exec/part.rs.
-
-struct Params {
-    // The first word of the part, and how many words of the buffer lie from one row of the part to
-    // the next.
-    first: u32,
-    row: u32,
-    // Cells of a row of the part, words of a cell in the buffer, and how many of them are wanted.
-    across: u32,
-    each: u32,
-    words: u32,
-    // What `add_up` changes of a word: nothing, or its sign, so that sums of negative numbers are
-    // positive, too.
-    flip: u32,
-}
+// What the GPU executor runs when words are read back. Twin of src/exec/selection.rs.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> source: array<u32>;

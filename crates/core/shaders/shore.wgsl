@@ -1,18 +1,5 @@
 // Twin of src/stage/shore.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    sea: i32,
-    masked: u32,
-    within: i32,
-    step: i32,
-    coarse: i32,
-    wide: u32,
-    high: u32,
-    steep: u32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> mask: array<i32>;

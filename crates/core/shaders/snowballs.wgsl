@@ -1,19 +1,5 @@
 // Twin of src/stage/snowballs.rs, which states the rule. Goes after stepper.wgsl.
 
-struct Law {
-    speed: i32,
-    friction: u32,
-    offset: i32,
-    erosion: i32,
-    deposition: u32,
-    quicken: u32,
-    fastest: i32,
-    left: i32,
-}
-
-const DROP_WORDS: u32 = 6u;
-const STEEPEST: i32 = 28672;
-
 fn at(column: i32, row: i32) -> i32 {
     return height[row * params.width + column] >> 2u;
 }
@@ -82,7 +68,7 @@ fn roll(invocation: Invocation) {
     // Settle what was granted of the last proposal. Then deaths and births.
     if spent {
         let amount = min(granted(vertex, want), load);
-        atomicAdd(&add_moved[vertex * MOVED_WORDS], -amount);
+        atomicAdd(&add_moved[vertex * i32(MOVED_WORDS)], -amount);
         load -= amount;
     } else if want != 0 {
         load += wash_out(home.tile, settle_granted(vertex, want, load));
@@ -102,7 +88,7 @@ fn roll(invocation: Invocation) {
     let last = (params.flags & LAST) != 0u;
     if spent && (home.born || last) && load > 0 {
         let left = select(min(load, params.law.left), 0, last);
-        atomicAdd(&add_moved[vertex_of(x, y) * MOVED_WORDS], -left);
+        atomicAdd(&add_moved[vertex_of(x, y) * i32(MOVED_WORDS)], -left);
         lose_load(home.tile, load - left);
         load = 0;
     }
@@ -124,7 +110,7 @@ fn roll(invocation: Invocation) {
             back = vec2<i32>(around(back.x, span.x), around(back.y, span.y));
         }
         vertex = vertex_of(back.x, back.y);
-        atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
+        atomicAdd(&add_want[vertex * i32(WANT_WORDS) + 2], 1);
         let draw = mix_bits((u32(spot.z) + home.world.x * 0x9e3779b9u) ^ home.world.y);
         let ox = mul_q16(2 * params.law.offset, draw & 0xffffu) - params.law.offset;
         let oy = mul_q16(2 * params.law.offset, draw >> 16u) - params.law.offset;

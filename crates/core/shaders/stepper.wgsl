@@ -1,63 +1,6 @@
 // Twin of src/stage/stepper, which states the rule. Goes before the shader of each particle law,
 // which has `struct Law` and `DROP_WORDS`.
 
-struct Params {
-    width: i32,
-    height: i32,
-    key: vec2<u32>,
-    home: vec2<u32>,
-    homes: vec2<u32>,
-    corner: vec2<i32>,
-    tiles_wide: u32,
-    block: u32,
-    step: u32,
-    step_rest: u32,
-    step_life: u32,
-    lifetime: u32,
-    rains: u32,
-    border: u32,
-    want_shift: u32,
-    limit: u32,
-    radius: i32,
-    flags: u32,
-    bedrock: u32,
-    roots: u32,
-    floor: i32,
-    sea: i32,
-    wash: u32,
-    stream: u32,
-    last_life: u32,
-    last_share: u32,
-    @align(16) law: Law,
-}
-
-const TILE: u32 = 32u;
-const TILE_DROPS: u32 = 1024u;
-const WANT_WORDS: i32 = 3;
-const MOVED_WORDS: i32 = 2;
-const WANT_MAX: i32 = 262143;
-const LOAD_MAX: i32 = 8388608;
-const WHOLE: u32 = 8192u;
-const STREAMS: u32 = 16u;
-const SOFTEST: u32 = 32768u;
-const ALLOW_MAX: i32 = 262143;
-const OPEN: u32 = 0u;
-const TORUS: u32 = 1u;
-const WALL: u32 = 2u;
-const HIGH: u32 = 3u;
-const RAIN: u32 = 1u;
-const SOFT: u32 = 2u;
-const SEDIMENT: u32 = 4u;
-const SAND: u32 = 8u;
-const EBB: u32 = 16u;
-const LAST: u32 = 32u;
-const SLACK: i32 = 6553;
-const ROOM_MAX: i32 = 268435456;
-const CRUMB: i32 = 7;
-const RIM: i32 = -1;
-const OVERRUN: i32 = 1073741824;
-const PART: i32 = 1024;
-
 // Taps of the brush to each side, where the pipeline knows them. Otherwise it is `params.radius`.
 override TAPS: i32 = -1;
 
@@ -255,11 +198,11 @@ fn granted(at: i32, want: i32) -> i32 {
 fn settle_granted(at: i32, want: i32, most: i32) -> i32 {
     let amount = granted(at, want);
     if want >= 0 {
-        atomicAdd(&add_moved[at * MOVED_WORDS], amount);
+        atomicAdd(&add_moved[at * i32(MOVED_WORDS)], amount);
         return amount;
     }
     let given = min(amount, most);
-    atomicAdd(&add_moved[at * MOVED_WORDS + 1], given);
+    atomicAdd(&add_moved[at * i32(MOVED_WORDS) + 1], given);
     return -given;
 }
 
@@ -267,7 +210,7 @@ fn settle_granted(at: i32, want: i32, most: i32) -> i32 {
 fn propose(at: i32, want: i32) {
     let shift = params.want_shift;
     let shortened = (abs(want) + (1 << (shift & 31u)) - 1) >> (shift & 31u);
-    atomicAdd(&add_want[at * WANT_WORDS + select(0, 1, want < 0)], shortened);
+    atomicAdd(&add_want[at * i32(WANT_WORDS) + select(0, 1, want < 0)], shortened);
 }
 
 // Exports the part of what a particle has taken that leaves the land at once. Returns what is left.
@@ -398,7 +341,7 @@ fn spill(x: i32, y: i32, amount: i32) {
 
 // In the last step, what a vertex still carries is lost.
 fn close(x: i32, y: i32, amount: i32) {
-    let place = y * ((params.width - 1) / PART + 1) + x / PART;
+    let place = y * ((params.width - 1) / i32(PART) + 1) + x / i32(PART);
     let at = 4 * (params.width + params.height) + 1 + 2 * place;
     atomicAdd(&add_spilled[at], amount & 0xfff);
     atomicAdd(&add_spilled[at + 1], amount >> 12u);
@@ -417,10 +360,10 @@ fn low_part(a: i32, weight: u32) -> i32 {
 // The sum of `mul_q16` of what was taken at four vertices. The high parts of the products have the
 // weight in common.
 fn taken_at(i: i32, j: i32, k: i32, l: i32, weight: u32) -> i32 {
-    let a = moved[i * MOVED_WORDS];
-    let b = moved[j * MOVED_WORDS];
-    let c = moved[k * MOVED_WORDS];
-    let d = moved[l * MOVED_WORDS];
+    let a = moved[i * i32(MOVED_WORDS)];
+    let b = moved[j * i32(MOVED_WORDS)];
+    let c = moved[k * i32(MOVED_WORDS)];
+    let d = moved[l * i32(MOVED_WORDS)];
     return ((a >> 16u) + (b >> 16u) + (c >> 16u) + (d >> 16u)) * i32(weight)
         + low_part(a, weight) + low_part(b, weight) + low_part(c, weight) + low_part(d, weight);
 }
@@ -466,7 +409,7 @@ fn lose_inside(i: i32, here: i32) -> i32 {
 }
 
 fn given_at(i: i32) -> i32 {
-    return moved[i * MOVED_WORDS + 1] * 7;
+    return moved[i * i32(MOVED_WORDS) + 1] * 7;
 }
 
 // What a vertex inside gains by what was given on 3 × 3 vertices, and by what its neighbours pass
@@ -474,7 +417,7 @@ fn given_at(i: i32) -> i32 {
 fn gain_inside(i: i32) -> i32 {
     let n = i - params.width;
     let s = i + params.width;
-    return spread(moved[i * MOVED_WORDS + 1], 0, 0)
+    return spread(moved[i * i32(MOVED_WORDS) + 1], 0, 0)
         + (given_at(n) >> 6u) + (given_at(s) >> 6u) + (given_at(i - 1) >> 6u) + (given_at(i + 1) >> 6u)
         + (given_at(n - 1) >> 7u) + (given_at(n + 1) >> 7u) + (given_at(s - 1) >> 7u) + (given_at(s + 1) >> 7u)
         + share_carried(n - 1) + share_carried(n) + share_carried(n + 1)
@@ -493,14 +436,14 @@ fn gain_folded(x: i32, y: i32, here: i32) -> i32 {
         for (var dx = -r; dx <= r; dx += 1) {
             let weight = u32(brush[tap]);
             tap += 1;
-            wish -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * MOVED_WORDS], weight) - mul_q16(here, weight);
+            wish -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * i32(MOVED_WORDS)], weight) - mul_q16(here, weight);
         }
     }
     for (var dy = -1; dy <= 1; dy += 1) {
         let row = fold(y + dy, params.height, torus) * params.width;
         for (var dx = -1; dx <= 1; dx += 1) {
             let near = row + fold(x + dx, params.width, torus);
-            wish += spread(moved[near * MOVED_WORDS + 1], dx, dy) + carry[near] / 8;
+            wish += spread(moved[near * i32(MOVED_WORDS) + 1], dx, dy) + carry[near] / 8;
         }
     }
     return wish;
@@ -513,7 +456,7 @@ fn settle(invocation: Invocation) {
     let place = place_of(i);
     let x = place.x;
     let y = place.y;
-    let here = moved[i32(i) * MOVED_WORDS];
+    let here = moved[i32(i) * i32(MOVED_WORDS)];
     var wish = carry[i] - share_carried(i32(i)) * 9 - here;
     var range = vec2<i32>(0, 0);
     var rim = false;
@@ -605,9 +548,9 @@ fn erodibility(i: u32, asked: i32) -> u32 {
 fn limit(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let record = i32(i) * WANT_WORDS;
-    own_moved[i32(i) * MOVED_WORDS] = 0;
-    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
+    let record = i32(i) * i32(WANT_WORDS);
+    own_moved[i32(i) * i32(MOVED_WORDS)] = 0;
+    own_moved[i32(i) * i32(MOVED_WORDS) + 1] = 0;
     if (own_want[record] | own_want[record + 1]) == 0 { return; }
     let place = place_of(i);
     let allow = allowed(room_of(height[i], range_round(place.x, place.y), false), carry[i]);
@@ -709,7 +652,7 @@ fn begin(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let passed = own_grant[i];
-    own_want[i32(i) * WANT_WORDS + 2] = passed;
+    own_want[i32(i) * i32(WANT_WORDS) + 2] = passed;
     own_grant[i] = class_of(passed);
 }
 
@@ -717,5 +660,5 @@ fn begin(invocation: Invocation) {
 fn tally(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    own_grant[i] = want[i32(i) * WANT_WORDS + 2];
+    own_grant[i] = want[i32(i) * i32(WANT_WORDS) + 2];
 }

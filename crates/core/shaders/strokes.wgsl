@@ -1,21 +1,5 @@
 // Twin of src/stage/strokes.rs, which states the rule. noise.wgsl goes before it.
 
-struct Params {
-    width: i32,
-    height: i32,
-    tiles: u32,
-    lists: u32,
-    step: i32,
-    apart: i32,
-}
-
-const PIECE_WORDS: u32 = 15u;
-const TILE_BITS: u32 = 5u;
-const NOISE: u32 = 1u;
-const FLATTEN: u32 = 2u;
-const STAMP: u32 = 3u;
-const PRESS: u32 = 4u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> strokes: array<i32>;
 @group(0) @binding(2) var<storage, read> pieces: array<i32>;

@@ -1,8 +1,6 @@
 // Twin of src/stage/survey.rs. Goes before the shaders of the stages that use it, and after
 // fractal.wgsl.
 
-const SHIFT_OCTAVES: u32 = 3u;
-
 @group(0) @binding(53) var<storage, read> survey: array<i32>;
 
 fn shares(t: i32) -> vec3<i32> {

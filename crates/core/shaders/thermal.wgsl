@@ -1,21 +1,5 @@
 // Twin of src/stage/thermal.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    torus: u32,
-    shift: u32,
-    repose: u32,
-    rate: u32,
-    cliff_shift: u32,
-    cliff: u32,
-    hard: u32,
-    rooted: u32,
-    loose: u32,
-}
-
-const SLOPE_SEEN: i32 = 32767;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> height: array<i32>;
 @group(0) @binding(2) var<storage, read> hardness: array<i32>;

@@ -1,19 +1,5 @@
 // Twin of src/stage/voronoi_island.rs, which states the rule.
 
-struct Params {
-    width: i32,
-    height: i32,
-    warped: u32,
-    octaves: u32,
-    rough: i32,
-    sea: i32,
-    relief: i32,
-    depth: i32,
-}
-
-const NODES: i32 = 257;
-const ROUGH_FROM: u32 = 7u;
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> own_height: array<i32>;
 

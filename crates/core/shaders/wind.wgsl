@@ -1,27 +1,5 @@
 // Twin of src/stage/wind.rs, which states the rule. Goes after stepper.wgsl.
 
-struct Law {
-    east: i32,
-    south: i32,
-    gust: u32,
-    grain: i32,
-    sand: u32,
-    rock: u32,
-    lift: i32,
-    hold: u32,
-    shift: u32,
-    repose: u32,
-    creep: u32,
-    left: i32,
-}
-
-const DROP_WORDS: u32 = 6u;
-const LOOKS: u32 = 8u;
-const FACING: u32 = 2u;
-const LOOK_WORDS: u32 = 3u;
-const SLOPE_SEEN: i32 = 32767;
-const SHELTERED: i32 = -1;
-
 @group(0) @binding(40) var<storage, read> lee: array<i32>;
 @group(0) @binding(41) var<storage, read> wind: array<i32>;
 @group(0) @binding(42) var<storage, read_write> own_wind: array<i32>;
@@ -68,7 +46,7 @@ fn blow(invocation: Invocation) {
     let last = (params.flags & LAST) != 0u;
     if (home.born || last) && load > 0 {
         let left = select(min(load, params.law.left), 0, last);
-        atomicAdd(&add_moved[vertex * MOVED_WORDS], -left);
+        atomicAdd(&add_moved[vertex * i32(MOVED_WORDS)], -left);
         lose_load(home.tile, load - left);
         load = 0;
     }
@@ -88,7 +66,7 @@ fn blow(invocation: Invocation) {
 
     if x != NOWHERE {
         vertex = vertex_of(x, y);
-        atomicAdd(&add_want[vertex * WANT_WORDS + 2], 1);
+        atomicAdd(&add_want[vertex * i32(WANT_WORDS) + 2], 1);
         let sheltered = wind[vertex] == SHELTERED;
         let loose = (wind[vertex] & 1) == 1;
         let speed = wind[vertex] >> 1u;
@@ -212,13 +190,13 @@ fn limit_sand(invocation: Invocation) {
     if params.law.hold == 1u {
         room = mul_q16(room, u32(65536 - mul_q16(clamp(vegetation[i], 0, 65536), params.roots)));
     }
-    let record = i32(i) * WANT_WORDS;
+    let record = i32(i) * i32(WANT_WORDS);
     let due = (max(carry[i], 0) + 3) >> 2u;
     let take = clamp(room, 0, ALLOW_MAX) >> 2u;
     let give = clamp(65536 - due, 0, ALLOW_MAX) >> 2u;
     own_grant[i] = shares_of(share_of(take, own_want[record]), share_of(give, own_want[record + 1]));
     own_want[record] = 0;
     own_want[record + 1] = 0;
-    own_moved[i32(i) * MOVED_WORDS] = 0;
-    own_moved[i32(i) * MOVED_WORDS + 1] = 0;
+    own_moved[i32(i) * i32(MOVED_WORDS)] = 0;
+    own_moved[i32(i) * i32(MOVED_WORDS) + 1] = 0;
 }

@@ -13,21 +13,27 @@
 //! | heading | two `i16`, 2¹⁴ = 1 | a unit vector |
 //! | fraction | `u32`, 2¹⁶ = 1 | 0 to 1, both included |
 
-/// Fraction bits of a height: one cell (one grid spacing) of rise is `1 << HEIGHT_BITS` units.
-pub const HEIGHT_BITS: u32 = 18;
-/// One cell of height, in units.
-pub const CELL: i32 = 1 << HEIGHT_BITS;
-/// The steepest slope that kernels distinguish: 64 cells a cell (89.1°), in 2⁻¹⁶.
-pub const SLOPE_MAX: i32 = 64 << 16;
+use crate::twin::constants;
 
-/// Words of a cell in the ledger; see [`crate::stage::layer`].
-pub const LEDGER_WORDS: usize = 4;
+constants! {
+    pub(crate) const WGSL: &str;
 
-/// No height is above this, or below its negative: 8191 cells, the end of the range less a cell.
-pub const HEIGHT_END: i32 = 2_147_221_504;
-
-/// Thickest sediment, in height units: 4000 cells.
-pub const THICKEST: i32 = 1_048_576_000;
+    /// Fraction bits of a height: one cell (one grid spacing) of rise is `1 << HEIGHT_BITS` units.
+    pub const HEIGHT_BITS: u32 = 18;
+    /// One cell of height, in units.
+    pub const CELL: i32 = 1 << HEIGHT_BITS;
+    /// The steepest slope that kernels distinguish: 64 cells a cell (89.1°), in 2⁻¹⁶.
+    pub const SLOPE_MAX: i32 = 64 << 16;
+    /// Words of a cell in the ledger; see [`crate::stage::layer`].
+    pub const LEDGER_WORDS: usize = 4;
+    /// No height is above this, or below its negative: 8191 cells, the end of the range less a
+    /// cell.
+    pub const HEIGHT_END: i32 = 2147221504;
+    /// Thickest sediment, in height units: 4000 cells.
+    pub const THICKEST: i32 = 1048576000;
+    /// In the word of a place or of an offset: there is none.
+    pub const NOWHERE: i32 = -2147483648;
+}
 
 /// A height within ±[`HEIGHT_END`].
 #[inline(always)]
@@ -96,9 +102,6 @@ pub fn log2(n: u32) -> u32 {
     // (Counting leading zeros gives the same, but not in vector registers.)
     ((((n | 1) as i32 as f32).to_bits() >> 23) & 0xff).wrapping_sub(127)
 }
-
-/// In the word of a place or of an offset: there is none.
-pub const NOWHERE: i32 = i32::MIN;
 
 /// The unit vector along (x, y), each component cut towards zero to 2⁻¹⁴; |x| and |y| below 2²⁴,
 /// not both 0.

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod site;
 pub mod stage;
 pub mod table;
+mod twin;
 
 pub use error::{Error, Fault, Invalid, Limit, Result};
 /// The `wgpu` that the executor of the graphics card is made of.

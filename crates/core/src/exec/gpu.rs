@@ -1,11 +1,10 @@
 //! The GPU executor: runs passes as compute shaders. The only file that names wgpu.
 
 use super::shader::{self, Access, Binding, Checked};
-use super::{Adapter, AdapterInfo, Control, Executor, READ, Selection};
+use super::{Adapter, AdapterInfo, Control, Executor, Params, READ, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Fault, Result};
 use crate::plan::{Fill, Pass, Plan, Uniform};
-use encase::ShaderType;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -166,17 +165,6 @@ impl<'a> Dispatch<'a> {
     ) -> Self {
         Self { ready, group, entry: pass.kernel.entry, uniform: &pass.uniform, range }
     }
-}
-
-/// The uniform struct of `pick` and `add_up`.
-#[derive(Debug, Default, ShaderType)]
-struct Picked {
-    first: u32,
-    row: u32,
-    across: u32,
-    each: u32,
-    words: u32,
-    flip: u32,
 }
 
 /// A shader as naga and as the device have it.
@@ -1158,7 +1146,7 @@ impl Gpu {
                     ready,
                     group,
                     picked,
-                    Uniform::of(Picked { first, row, across, each, words, flip: 0 }),
+                    Uniform::of(Params { first, row, across, each, words, flip: 0 }),
                 ))
             }
         };
@@ -1243,7 +1231,7 @@ impl Gpu {
         );
         let sign = 1 << 31;
         let uniform =
-            &Uniform::of(Picked { flip: if signed { sign } else { 0 }, ..Picked::default() });
+            &Uniform::of(Params { flip: if signed { sign } else { 0 }, ..Params::default() });
         self.submit(
             &[Dispatch { ready, group, entry: "add_up", uniform, range: 0..count as u32 }],
             false,

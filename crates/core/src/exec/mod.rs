@@ -14,12 +14,28 @@ pub use selection::Selection;
 
 use crate::error::{Error, Result};
 use crate::plan::{Fill, Plan};
+use crate::twin::uniform;
+use encase::ShaderType;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static ARITH: &str = include_str!("../../shaders/arith.wgsl");
+static ARITH: &str =
+    constcat::concat!(crate::arith::WGSL, include_str!("../../shaders/arith.wgsl"));
 // Compiled kernels are known by the address of their text, so it must have one alone.
-static READ: &str = include_str!("../../shaders/read.wgsl");
+static READ: &str = constcat::concat!(Params::WGSL, include_str!("../../shaders/read.wgsl"));
+
+uniform! {
+    /// The uniform struct of `pick` and `add_up`.
+    #[derive(Debug, Default, ShaderType)]
+    struct Params {
+        first: u32,
+        row: u32,
+        across: u32,
+        each: u32,
+        words: u32,
+        flip: u32,
+    }
+}
 
 /// The shaders beside those of the stages: the arithmetic that stands before each of them, and how
 /// maps are read back.

@@ -95,6 +95,7 @@ use crate::plan::Kernel;
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
 use crate::table::shown;
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::IVec2;
 use kernels::{
@@ -109,30 +110,40 @@ pub use biome::{Biome, BiomeShape, biomes, describe};
 
 /// Most biomes of a recipe.
 pub const BIOMES_MAX: usize = 255;
-/// Biomes whose sums and weights are in memory at a time.
-const GROUP: usize = 8;
-/// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups so
-/// far; the sum of all groups.
-const RECORD_WORDS: usize = 10;
+constants! {
+    const WGSL: &str;
+
+    /// Biomes whose sums and weights are in memory at a time.
+    const GROUP: usize = 8;
+    /// Words of a cell: the sums of a group's biomes, which become weights; the sum of all groups
+    /// so far; the sum of all groups.
+    const RECORD_WORDS: usize = 10;
+    /// The place of the sum of all groups so far in a record.
+    const SO_FAR: usize = 8;
+    /// The place of the sum of all groups in a record.
+    const TOTAL: usize = 9;
+    /// Words of the set of a chunk's biomes.
+    const SET_WORDS: usize = 8;
+    /// Words of a point.
+    const POINT_WORDS: usize = 2;
+    /// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and
+    /// the number of its waves as a candidate at a point, colour.
+    const FORM_WORDS: usize = 10;
+    /// Words of a wave, the noise of one frequency: key (2), steps along and across (2), start (4),
+    /// amplitude.
+    const WAVE_WORDS: usize = 9;
+    /// Directions of gradients.
+    const GRADIENTS: usize = 24;
+    const RIDGED: i32 = 1;
+    const DUNES: i32 = 2;
+    const ADD: u32 = 2;
+    /// A cell has water from this word of the mask on.
+    const WET: i32 = 32768;
+}
+
 /// Words of the records that are in memory at a time, approximately: 64 MiB. A larger map is made
 /// strip by strip.
 const RECORDS_MAX: usize = 1 << 24;
-/// The place of the sum of all groups so far in a record.
-const SO_FAR: usize = 8;
-/// The place of the sum of all groups in a record.
-const TOTAL: usize = 9;
-/// Words of the set of a chunk's biomes.
-const SET_WORDS: usize = 8;
-/// Words of a point.
-const POINT_WORDS: usize = 2;
-/// Words of a biome: shape, base, first wave, waves, hardness, rain, vegetation, the first and the
-/// number of its waves as a candidate at a point, colour.
-const FORM_WORDS: usize = 10;
-/// Words of a wave, the noise of one frequency: key (2), steps along and across (2), start (4),
-/// amplitude.
-const WAVE_WORDS: usize = 9;
-/// Directions of gradients.
-const GRADIENTS: usize = 24;
 /// Side of the largest chunks.
 const SIDE_MAX: i64 = 32;
 /// Largest radius, in cells.
@@ -141,14 +152,6 @@ const RADIUS_MAX: f64 = 1024.0;
 const POINTS_MAX: f64 = 268_435_456.0;
 /// Points that one invocation reads in one pass, approximately.
 const GULP: usize = 16384;
-
-const RIDGED: i32 = 1;
-const DUNES: i32 = 2;
-
-const ADD: u32 = 2;
-
-/// A cell has water from this word of the mask on.
-const WET: i32 = 32768;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -161,7 +164,7 @@ pub static STAGE: Stage = Stage {
     layers,
     samples: |s| (s.word("from") == "image").then_some(Samples::Numbers),
     params: PARAMS,
-    shader: include_str!("../../shaders/biomes.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/biomes.wgsl")),
     kernels: &[
         &SHORE,
         &FLOOD,
@@ -464,8 +467,7 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
 
 /// Checks the list of biomes, and the table of climates where there is one or one is needed.
 pub fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
-    let all =
-        biomes(s).map_err(|e| crate::Error::param(Invalid::from(e.to_string()).about("biome")))?;
+    let all = biomes(s)?;
     if s.word("from") == "climate" || !s.list("table").is_empty() {
         table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
     }
@@ -564,74 +566,77 @@ fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     json!({ "radius_cells": radius(s), "chunks": layout.chunks[0] * layout.chunks[1], "biomes": names })
 }
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    /// The window.
-    width: i32,
-    height: i32,
-    /// Cells between the first cell that can hold points and the first cell of the window.
-    margin: i32,
-    /// Chunks have 2^bits cells or nodes a side, and buckets the same number of cells.
-    bits: u32,
-    chunks_across: i32,
-    /// The first cell or node of the first chunk, in the coordinates of points, and the cells from
-    /// one to the next.
-    start: IVec2,
-    step: i32,
-    buckets_across: i32,
-    buckets_down: i32,
-    /// The rows of buckets near a chunk that this pass reads.
-    rows_from: i32,
-    rows_to: i32,
-    /// Whether this is the first and whether it is the last pass over the rows.
-    opens: u32,
-    closes: u32,
-    /// The group of biomes, whether this pass adds it to the total of all groups, and whether it
-    /// makes weights of its sums.
-    group: u32,
-    counts: u32,
-    weighs: u32,
-    skip: u32,
-    /// How far the influence of a point reaches, in cells, rounded up; and its square, in the
-    /// fraction of positions.
-    reach: i32,
-    square: u32,
-    fraction: u32,
-    shorten: u32,
-    halve: u32,
-    biomes: u32,
-    /// The chunks of nodes, for the interpolation between nodes.
-    node_start: IVec2,
-    node_chunks_across: i32,
-    interval: i32,
-    heights: u32,
-    /// Climate: the row of the equator, in the coordinates of points; the distance to the pole; the
-    /// height of the sea; the height above it at which the temperature has fallen by 1, shortened;
-    /// how far inland water counts; its share and the amplitude of the temperature's noise, 2⁻¹⁶.
-    equator: i32,
-    pole: i32,
-    sea: i32,
-    lapse: u32,
-    lapse_shift: u32,
-    inland: u32,
-    coast: u32,
-    stir: i32,
-    columns: u32,
-    rows: u32,
-    /// The biome below the sea, or −1.
-    below: i32,
-    octaves: u32,
-    /// The step of a flood.
-    leap: i32,
-    /// How much coarser the lattice is than the recipe's, as a power of two.
-    level: u32,
-    /// Whether the mask says where there is water besides.
-    wet: u32,
-    /// The first chunk of the strip.
-    strip: i32,
-    /// Whether the records of chunks without a biome of a group are left as they were.
-    sparse: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        /// The window.
+        width: i32,
+        height: i32,
+        /// Cells between the first cell that can hold points and the first cell of the window.
+        margin: i32,
+        /// Chunks have 2^bits cells or nodes a side, and buckets the same number of cells.
+        bits: u32,
+        chunks_across: i32,
+        /// The first cell or node of the first chunk, in the coordinates of points, and the cells
+        /// from one to the next.
+        start: IVec2,
+        step: i32,
+        buckets_across: i32,
+        buckets_down: i32,
+        /// The rows of buckets near a chunk that this pass reads.
+        rows_from: i32,
+        rows_to: i32,
+        /// Whether this is the first and whether it is the last pass over the rows.
+        opens: u32,
+        closes: u32,
+        /// The group of biomes, whether this pass adds it to the total of all groups, and whether
+        /// it makes weights of its sums.
+        group: u32,
+        counts: u32,
+        weighs: u32,
+        skip: u32,
+        /// How far the influence of a point reaches, in cells, rounded up; and its square, in the
+        /// fraction of positions.
+        reach: i32,
+        square: u32,
+        fraction: u32,
+        shorten: u32,
+        halve: u32,
+        biomes: u32,
+        /// The chunks of nodes, for the interpolation between nodes.
+        node_start: IVec2,
+        node_chunks_across: i32,
+        interval: i32,
+        heights: u32,
+        /// Climate: the row of the equator, in the coordinates of points; the distance to the pole;
+        /// the height of the sea; the height above it at which the temperature has fallen by 1,
+        /// shortened; how far inland water counts; its share and the amplitude of the temperature's
+        /// noise, 2⁻¹⁶.
+        equator: i32,
+        pole: i32,
+        sea: i32,
+        lapse: u32,
+        lapse_shift: u32,
+        inland: u32,
+        coast: u32,
+        stir: i32,
+        columns: u32,
+        rows: u32,
+        /// The biome below the sea, or −1.
+        below: i32,
+        octaves: u32,
+        /// The step of a flood.
+        leap: i32,
+        /// How much coarser the lattice is than the recipe's, as a power of two.
+        level: u32,
+        /// Whether the mask says where there is water besides.
+        wet: u32,
+        /// The first chunk of the strip.
+        strip: i32,
+        /// Whether the records of chunks without a biome of a group are left as they were.
+        sparse: u32,
+    }
 }
 
 macro_rules! kernel {

@@ -39,6 +39,7 @@ use crate::arith::fold;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::uniform;
 use encase::ShaderType;
 use multiversion::multiversion;
 
@@ -53,7 +54,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/blur.wgsl"),
+    shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/blur.wgsl")),
     kernels: &[&SMOOTH],
     maps: &[],
     check: |_, _| Ok(()),
@@ -80,12 +81,14 @@ const PARAMS: &[Param] = &[
     },
 ];
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    torus: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        torus: u32,
+    }
 }
 
 static SMOOTH: Kernel = Kernel {

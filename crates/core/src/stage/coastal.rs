@@ -54,6 +54,7 @@ use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::uniform;
 use encase::ShaderType;
 use glam::UVec2;
 
@@ -71,7 +72,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/coastal.wgsl"),
+    shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/coastal.wgsl")),
     kernels: &[&WAVES],
     maps: &[],
     check,
@@ -168,25 +169,27 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     Ok(())
 }
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    key: UVec2,
-    /// The lattice point of the noise at or before the window's corner, and the cells between the
-    /// two.
-    lattice: UVec2,
-    inner: UVec2,
-    scale: u32,
-    sea: i32,
-    /// The least reach of the waves, and the difference to the greatest, in units.
-    low: i32,
-    span: i32,
-    power: u32,
-    /// 1 if there is a map of hardness; 1 if there is a layer of sediment.
-    hard: u32,
-    loose: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        key: UVec2,
+        /// The lattice point of the noise at or before the window's corner, and the cells between
+        /// the two.
+        lattice: UVec2,
+        inner: UVec2,
+        scale: u32,
+        sea: i32,
+        /// The least reach of the waves, and the difference to the greatest, in units.
+        low: i32,
+        span: i32,
+        power: u32,
+        /// 1 if there is a map of hardness; 1 if there is a layer of sediment.
+        hard: u32,
+        loose: u32,
+    }
 }
 
 static WAVES: Kernel = Kernel {

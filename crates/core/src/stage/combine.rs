@@ -37,20 +37,24 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 
-const ADD: u32 = 1;
-const SUBTRACT: u32 = 2;
-const MULTIPLY: u32 = 3;
-const MIN: u32 = 4;
-const MAX: u32 = 5;
+constants! {
+    const WGSL: &str;
 
-/// Highest height that is left, and the negative of the lowest: 8000 cells.
-const HIGHEST: i32 = 2_097_152_000;
-/// Largest factor.
-const FACTOR_MAX: u32 = 64;
-/// Bits of a factor behind the point.
-const FACTOR_BITS: u32 = 28;
+    const ADD: u32 = 1;
+    const SUBTRACT: u32 = 2;
+    const MULTIPLY: u32 = 3;
+    const MIN: u32 = 4;
+    const MAX: u32 = 5;
+    /// Highest height that is left, and the negative of the lowest: 8000 cells.
+    const HIGHEST: i32 = 2097152000;
+    /// Largest factor.
+    const FACTOR_MAX: u32 = 64;
+    /// Bits of a factor behind the point.
+    const FACTOR_BITS: u32 = 28;
+}
 
 /// How what a generator makes is combined with the ground.
 pub const COMBINE: Param = Param {
@@ -96,7 +100,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: &[COMBINE, MASK, SHARE, ONE_M],
-    shader: include_str!("../../shaders/combine.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/combine.wgsl")),
     kernels: &[&JOIN],
     maps: &[],
     check,
@@ -111,13 +115,15 @@ pub static STAGE: Stage = Stage {
     cases,
 };
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    how: u32,
-    masked: u32,
-    share: u32,
-    one: u32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        how: u32,
+        masked: u32,
+        share: u32,
+        one: u32,
+    }
 }
 
 static JOIN: Kernel = Kernel {

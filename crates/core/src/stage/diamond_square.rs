@@ -62,20 +62,26 @@ use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 
-/// The value 1.
-const ONE: i32 = 1 << 28;
+constants! {
+    const WGSL: &str;
+
+    /// The value 1.
+    const ONE: i32 = 1 << 28;
+    const MIDPOINT: u32 = 1;
+    const SKYLINE: u32 = 2;
+    const PAIR: u32 = 1;
+    const MUL: u32 = 2;
+}
+
 /// The range of the world is that of a lattice with one point more than this on a side.
 const SURVEY: u64 = 512;
 
 const DIAMOND_SQUARE: u32 = 0;
-const MIDPOINT: u32 = 1;
-const SKYLINE: u32 = 2;
-const PAIR: u32 = 1;
-const MUL: u32 = 2;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -88,7 +94,11 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/diamond_square.wgsl"),
+    shader: constcat::concat!(
+        WGSL,
+        Params::WGSL,
+        include_str!("../../shaders/diamond_square.wgsl")
+    ),
     kernels: &[&START, &REFINE, &SHAPE],
     maps: &[],
     check,
@@ -283,40 +293,42 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     Ok(())
 }
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    /// Size of the lattice that the pass makes.
-    width: i32,
-    height: i32,
-    /// Columns of the coarser lattice that it is made from.
-    coarse_width: i32,
-    /// 1 if the first column (row) has an odd lattice coordinate.
-    odd: IVec2,
-    /// Local columns and rows in `inner_low..inner_high` are inside the world.
-    inner_low: IVec2,
-    inner_high: IVec2,
-    /// World coordinates of the first point, and the cells from point to point. The mask takes a
-    /// torus back to its first period.
-    origin: UVec2,
-    step: u32,
-    mask: u32,
-    key: UVec2,
-    /// Width of the displacement, 2⁻²⁸.
-    amplitude: i32,
-    edge: i32,
-    random: u32,
-    rounds: u32,
-    mode: u32,
-    /// For `shape`: the value that becomes 0, the factor (whole part and 2⁻¹⁶), and heights in
-    /// units.
-    low: i32,
-    range: i32,
-    stretch: i32,
-    stretch_fraction: u32,
-    square: u32,
-    base: i32,
-    relief: i32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        /// Size of the lattice that the pass makes.
+        width: i32,
+        height: i32,
+        /// Columns of the coarser lattice that it is made from.
+        coarse_width: i32,
+        /// 1 if the first column (row) has an odd lattice coordinate.
+        odd: IVec2,
+        /// Local columns and rows in `inner_low..inner_high` are inside the world.
+        inner_low: IVec2,
+        inner_high: IVec2,
+        /// World coordinates of the first point, and the cells from point to point. The mask takes
+        /// a torus back to its first period.
+        origin: UVec2,
+        step: u32,
+        mask: u32,
+        key: UVec2,
+        /// Width of the displacement, 2⁻²⁸.
+        amplitude: i32,
+        edge: i32,
+        random: u32,
+        rounds: u32,
+        mode: u32,
+        /// For `shape`: the value that becomes 0, the factor (whole part and 2⁻¹⁶), and heights in
+        /// units.
+        low: i32,
+        range: i32,
+        stretch: i32,
+        stretch_fraction: u32,
+        square: u32,
+        base: i32,
+        relief: i32,
+    }
 }
 
 impl Params {

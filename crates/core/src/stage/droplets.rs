@@ -86,29 +86,34 @@ use crate::arith::{self, isqrt, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8 bits of
-/// its proposal and its load (24 bits), and a word of three parts: whether its proposal fills a pit
-/// (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
-const DROP_WORDS: usize = 5;
-/// The load in its word.
-const LOAD_MASK: i32 = (1 << 24) - 1;
-/// Fastest speed, 2⁻¹⁰ cells a step.
-const SPEED_MAX: i32 = 32767;
-/// The product of water, capacity and stream: a capacity of 16.
-const CARRY_MAX: u32 = 65536;
-/// Divided by 2 · lifetime + 5: what a droplet leaves behind at most when the next one is due,
-/// height units.
-const LEFT_MAX: i32 = 1 << 26;
-/// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
-const DROP_MAX: i32 = 1 << 20;
-/// What a droplet lays down of its surplus below the sea at least, 2⁻¹⁶. It divides the 3 units by
-/// which that is rounded up, so nothing is left in the end.
-const SEA_LAY: i32 = 16384;
+constants! {
+    const WGSL: &str;
+
+    /// Words of a droplet: x, y and whether it is spent (1 bit), heading (two i16), the upper 8
+    /// bits of its proposal and its load (24 bits), and a word of three parts: whether its proposal
+    /// fills a pit (1 bit), speed (15 bits) and the lower 16 bits of its proposal.
+    const DROP_WORDS: usize = 5;
+    /// The load in its word.
+    const LOAD_MASK: i32 = (1 << 24) - 1;
+    /// Fastest speed, 2⁻¹⁰ cells a step.
+    const SPEED_MAX: i32 = 32767;
+    /// The product of water, capacity and stream: a capacity of 16.
+    const CARRY_MAX: u32 = 65536;
+    /// Divided by 2 · lifetime + 5: what a droplet leaves behind at most when the next one is due,
+    /// height units.
+    const LEFT_MAX: i32 = 1 << 26;
+    /// The drop of one step counts as at most this for the capacity, 2⁻¹⁶ cells.
+    const DROP_MAX: i32 = 1 << 20;
+    /// What a droplet lays down of its surplus below the sea at least, 2⁻¹⁶. It divides the 3 units
+    /// by which that is rounded up, so nothing is left in the end.
+    const SEA_LAY: i32 = 16384;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -137,7 +142,12 @@ pub static STAGE: Stage = Stage {
     cases,
 };
 
-const SHADER: &str = stepper::shader!("droplets");
+const SHADER: &str = constcat::concat!(
+    stepper::SHADER,
+    WGSL,
+    Law::WGSL,
+    include_str!("../../shaders/droplets.wgsl")
+);
 static KERNELS: [&Kernel; 12] = stepper::with(&DROPS);
 
 const PARAMS: &[Param] = &[
@@ -251,13 +261,15 @@ fn spread(all: u32, radius: f64, steps: Range<u32>, lost: u64) -> u64 {
     left.div_ceil(2)
 }
 
-/// The law's block of the uniform struct.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Law {
-    inertia: u32,
-    erosion: u32,
-    gravity: i32,
-    slope_min: i32,
+uniform! {
+    /// The law's block of the uniform struct.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Law {
+        inertia: u32,
+        erosion: u32,
+        gravity: i32,
+        slope_min: i32,
+    }
 }
 
 static DROPS: Kernel = Kernel {

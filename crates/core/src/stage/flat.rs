@@ -18,6 +18,7 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use crate::twin::uniform;
 use encase::ShaderType;
 
 /// The stage.
@@ -31,7 +32,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/flat.wgsl"),
+    shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/flat.wgsl")),
     kernels: &[&LAY],
     maps: &[],
     check,
@@ -66,10 +67,12 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     Ok(())
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    level: i32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        level: i32,
+    }
 }
 
 static LAY: Kernel =

@@ -20,22 +20,29 @@
 
 use crate::arith::{self, hash, isqrt, mul_q28};
 use crate::site::Site;
+use crate::twin::constants;
 use std::ops::Range;
 
-/// Words of an octave: key (2), weight, and squares of its lattice in what the warp is measured in,
-/// 2⁻²⁰.
-pub const WAVE_WORDS: usize = 4;
-/// The value 1.
-pub const ONE: i32 = 1 << 28;
-/// The value ½.
-const HALF: i32 = 1 << 27;
+constants! {
+    const WGSL: &str;
 
-/// Value noise.
-pub const VALUE: u32 = 1;
-/// Cellular noise.
-pub const CELLULAR: u32 = 2;
-/// The borders of cells.
-pub const BORDERS: u32 = 3;
+    /// Words of an octave: key (2), weight, and squares of its lattice in what the warp is measured
+    /// in, 2⁻²⁰.
+    pub const WAVE_WORDS: usize = 4;
+    /// The value 1.
+    pub const ONE: i32 = 1 << 28;
+    /// The value ½.
+    const HALF: i32 = 1 << 27;
+    /// Value noise.
+    pub const VALUE: u32 = 1;
+    /// Cellular noise.
+    pub const CELLULAR: u32 = 2;
+    /// The borders of cells.
+    pub const BORDERS: u32 = 3;
+}
+
+/// The WGSL twin.
+pub(super) const SHADER: &str = constcat::concat!(WGSL, include_str!("../../shaders/fractal.wgsl"));
 
 /// Octaves of one noise.
 #[derive(Clone, Copy, Debug)]

@@ -39,15 +39,23 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::UVec2;
 use multiversion::multiversion;
 
-const ADDED: u32 = 0;
+constants! {
+    const WGSL: &str;
+
+    const ADDED: u32 = 0;
+    /// Words of a radius: its square and the inverse of that, whole and 2⁻²⁸.
+    const SIZE_WORDS: u32 = 3;
+    /// Highest height that is left: 8000 cells.
+    const HIGHEST: i32 = 2097152000;
+}
+
 /// Radii that a hill can have.
 const SIZES: u32 = 256;
-/// Words of a radius: its square and the inverse of that, whole and 2⁻²⁸.
-const SIZE_WORDS: u32 = 3;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -60,8 +68,10 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/fractal.wgsl"),
+    shader: constcat::concat!(
+        super::fractal::SHADER,
+        WGSL,
+        Params::WGSL,
         include_str!("../../shaders/hills.wgsl")
     ),
     kernels: &[&HEAP],
@@ -149,17 +159,19 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     )
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    key: UVec2,
-    chance: u32,
-    merge: u32,
-    base: i32,
-    lowest: i32,
-    relief: i32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        key: UVec2,
+        chance: u32,
+        merge: u32,
+        base: i32,
+        lowest: i32,
+        relief: i32,
+    }
 }
 
 static HEAP: Kernel = Kernel {
@@ -239,9 +251,6 @@ fn heap_row(p: &Params, places: &[i32], sizes: &[i32], y: i32, own: &mut [i32]) 
         *own = p.base.saturating_add(height).min(HIGHEST);
     }
 }
-
-/// Highest height that is left: 8000 cells.
-const HIGHEST: i32 = 2_097_152_000;
 
 /// The height of the hill of a square near the place, above the plain.
 #[inline(always)]

@@ -81,7 +81,7 @@
 //! what stays at outlets and sinks.
 //!
 //! # Reach
-//! A cell a step, and one; one more where the stage goes on from a coarser level, since roughness
+//! A cell a step, and one; one more where the stage continues a coarser level, since roughness
 //! depends on the slope. The way of water to a neighbour depends on the water two cells away, but
 //! it first changes the area, and the height a step later: with h, w exact to n cells from an edge
 //! after n steps, areas are exact to n + 1.
@@ -112,28 +112,34 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use multiversion::multiversion;
 
-/// The area of one vertex.
-const VERTEX: i32 = 64;
-/// The weight of a drop without a die, and how many more the die adds at most.
-const SPREAD: u32 = 6;
-/// 1 / √2, 2⁻¹⁶.
-const DIAGONAL: u32 = 46341;
+constants! {
+    const WGSL: &str;
+
+    /// The area of one vertex.
+    const VERTEX: i32 = 64;
+    /// The weight of a drop without a die, and how many more the die adds at most.
+    const SPREAD: u32 = 6;
+    /// 1 / √2, 2⁻¹⁶.
+    const DIAGONAL: u32 = 46341;
+    /// Roughness ends where water is this deep, a quarter of a cell.
+    const WET: i32 = 65536;
+    /// Roughness is whole where the lowest neighbour is so much lower, a quarter of a cell.
+    const STEEP: u32 = 65536;
+    /// Flat ground is as rough as if it fell so far: a sixty-fourth of a cell.
+    const FLAT: u32 = 4096;
+    /// The water level beyond a border: no water goes there.
+    const HIGHEST: i32 = 2147483647;
+    /// In the low bits of `way`: water stays.
+    const STAYS: i32 = 8;
+}
+
 /// Powers of two of an area.
 const OCTAVES: usize = 32;
-/// Roughness ends where water is this deep, a quarter of a cell.
-const WET: i32 = 65536;
-/// Roughness is whole where the lowest neighbour is so much lower, a quarter of a cell.
-const STEEP: u32 = 65536;
-/// Flat ground is as rough as if it fell so far: a sixty-fourth of a cell.
-const FLAT: u32 = 4096;
-/// The water level beyond a border: no water goes there.
-const HIGHEST: i32 = 2147483647;
-/// In the low bits of `way`: water stays.
-const STAYS: i32 = 8;
 /// Steps of falling water on a land without an end.
 const FALL_ENDLESS: u32 = 128;
 
@@ -152,7 +158,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/incision.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/incision.wgsl")),
     kernels: &[&BEGIN, &BEGIN_LEDGER, &FALL, &ROUTE, &DRAIN, &RAISE_LEDGER, &CUT, &COUNT],
     maps: &["flow"],
     check,
@@ -238,9 +244,9 @@ const PARAMS: &[Param] = &[
         "",
         [0.02, 1.0, 1.0],
         "Length of the last step: in the second half of the steps the land rises less and less in \
-         a step, and is cut less, down to this fraction of a whole step. Where a land rises, rivers \
-         fall from cell to cell by at least what it rises in a step: with 0.2 large ones become up \
-         to five times gentler, while hillslopes stay as steep.",
+         a step, and is cut less, down to this fraction of a whole step. Where a land rises, \
+         rivers fall from cell to cell by at least what it rises in a step: with 0.2 large ones \
+         become up to five times gentler, while hillslopes stay as steep.",
     ),
     number(
         "silt",
@@ -287,44 +293,46 @@ const PARAMS: &[Param] = &[
     },
 ];
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    size: IVec2,
-    /// The lattice's coordinates of the window's first vertex, low 32 bits.
-    origin: UVec2,
-    key: UVec2,
-    torus: u32,
-    /// 1 if there is such a layer.
-    rained: u32,
-    hard: u32,
-    rooted: u32,
-    lifted: u32,
-    /// 1 if water and areas of the coarser level are there.
-    continues: u32,
-    /// The first and last columns and rows that keep their height; −1 where they lie outside.
-    first: IVec2,
-    last: IVec2,
-    /// What the land rises in a step.
-    rise: i32,
-    /// The length of the step, 2⁻¹⁶.
-    length: u32,
-    /// The steepest drop that stands, along sides and along diagonals.
-    stands: i32,
-    stands_diagonal: i32,
-    creep: u32,
-    silt: u32,
-    rough: i32,
-    deepest: i32,
-    /// By how much water falls from vertex to vertex at least.
-    least: i32,
-    sea: i32,
-    floor: i32,
-    /// The hardness of the hardest strata, 0 for none.
-    strata_hard: u32,
-    /// Strata in a quarter of a cell, 2⁻¹⁶; 0 where they are too thin to be told apart.
-    strata_rate: u32,
-    strata_key: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        size: IVec2,
+        /// The lattice's coordinates of the window's first vertex, low 32 bits.
+        origin: UVec2,
+        key: UVec2,
+        torus: u32,
+        /// 1 if there is such a layer.
+        rained: u32,
+        hard: u32,
+        rooted: u32,
+        lifted: u32,
+        /// 1 if water and areas of the coarser level are there.
+        continues: u32,
+        /// The first and last columns and rows that keep their height; −1 where they lie outside.
+        first: IVec2,
+        last: IVec2,
+        /// What the land rises in a step.
+        rise: i32,
+        /// The length of the step, 2⁻¹⁶.
+        length: u32,
+        /// The steepest drop that stands, along sides and along diagonals.
+        stands: i32,
+        stands_diagonal: i32,
+        creep: u32,
+        silt: u32,
+        rough: i32,
+        deepest: i32,
+        /// By how much water falls from vertex to vertex at least.
+        least: i32,
+        sea: i32,
+        floor: i32,
+        /// The hardness of the hardest strata, 0 for none.
+        strata_hard: u32,
+        /// Strata in a quarter of a cell, 2⁻¹⁶; 0 where they are too thin to be told apart.
+        strata_rate: u32,
+        strata_key: u32,
+    }
 }
 
 static BEGIN: Kernel = Kernel {
@@ -398,32 +406,19 @@ pub fn rise(s: &Settings, site: &Site) -> i32 {
 /// Stages in which the steps of the second half get shorter.
 const SHORTER: u32 = 8;
 
-/// Steps of one length, in order: up to which step, and the length, 2⁻¹⁶.
+/// The lengths of steps, 2⁻¹⁶, and how many steps in a row have each.
 fn lengths(s: &Settings) -> Vec<(u32, u32)> {
     let (steps, last) = (s.integer("steps") as u64, s.number("last_step"));
-    let mut lengths: Vec<(u32, u32)> = Vec::new();
-    for stage in 0..=SHORTER {
-        let part = libm::pow(last, f64::from(stage) / f64::from(SHORTER));
-        let length = (part * 65536.0).round() as u32;
-        let end = (u64::from(SHORTER + stage) * steps / u64::from(2 * SHORTER)) as u32;
-        match lengths.last_mut() {
-            Some(before) if before.1 == length => before.0 = end,
-            Some(before) if before.0 == end => {}
-            None if end == 0 => {}
-            _ => lengths.push((end, length)),
-        }
+    if last == 1.0 {
+        return vec![(65536, steps as u32)];
     }
-    lengths
-}
-
-/// How many steps have each length, 2⁻¹⁶.
-fn counts(s: &Settings) -> impl Iterator<Item = (u32, u32)> {
-    let mut done = 0;
-    lengths(s).into_iter().map(move |(end, length)| {
-        let count = end - done;
-        done = end;
-        (count, length)
-    })
+    let end = |stage: u32| (u64::from(stage) * steps / u64::from(2 * SHORTER)) as u32;
+    let shorter = (1..=SHORTER).map(|stage| {
+        let part = libm::pow(last, f64::from(stage) / f64::from(SHORTER));
+        let count = end(SHORTER + stage) - end(SHORTER + stage - 1);
+        ((part * 65536.0).round() as u32, count)
+    });
+    std::iter::once((65536, end(SHORTER))).chain(shorter).collect()
 }
 
 /// How much the vertices of a window rise in all, in height units, as long as none comes to the end
@@ -437,9 +432,10 @@ pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize
     };
     let rise = rise(s, site);
     let land = || (0..window.cells()).filter(is_land);
-    let steps: Vec<(i64, i32)> = counts(s)
-        .map(|(count, length)| (count.into(), mul_q16(rise, length)))
-        .filter(|(_, rise)| *rise > 0)
+    let steps: Vec<(i64, i32)> = lengths(s)
+        .into_iter()
+        .map(|(length, count)| (count.into(), mul_q16(rise, length)))
+        .filter(|(count, rise)| *count > 0 && *rise > 0)
         .collect();
     let in_steps = |cells: &dyn Fn(i32) -> i64| -> i64 {
         steps.iter().map(|(count, rise)| count * cells(*rise)).sum()
@@ -477,9 +473,9 @@ fn lines(s: &Settings, site: &Site) -> Params {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (steps, uplift_m) = (s.integer("steps"), s.number("uplift_m"));
     let most = f64::from(HEIGHT_MAX) * site.spacing_m();
-    let whole_steps: f64 =
-        counts(s).map(|(count, length)| f64::from(count) * f64::from(length) / 65536.0).sum();
-    let risen = whole_steps * uplift_m;
+    let sum: u64 =
+        lengths(s).iter().map(|(length, count)| u64::from(*length) * u64::from(*count)).sum();
+    let risen = sum as f64 / 65536.0 * uplift_m;
     if risen > most {
         let message = format!(
             "uplift_m = {uplift_m} in {steps} steps at {} m a cell is {} m: allowed are \
@@ -587,9 +583,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     builder.rounds(0..fall(s, site), |builder, _| {
         builder.push(gather(&FALL, &uniform).swapping(&[["surface", "surface_next"]]));
     });
-    let (lengths, does_rise) = (lengths(s), params.rise > 0);
+    let lengths: Vec<u32> = lengths(s)
+        .into_iter()
+        .flat_map(|(length, count)| std::iter::repeat_n(length, count as usize))
+        .collect();
+    let does_rise = params.rise > 0;
     builder.rounds(0..s.integer("steps") as u32, |builder, step| {
-        let length = lengths.iter().find(|(end, _)| step < *end).map_or(65536, |(_, part)| *part);
+        let length = lengths[step as usize];
         let params = Params {
             key: arith::key(site.world.seed, 1 + step).into(),
             rise: mul_q16(params.rise, length),

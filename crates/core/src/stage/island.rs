@@ -57,19 +57,25 @@ use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::IVec2;
 use multiversion::multiversion;
 
-/// The value 1.
-const ONE: i32 = 1 << 28;
+constants! {
+    const WGSL: &str;
+
+    /// The value 1.
+    const ONE: i32 = 1 << 28;
+    /// Intervals of a table of powers or domes; each is 2¹⁶ wide.
+    const INTERVALS: i32 = 4096;
+    /// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along
+    /// each axis, as low 14 and high bits; weight.
+    const OCTAVE_WORDS: usize = 9;
+}
+
 /// Largest radius, in vertices.
 const RADIUS_MAX: i64 = 32767;
-/// Intervals of a table of powers or domes; each is 2¹⁶ wide.
-const INTERVALS: i32 = 4096;
-/// Words of an octave: lattice points a cell, as low 14 and high bits; key; displacement along each
-/// axis, as low 14 and high bits; weight.
-const OCTAVE_WORDS: usize = 9;
 /// Points on a side of the lattice that is searched for the highest ground.
 const SURVEY: u32 = 129;
 
@@ -84,7 +90,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/island.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/island.wgsl")),
     kernels: &[&RAISE],
     maps: &[],
     check,
@@ -273,25 +279,28 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     Ok(())
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    /// Cells from the middle of the island to the first sample, and from one sample to the next.
-    origin: IVec2,
-    step: IVec2,
-    radius: IVec2,
-    /// 1 / radius, 2⁻²⁸.
-    inverse: IVec2,
-    octaves: u32,
-    relief: i32,
-    base: i32,
-    craters: u32,
-    crater_rim: i32,
-    crater_relief: i32,
-    /// 2⁻¹⁶.
-    crater_slope: u32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        /// Cells from the middle of the island to the first sample, and from one sample to the
+        /// next.
+        origin: IVec2,
+        step: IVec2,
+        radius: IVec2,
+        /// 1 / radius, 2⁻²⁸.
+        inverse: IVec2,
+        octaves: u32,
+        relief: i32,
+        base: i32,
+        craters: u32,
+        crater_rim: i32,
+        crater_relief: i32,
+        /// 2⁻¹⁶.
+        crater_slope: u32,
+    }
 }
 
 static RAISE: Kernel = Kernel {

@@ -49,6 +49,7 @@
 
 pub(super) mod params;
 
+use crate::twin::constants;
 use params::Params;
 
 use super::octaves::{self, FEATURE_MAX};
@@ -61,15 +62,18 @@ use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 
-const CONSTANT: u32 = 0;
-const NOISE: u32 = 1;
-const SLOPE: u32 = 2;
-const HEIGHT: u32 = 3;
+constants! {
+    const WGSL: &str;
 
-const MULTIPLY: u32 = 1;
-const ADD: u32 = 2;
-const MIN: u32 = 3;
-const MAX: u32 = 4;
+    const CONSTANT: u32 = 0;
+    const NOISE: u32 = 1;
+    const SLOPE: u32 = 2;
+    const HEIGHT: u32 = 3;
+    const MULTIPLY: u32 = 1;
+    const ADD: u32 = 2;
+    const MIN: u32 = 3;
+    const MAX: u32 = 4;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -82,9 +86,11 @@ pub static STAGE: Stage = Stage {
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/octaves.wgsl"),
+    shader: constcat::concat!(
+        octaves::SHADER,
         include_str!("../../shaders/weather.wgsl"),
+        WGSL,
+        Params::WGSL,
         include_str!("../../shaders/layer.wgsl")
     ),
     kernels: &[
@@ -314,6 +320,7 @@ macro_rules! paint {
         };
     };
 }
+
 paint!(PAINT_RAIN, "paint_rain", "rain", 1);
 paint!(PAINT_HARDNESS, "paint_hardness", "hardness", 1);
 paint!(PAINT_VEGETATION, "paint_vegetation", "vegetation", 1);

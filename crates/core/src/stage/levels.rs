@@ -52,6 +52,7 @@ use crate::arith::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mu
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::IVec2;
 use multiversion::multiversion;
@@ -63,8 +64,13 @@ use std::sync::LazyLock;
 pub const LEVELS_MAX: u32 = 12;
 /// Cells of the shorter side of the coarsest level, by default about and at least.
 pub const COARSEST: [u32; 2] = [64, 16];
-/// Most that comes up of the flow of coarser levels, so that what a level adds does not wrap.
-const PASSED_MAX: i32 = 1 << 30;
+constants! {
+    const WGSL: &str;
+
+    /// Most that comes up of the flow of coarser levels, so that what a level adds does not wrap.
+    const PASSED_MAX: i32 = 1 << 30;
+}
+
 /// The maps that levels have, as they are called while a level runs: its heights before any stage
 /// changed them, layers, and the loose sediment before any stage moved it.
 const MAPS: [&str; 6] = ["height", "rain", "hardness", "vegetation", "uplift", "loose"];
@@ -226,25 +232,28 @@ pub static REFINE: Stage = Stage {
     cases: refine_cases,
 };
 
-const SHADER: &str = include_str!("../../shaders/levels.wgsl");
+const SHADER: &str =
+    constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/levels.wgsl"));
 
-/// The uniform struct of every pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    /// Size of the finer lattice.
-    fine: IVec2,
-    /// Size of the coarser lattice.
-    coarse: IVec2,
-    /// The finer lattice's first vertex, in finer cells from the coarser one's first: 0 or 1.
-    offset: IVec2,
-    torus: u32,
-    /// 1 for maps in cells.
-    halve: u32,
-    /// Three times `fade` in units of the coarser level, shifted; 0: detail stays.
-    fade: u32,
-    fade_shift: u32,
-    /// 1 if there is such a map.
-    loose: u32,
+uniform! {
+    /// The uniform struct of every pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        /// Size of the finer lattice.
+        fine: IVec2,
+        /// Size of the coarser lattice.
+        coarse: IVec2,
+        /// The finer lattice's first vertex, in finer cells from the coarser one's first: 0 or 1.
+        offset: IVec2,
+        torus: u32,
+        /// 1 for maps in cells.
+        halve: u32,
+        /// Three times `fade` in units of the coarser level, shifted; 0: detail stays.
+        fade: u32,
+        fade_shift: u32,
+        /// 1 if there is such a map.
+        loose: u32,
+    }
 }
 
 impl Params {

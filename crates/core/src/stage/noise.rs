@@ -52,13 +52,18 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 
-const BILLOW: u32 = 1;
-const RIDGED: u32 = 2;
-/// Octaves of the warp, along each axis.
-const WARP_OCTAVES: u32 = 3;
+constants! {
+    const WGSL: &str;
+
+    const BILLOW: u32 = 1;
+    const RIDGED: u32 = 2;
+    /// Octaves of the warp, along each axis.
+    const WARP_OCTAVES: u32 = 3;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -71,8 +76,10 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/fractal.wgsl"),
+    shader: constcat::concat!(
+        fractal::SHADER,
+        WGSL,
+        Params::WGSL,
         include_str!("../../shaders/noise.wgsl")
     ),
     kernels: &[&SUM],
@@ -196,17 +203,19 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     combine::check_heights(site, &[("base_m", base), ("base_m + relief_m", base + relief)])
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    octaves: u32,
-    pattern: u32,
-    form: u32,
-    warped: u32,
-    base: i32,
-    relief: i32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        octaves: u32,
+        pattern: u32,
+        form: u32,
+        warped: u32,
+        base: i32,
+        relief: i32,
+    }
 }
 
 static SUM: Kernel = Kernel {

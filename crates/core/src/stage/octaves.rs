@@ -6,10 +6,19 @@
 
 use crate::arith::{self, mul_q16, value_noise};
 use crate::site::Site;
+use crate::twin::constants;
 
-/// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2) of
-/// the first cell's lattice square, weight.
-pub const OCTAVE_WORDS: usize = 8;
+constants! {
+    const WGSL: &str;
+
+    /// Words of an octave in the table: key (2), cells of its lattice, remainder (2) and number (2)
+    /// of the first cell's lattice square, weight.
+    pub const OCTAVE_WORDS: usize = 8;
+}
+
+/// The WGSL twin.
+pub(super) const SHADER: &str = constcat::concat!(WGSL, include_str!("../../shaders/octaves.wgsl"));
+
 /// Largest features, in vertices.
 pub const FEATURE_MAX: i64 = 32768;
 

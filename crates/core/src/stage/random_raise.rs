@@ -34,11 +34,16 @@ use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 
-/// Highest height that is left: 8000 cells.
-const HIGHEST: i32 = 2_097_152_000;
+constants! {
+    const WGSL: &str;
+
+    /// Highest height that is left: 8000 cells.
+    const HIGHEST: i32 = 2097152000;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -51,7 +56,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/random_raise.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/random_raise.wgsl")),
     kernels: &[&HIT, &RAISE],
     maps: &[],
     check,
@@ -124,22 +129,24 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     )
 }
 
-/// The uniform struct of both passes.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    key: UVec2,
-    /// From the first vertex to the corner of the square, 2⁻⁴ cells.
-    corner: IVec2,
-    extent: i32,
-    points: u32,
-    /// Width of the sum of random numbers, 2⁻⁴ cells.
-    width_of_sum: i32,
-    /// Doublings from the recipe's cells to vertices.
-    level: u32,
-    start: i32,
-    raise: i32,
+uniform! {
+    /// The uniform struct of both passes.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        key: UVec2,
+        /// From the first vertex to the corner of the square, 2⁻⁴ cells.
+        corner: IVec2,
+        extent: i32,
+        points: u32,
+        /// Width of the sum of random numbers, 2⁻⁴ cells.
+        width_of_sum: i32,
+        /// Doublings from the recipe's cells to vertices.
+        level: u32,
+        start: i32,
+        raise: i32,
+    }
 }
 
 static HIT: Kernel = Kernel { entry: "hit", reads: &[], owns: &[], adds: &["hits"], cpu: hit };

@@ -64,6 +64,7 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::uniform;
 use encase::ShaderType;
 use glam::IVec2;
 use incision::{Land, Lift};
@@ -84,9 +85,10 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/fractal.wgsl"),
-        include_str!("../../shaders/survey.wgsl"),
+    shader: constcat::concat!(
+        super::fractal::SHADER,
+        survey::SHADER,
+        Params::WGSL,
         include_str!("../../shaders/ranges.wgsl")
     ),
     kernels: &[&LIFT],
@@ -249,15 +251,17 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     combine::check_heights(site, &[("base_m", base), ("base_m + relief_m", base + relief)])
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    nodes: IVec2,
-    warped: u32,
-    base: i32,
-    relief: i32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        nodes: IVec2,
+        warped: u32,
+        base: i32,
+        relief: i32,
+    }
 }
 
 static LIFT: Kernel = Kernel {

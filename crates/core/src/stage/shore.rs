@@ -66,6 +66,7 @@ use crate::map::Samples;
 use crate::params::{Param, ParamKind, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use crate::twin::uniform;
 use encase::ShaderType;
 
 /// Largest distance at which a coast is looked for, in cells.
@@ -82,7 +83,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
-    shader: include_str!("../../shaders/shore.wgsl"),
+    shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/shore.wgsl")),
     kernels: &[&MARK, &FALL, &SPREAD, &MEASURE],
     maps: &["coast_distance", "coast_direction", "beach"],
     check,
@@ -178,24 +179,26 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     Ok(())
 }
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    /// The height of the sea; whether land is what the mask says.
-    sea: i32,
-    masked: u32,
-    /// How far a coast is looked for.
-    within: i32,
-    /// How far apart cells are that look at each other; along rows, how far apart those are that
-    /// know, 0 if none do.
-    step: i32,
-    coarse: i32,
-    /// The limits of a beach: the square of its width in cells, its height and its slope.
-    wide: u32,
-    high: u32,
-    steep: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        /// The height of the sea; whether land is what the mask says.
+        sea: i32,
+        masked: u32,
+        /// How far a coast is looked for.
+        within: i32,
+        /// How far apart cells are that look at each other; along rows, how far apart those are
+        /// that know, 0 if none do.
+        step: i32,
+        coarse: i32,
+        /// The limits of a beach: the square of its width in cells, its height and its slope.
+        wide: u32,
+        high: u32,
+        steep: u32,
+    }
 }
 
 static MARK: Kernel = Kernel {

@@ -70,17 +70,23 @@ use crate::arith::{fold, isqrt, lerp, mix, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Call, Kernel, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Words of a snowball: x, y and whether it is spent (1 bit), velocity (two i16), load, proposal,
-/// and the vertex that the proposal is for.
-const DROP_WORDS: usize = 6;
+constants! {
+    const WGSL: &str;
+
+    /// Words of a snowball: x, y and whether it is spent (1 bit), velocity (two i16), load,
+    /// proposal, and the vertex that the proposal is for.
+    const DROP_WORDS: usize = 6;
+    /// Steepest slope along an axis, 2⁻¹² cells a cell.
+    const STEEPEST: i32 = 28672;
+}
+
 /// What all snowballs that end together at a vertex leave there at most, height units: 2048 cells.
 const LEFT_MAX: u64 = 1 << 29;
-/// Steepest slope along an axis, 2⁻¹² cells a cell.
-const STEEPEST: i32 = 28672;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -105,7 +111,12 @@ pub static STAGE: Stage = Stage {
     cases,
 };
 
-const SHADER: &str = stepper::shader!("snowballs");
+const SHADER: &str = constcat::concat!(
+    stepper::SHADER,
+    WGSL,
+    Law::WGSL,
+    include_str!("../../shaders/snowballs.wgsl")
+);
 static KERNELS: [&Kernel; 12] = stepper::with(&ROLL);
 
 const PARAMS: &[Param] = &[
@@ -231,18 +242,20 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     height + TAIL as u64
 }
 
-/// The law's block of the uniform struct.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Law {
-    speed: i32,
-    friction: u32,
-    offset: i32,
-    erosion: i32,
-    deposition: u32,
-    quicken: u32,
-    fastest: i32,
-    /// What a snowball leaves behind at most when the next one is due; −1: loads are lost.
-    left: i32,
+uniform! {
+    /// The law's block of the uniform struct.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Law {
+        speed: i32,
+        friction: u32,
+        offset: i32,
+        erosion: i32,
+        deposition: u32,
+        quicken: u32,
+        fastest: i32,
+        /// What a snowball leaves behind at most when the next one is due; −1: loads are lost.
+        left: i32,
+    }
 }
 
 static ROLL: Kernel = Kernel {

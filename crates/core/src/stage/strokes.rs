@@ -66,6 +66,7 @@ use super::Stage;
 use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
 use crate::site::{Layers, Site};
+use crate::twin::{constants, uniform};
 pub use cases::pictures;
 use encase::ShaderType;
 pub use plan::near;
@@ -77,21 +78,25 @@ pub use stroke::{Stroke, Tool, describe, strokes};
 /// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first
 /// word, columns and rows of its picture.
 const STROKE_WORDS: usize = 14;
-/// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹² radii
-/// a cell, 2⁻¹⁶; cells that it reaches; direction (2); length; 2²⁶ / length; pressures at both
-/// ends; shares of the path at both ends. Of a stamp: its stroke; its cell (2); the place of that
-/// cell in the picture, 2⁻¹⁶ samples (2); nothing; cells that it reaches; samples along a row of
-/// the picture for a cell to the east (2) and for one to the south (2), 2⁻¹⁶ and 2⁻³²; pressure;
-/// nothing (3).
-const PIECE_WORDS: usize = 15;
-/// Bits of the side of a square of cells that has a list of the pieces near it.
-const TILE_BITS: u32 = 5;
+constants! {
+    const WGSL: &str;
+
+    /// Words of a piece of a path: its stroke; first point in cells (2) and 2⁻¹² radii (2); 2⁻¹²
+    /// radii a cell, 2⁻¹⁶; cells that it reaches; direction (2); length; 2²⁶ / length; pressures at
+    /// both ends; shares of the path at both ends. Of a stamp: its stroke; its cell (2); the place
+    /// of that cell in the picture, 2⁻¹⁶ samples (2); nothing; cells that it reaches; samples along
+    /// a row of the picture for a cell to the east (2) and for one to the south (2), 2⁻¹⁶ and 2⁻³²;
+    /// pressure; nothing (3).
+    const PIECE_WORDS: usize = 15;
+    /// Bits of the side of a square of cells that has a list of the pieces near it.
+    const TILE_BITS: u32 = 5;
+    const NOISE: u32 = 1;
+    const FLATTEN: u32 = 2;
+    const STAMP: u32 = 3;
+    const PRESS: u32 = 4;
+}
 
 const RAISE: u32 = 0;
-const NOISE: u32 = 1;
-const FLATTEN: u32 = 2;
-const STAMP: u32 = 3;
-const PRESS: u32 = 4;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -109,8 +114,10 @@ pub static STAGE: Stage = Stage {
     },
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/octaves.wgsl"),
+    shader: constcat::concat!(
+        super::octaves::SHADER,
+        WGSL,
+        Params::WGSL,
         include_str!("../../shaders/strokes.wgsl")
     ),
     kernels: &[
@@ -164,19 +171,21 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     plan::lists(s, site).map(|_| ())
 }
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    /// Squares of cells in a row of them.
-    tiles: u32,
-    /// Where the lists of this pass begin.
-    lists: u32,
-    /// Cells of the recipe from one vertex to the next.
-    step: i32,
-    /// Cells between taps.
-    apart: i32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        /// Squares of cells in a row of them.
+        tiles: u32,
+        /// Where the lists of this pass begin.
+        lists: u32,
+        /// Cells of the recipe from one vertex to the next.
+        step: i32,
+        /// Cells between taps.
+        apart: i32,
+    }
 }
 
 macro_rules! paint {
@@ -190,6 +199,7 @@ macro_rules! paint {
         };
     };
 }
+
 paint!(PAINT_HEIGHT, "paint_height", "height");
 paint!(PAINT_RAIN, "paint_rain", "rain");
 paint!(PAINT_HARDNESS, "paint_hardness", "hardness");

@@ -9,11 +9,20 @@ use super::fractal::{ONE, Spot, Tables, WAVE_WORDS, in_squares, moved, shift, sp
 use super::noise::warping;
 use crate::arith::mul_q28;
 use crate::site::Site;
+use crate::twin::constants;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Octaves of the warp, along each axis.
-pub const SHIFT_OCTAVES: usize = 3;
+constants! {
+    const WGSL: &str;
+
+    /// Octaves of the warp, along each axis.
+    pub const SHIFT_OCTAVES: usize = 3;
+}
+
+/// The WGSL twin.
+pub(super) const SHADER: &str = constcat::concat!(WGSL, include_str!("../../shaders/survey.wgsl"));
+
 /// Squares beyond this are beyond every survey.
 const FAR: i128 = 1 << 30;
 

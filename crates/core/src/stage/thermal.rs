@@ -70,13 +70,18 @@ use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 
 /// The default of `cliff_deg`.
 const CLIFF_DEG: f64 = 55.0;
-/// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
-const SLOPE_SEEN: i32 = 32767;
+constants! {
+    const WGSL: &str;
+
+    /// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
+    const SLOPE_SEEN: i32 = 32767;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -89,7 +94,7 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: include_str!("../../shaders/thermal.wgsl"),
+    shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/thermal.wgsl")),
     kernels: &[&SLIDE],
     maps: &[],
     check,
@@ -135,21 +140,23 @@ const PARAMS: &[Param] = &[
     },
 ];
 
-/// The uniform struct of every pass of this stage.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    torus: u32,
-    shift: u32,
-    repose: u32,
-    rate: u32,
-    cliff_shift: u32,
-    cliff: u32,
-    /// 1 if there is such a layer.
-    hard: u32,
-    rooted: u32,
-    loose: u32,
+uniform! {
+    /// The uniform struct of every pass of this stage.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        torus: u32,
+        shift: u32,
+        repose: u32,
+        rate: u32,
+        cliff_shift: u32,
+        cliff: u32,
+        /// 1 if there is such a layer.
+        hard: u32,
+        rooted: u32,
+        loose: u32,
+    }
 }
 
 static SLIDE: Kernel = Kernel {

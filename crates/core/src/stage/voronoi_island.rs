@@ -49,14 +49,19 @@ use crate::arith::{self, hash, mul_q28};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::sync::Arc;
 
-/// Nodes of a side.
-const NODES: i32 = 257;
-/// The octave of the first noise on heights: after the survey's and those of the warp.
-const ROUGH_FROM: u32 = 7;
+constants! {
+    const WGSL: &str;
+
+    /// Nodes of a side.
+    const NODES: i32 = 257;
+    /// The octave of the first noise on heights: after the survey's and those of the warp.
+    const ROUGH_FROM: u32 = 7;
+}
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -69,9 +74,11 @@ pub static STAGE: Stage = Stage {
     layers: |_| Layers::NONE,
     samples: |_| None,
     params: PARAMS,
-    shader: concat!(
-        include_str!("../../shaders/fractal.wgsl"),
-        include_str!("../../shaders/survey.wgsl"),
+    shader: constcat::concat!(
+        super::fractal::SHADER,
+        survey::SHADER,
+        WGSL,
+        Params::WGSL,
         include_str!("../../shaders/voronoi_island.wgsl")
     ),
     kernels: &[&RISE],
@@ -157,17 +164,19 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     combine::check_heights(site, &[("relief_m", highest), ("depth_m", s.number("depth_m"))])
 }
 
-/// The uniform struct of the pass.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Params {
-    width: i32,
-    height: i32,
-    warped: u32,
-    octaves: u32,
-    rough: i32,
-    sea: i32,
-    relief: i32,
-    depth: i32,
+uniform! {
+    /// The uniform struct of the pass.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Params {
+        width: i32,
+        height: i32,
+        warped: u32,
+        octaves: u32,
+        rough: i32,
+        sea: i32,
+        relief: i32,
+        depth: i32,
+    }
 }
 
 static RISE: Kernel = Kernel {

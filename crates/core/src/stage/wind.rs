@@ -90,28 +90,34 @@ use crate::arith::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::params::{Param, ParamKind, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal is
-/// for.
-const DROP_WORDS: usize = 6;
-/// Places upwind that `shade` reads.
-const LOOKS: usize = 8;
+constants! {
+    const WGSL: &str;
+
+    /// Words of a grain: x, y, 1 if it is spent, load, proposal, and the vertex that the proposal
+    /// is for.
+    const DROP_WORDS: usize = 6;
+    /// Places upwind that `shade` reads.
+    const LOOKS: usize = 8;
+    /// The place that gives the slope that faces the wind.
+    const FACING: usize = 2;
+    /// Words of a place upwind: cells east, cells south, rise of the shadow there.
+    const LOOK_WORDS: usize = 3;
+    /// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
+    const SLOPE_SEEN: i32 = 32767;
+    /// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind,
+    /// and 1 more on loose ground.
+    const SHELTERED: i32 = -1;
+}
+
 /// How far upwind they are, in cells.
 const LOOK_CELLS: [f64; LOOKS] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0];
-/// The place that gives the slope that faces the wind.
-const FACING: usize = 2;
-/// Words of a place upwind: cells east, cells south, rise of the shadow there.
-const LOOK_WORDS: usize = 3;
-/// A component of a slope counts as at most this, so that the sum of two squares has 31 bits.
-const SLOPE_SEEN: i32 = 32767;
 /// What all grains together leave behind at most at a vertex in a step, height units: 2048 cells.
 const LEFT_MAX: u64 = 1 << 29;
-/// What `shade` writes on sheltered ground. Elsewhere it writes twice the speed of the wind, and 1
-/// more on loose ground.
-const SHELTERED: i32 = -1;
 
 /// The stage.
 pub static STAGE: Stage = Stage {
@@ -144,7 +150,8 @@ pub static STAGE: Stage = Stage {
     cases,
 };
 
-const SHADER: &str = stepper::shader!("wind");
+const SHADER: &str =
+    constcat::concat!(stepper::SHADER, WGSL, Law::WGSL, include_str!("../../shaders/wind.wgsl"));
 
 const PARAMS: &[Param] = &[
     stepper::rain(64.0),
@@ -262,21 +269,23 @@ fn spread(s: &Settings, steps: Range<u32>) -> u64 {
     if ends { height } else { height.max(drop + stride + home + 1).max(share) }
 }
 
-/// The law's block of the uniform struct.
-#[derive(Clone, Copy, Debug, Default, ShaderType)]
-struct Law {
-    east: i32,
-    south: i32,
-    gust: u32,
-    grain: i32,
-    sand: u32,
-    rock: u32,
-    lift: i32,
-    hold: u32,
-    shift: u32,
-    repose: u32,
-    creep: u32,
-    left: i32,
+uniform! {
+    /// The law's block of the uniform struct.
+    #[derive(Clone, Copy, Debug, Default, ShaderType)]
+    struct Law {
+        east: i32,
+        south: i32,
+        gust: u32,
+        grain: i32,
+        sand: u32,
+        rock: u32,
+        lift: i32,
+        hold: u32,
+        shift: u32,
+        repose: u32,
+        creep: u32,
+        left: i32,
+    }
 }
 
 static BLOW: Kernel = Kernel {

@@ -1,8 +1,9 @@
 //! A biome as recipes describe it.
 
 use super::BIOMES_MAX;
+use crate::error::Invalid;
 use crate::params::Settings;
-use crate::table::{Table, shown};
+use crate::table::Table;
 use serde_json::json;
 
 /// A biome of a recipe.
@@ -98,7 +99,10 @@ impl Biome {
     }
 
     fn parse(value: &serde_json::Value, place: &str) -> crate::Result<Self> {
-        let wrong = |what: String| crate::Error::param(format!("{place}: {what}"));
+        let missing = |key: &str, such: &str| {
+            let message = format!("{place}: {key} is missing, such as {such}");
+            crate::Error::param(Invalid::from(message).about(key))
+        };
         let table = Table::new(place, value)?;
         table.known(&[
             "name",
@@ -113,30 +117,23 @@ impl Biome {
             "vegetation",
         ])?;
         let name = table.text("name")?.filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| wrong("name is missing".into()))?;
-        let colour = table
-            .text("colour")?
-            .ok_or_else(|| wrong("colour is missing, such as \"#087020\"".into()))?;
+        let name = name.ok_or_else(|| missing("name", "name = \"forest\""))?;
+        let colour =
+            table.text("colour")?.ok_or_else(|| missing("colour", "colour = \"#087020\""))?;
         // A number can begin with a sign, but a colour cannot.
         let digits = colour
             .strip_prefix('#')
             .filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()));
         let digits = digits.and_then(|d| u32::from_str_radix(d, 16).ok());
         let digits = digits.ok_or_else(|| {
-            wrong(format!("colour = {colour:?}: expected red, green and blue as \"#087020\""))
+            table.wrong("colour", &json!(colour), "red, green and blue, such as \"#087020\"")
         })?;
         let usual = Self::new(name, [(digits >> 16) as u8, (digits >> 8) as u8, digits as u8]);
         let shape = table.text("shape")?.unwrap_or("fractal");
-        let shape = BiomeShape::ALL
-            .iter()
-            .find(|(n, _)| *n == shape)
-            .map(|(_, shape)| *shape)
-            .ok_or_else(|| {
-                wrong(format!(
-                    "shape = {}",
-                    crate::params::unknown("shape", shape, BiomeShape::ALL.iter().map(|(n, _)| *n))
-                ))
-            })?;
+        let shape =
+            BiomeShape::ALL.iter().find(|(n, _)| *n == shape).map(|(_, shape)| *shape).ok_or_else(
+                || table.unlisted("shape", "shape", shape, BiomeShape::ALL.iter().map(|(n, _)| *n)),
+            )?;
         let amplitudes = match table.get("amplitudes") {
             None => usual.amplitudes.clone(),
             Some(v) => v
@@ -146,10 +143,7 @@ impl Biome {
                     all.iter().map(|a| a.as_f64().filter(|a| (-1.0..=1.0).contains(a))).collect()
                 })
                 .ok_or_else(|| {
-                    wrong(format!(
-                        "amplitudes = {}: allowed 1 to 8 numbers from -1 to 1, such as [1, 0.5]",
-                        shown(v)
-                    ))
+                    table.wrong("amplitudes", v, "1 to 8 numbers from -1 to 1, such as [1, 0.5]")
                 })?,
         };
         Ok(Self {
@@ -215,20 +209,19 @@ pub fn biomes(s: &Settings) -> crate::Result<Vec<Biome>> {
         return Ok(Biome::published());
     }
     if list.len() > BIOMES_MAX {
-        return Err(crate::Error::param(format!(
-            "{} biomes: allowed 1 to {BIOMES_MAX}",
-            list.len()
-        )));
+        let message = format!("{} biomes: allowed 1 to {BIOMES_MAX}", list.len());
+        return Err(crate::Error::param(Invalid::from(message).about("biome")));
     }
-    let all = list.iter().enumerate().map(|(i, v)| Biome::parse(v, &format!("biome {}", i + 1)));
-    let all = all.collect::<crate::Result<Vec<_>>>()?;
+    let parse = |(i, value): (usize, &serde_json::Value)| {
+        Biome::parse(value, &format!("biome {}", i + 1))
+            .map_err(|e| e.inside("", &format!("/biome/{i}")))
+    };
+    let all = list.iter().enumerate().map(parse).collect::<crate::Result<Vec<_>>>()?;
     for (i, biome) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.name == biome.name) {
-            return Err(crate::Error::param(format!(
-                "biome {}: there are two called {:?}",
-                i + 1,
-                biome.name
-            )));
+            let message = format!("biome {}: there are two called {:?}", i + 1, biome.name);
+            let twice = Invalid::from(message).about("name").inside("", &format!("/biome/{i}"));
+            return Err(crate::Error::param(twice));
         }
     }
     Ok(all)

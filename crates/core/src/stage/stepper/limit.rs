@@ -8,11 +8,16 @@ use super::stream::class_of;
 use super::{ALLOW_MAX, MOVED_WORDS, Params, SHARE_BITS, TORUS, WANT_WORDS, WHOLE};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::plan::{Call, Kernel};
+use crate::twin::constants;
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Erodibility 1, 2⁻¹⁵.
-const SOFTEST: u32 = 32768;
+constants! {
+    pub(crate) const WGSL: &str;
+
+    /// Erodibility 1, 2⁻¹⁵.
+    const SOFTEST: u32 = 32768;
+}
 
 /// Grants shares of what is wanted.
 pub static LIMIT: Kernel = Kernel {

@@ -99,6 +99,7 @@ pub use travel::{EDGE, Travellers, buffer as particles_of};
 
 use crate::plan::Kernel;
 use crate::site::Window;
+use crate::twin::constants;
 
 /// What a run took from the ground and did not leave there, height units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,51 +158,55 @@ fn overruns_at(window: &Window) -> usize {
     4 * (window.width + window.height) as usize
 }
 
-/// Cells of a row whose carry is booked together at the end of a run, so that no sum of theirs can
-/// wrap.
-const PART: u32 = 1024;
+constants! {
+    pub(crate) const WGSL: &str;
 
-/// The WGSL twin of the stepper, followed by that of a law.
-macro_rules! shader {
-    ($law:literal) => {
-        concat!(
-            include_str!("../../shaders/stepper.wgsl"),
-            include_str!(concat!("../../shaders/", $law, ".wgsl"))
-        )
-    };
+    /// Cells of a row whose carry is booked together at the end of a run, so that no sum of theirs
+    /// can wrap.
+    const PART: u32 = 1024;
+    /// Homes on a side of a tile. Particles are stored by tile, so that neighbours in memory are
+    /// neighbours on the map.
+    pub const TILE: u32 = 32;
+    /// Particles of a tile.
+    pub const TILE_DROPS: usize = 1024;
+    /// Words of the record of what particles want of a vertex: the sum of what they would take, the
+    /// sum of what they would give (2⁻¹⁶ cells, shortened), and how many have passed since the run
+    /// began. A particle that adds to them touches one cache line.
+    pub const WANT_WORDS: usize = 3;
+    /// Words of the record of what was granted at a vertex in this step, in height units: taken,
+    /// given.
+    pub const MOVED_WORDS: usize = 2;
+    /// Largest proposal, 2⁻¹⁶ cells: 4 cells.
+    pub const WANT_MAX: i32 = (4 << 16) - 1;
+    /// Largest load, height units: 32 cells.
+    pub const LOAD_MAX: i32 = 32 << 18;
+    /// The share that grants a whole proposal.
+    pub const WHOLE: u32 = 8192;
+    /// The classes of streams.
+    pub const STREAMS: u32 = 16;
+    /// Most that a vertex can be asked to gain or lose in one step, 2⁻¹⁶ cells: 4 cells.
+    pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 }
-pub(crate) use shader;
 
-/// Homes on a side of a tile. Particles are stored by tile, so that neighbours in memory are
-/// neighbours on the map.
-pub const TILE: u32 = 32;
-/// Particles of a tile.
-pub const TILE_DROPS: usize = 1024;
-/// Words of the record of what particles want of a vertex: the sum of what they would take, the sum
-/// of what they would give (2⁻¹⁶ cells, shortened), and how many have passed since the run began. A
-/// particle that adds to them touches one cache line.
-pub const WANT_WORDS: usize = 3;
-/// Words of the record of what was granted at a vertex in this step, in height units: taken, given.
-pub const MOVED_WORDS: usize = 2;
+/// The WGSL twin, which goes before that of a law.
+pub(super) const SHADER: &str = constcat::concat!(
+    WGSL,
+    limit::WGSL,
+    params::WGSL,
+    room::WGSL,
+    Params::WGSL,
+    include_str!("../../../shaders/stepper.wgsl")
+);
+
 /// Words of what a tile's particles took from the map: over the border and otherwise, each as the
 /// low 12 bits and the rest.
 pub const EXPORT_WORDS: usize = 4;
 /// Words of what a tile's particles took over the border in earlier steps: the low and the high
 /// word of a number.
 pub const BANKED_WORDS: usize = 2;
-/// Largest proposal, 2⁻¹⁶ cells: 4 cells.
-pub const WANT_MAX: i32 = (4 << 16) - 1;
-/// Largest load, height units: 32 cells.
-pub const LOAD_MAX: i32 = 32 << 18;
-/// The share that grants a whole proposal.
-pub const WHOLE: u32 = 8192;
 /// Bits of a share. A word of `grant` has that of what is taken, that of what is given, and the
 /// class of the stream.
 pub const SHARE_BITS: u32 = 14;
-/// The classes of streams.
-pub const STREAMS: u32 = 16;
-/// Most that a vertex can be asked to gain or lose in one step, 2⁻¹⁶ cells: 4 cells.
-pub const ALLOW_MAX: i32 = (4 << 16) - 1;
 
 /// The kernels of a law: its own and all of the stepper's.
 pub const fn with(law: &'static Kernel) -> [&'static Kernel; 12] {

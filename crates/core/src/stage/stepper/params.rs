@@ -3,6 +3,7 @@
 use super::Walk;
 use crate::error::Invalid;
 use crate::params::{Param, ParamKind, Settings};
+use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
 
@@ -11,27 +12,30 @@ const LIVES_MAX: i64 = 511;
 /// Most steps of one run: bounds the memory of a plan.
 pub(super) const STEPS_MAX: i64 = 1 << 18;
 
-/// Particles leave the map with their load.
-pub const OPEN: u32 = 0;
-/// Particles come in on the other side.
-pub const TORUS: u32 = 1;
-/// Particles stay where they are.
-pub const WALL: u32 = 2;
-/// Particles turn back.
-pub const HIGH: u32 = 3;
+constants! {
+    pub(crate) const WGSL: &str;
 
-/// Flag: rain decides about births.
-pub const RAIN: u32 = 1;
-/// Flag: `soft` holds the erodibility of the ground.
-pub(super) const SOFT: u32 = 2;
-/// Flag: the ledger holds the sediment.
-pub(super) const SEDIMENT: u32 = 4;
-/// Flag: the ground is loose sediment on bedrock that does not move: see [`super::settle`].
-pub(super) const SAND: u32 = 8;
-/// Flag: the rain is over, and particles lay down what they have left.
-pub(super) const EBB: u32 = 16;
-/// Flag: the last step, after which nothing may be left in loads or in the carry.
-pub const LAST: u32 = 32;
+    /// Particles leave the map with their load.
+    pub const OPEN: u32 = 0;
+    /// Particles come in on the other side.
+    pub const TORUS: u32 = 1;
+    /// Particles stay where they are.
+    pub const WALL: u32 = 2;
+    /// Particles turn back.
+    pub const HIGH: u32 = 3;
+    /// Flag: rain decides about births.
+    pub const RAIN: u32 = 1;
+    /// Flag: `soft` holds the erodibility of the ground.
+    pub(super) const SOFT: u32 = 2;
+    /// Flag: the ledger holds the sediment.
+    pub(super) const SEDIMENT: u32 = 4;
+    /// Flag: the ground is loose sediment on bedrock that does not move: see [`super::settle`].
+    pub(super) const SAND: u32 = 8;
+    /// Flag: the rain is over, and particles lay down what they have left.
+    pub(super) const EBB: u32 = 16;
+    /// Flag: the last step, after which nothing may be left in loads or in the carry.
+    pub const LAST: u32 = 32;
+}
 
 /// A parameter that is a number: smallest, largest, default.
 pub const fn number(
@@ -253,62 +257,64 @@ pub fn check(s: &Settings) -> crate::Result<()> {
     Ok(())
 }
 
-/// The stepper's block of the uniform struct. The law's block follows it.
-#[derive(Clone, Copy, Debug, ShaderType)]
-pub struct Params {
-    /// Cells in a row.
-    pub width: i32,
-    /// Rows.
-    pub height: i32,
-    /// Hash key of homes.
-    pub key: UVec2,
-    /// World index of the first home, low words.
-    pub home: UVec2,
-    /// Homes by axis.
-    pub homes: UVec2,
-    /// Local coordinates of the first home's corner, cells.
-    pub corner: IVec2,
-    /// Tiles in a row of tiles.
-    pub tiles_wide: u32,
-    /// Cells on a side of a home.
-    pub block: u32,
-    /// Step of the run.
-    pub step: u32,
-    /// Step of the run, modulo lifetime.
-    pub step_rest: u32,
-    /// Whole lifetimes before it.
-    pub step_life: u32,
-    /// Steps a life.
-    pub lifetime: u32,
-    /// 1 while particles are born.
-    pub rains: u32,
-    /// [`OPEN`], [`TORUS`], [`WALL`] or [`HIGH`].
-    pub border: u32,
-    /// Bits by which proposals are shortened before they are summed.
-    pub want_shift: u32,
-    /// Part of the room that may be used in a step, 2⁻¹⁶.
-    pub limit: u32,
-    /// Taps of the brush to each side.
-    pub radius: i32,
-    /// Which layers and options there are: [`RAIN`] and others.
-    pub flags: u32,
-    /// Erodibility of bedrock compared with loose sediment, 2⁻¹⁶.
-    pub bedrock: u32,
-    /// Part of the erosion that full vegetation prevents, 2⁻¹⁶.
-    pub roots: u32,
-    /// Height below which nothing is eroded: the floor or the sea, whichever is higher. The lowest
-    /// word stands for neither.
-    pub floor: i32,
-    /// Height of the sea. The lowest word stands for no sea.
-    pub sea: i32,
-    /// Part of what is taken that leaves the land at once, 2⁻¹⁶.
-    pub wash: u32,
-    /// The number of the first class of streams: see [`super::Stream`].
-    pub stream: u32,
-    /// The last life, which not all particles may live.
-    pub last_life: u32,
-    /// How many do: see [`super::lives_last`].
-    pub last_share: u32,
+uniform! {
+    /// The stepper's block of the uniform struct. The law's block follows it.
+    #[derive(Clone, Copy, Debug, ShaderType)]
+    pub struct Params {
+        /// Cells in a row.
+        pub width: i32,
+        /// Rows.
+        pub height: i32,
+        /// Hash key of homes.
+        pub key: UVec2,
+        /// World index of the first home, low words.
+        pub home: UVec2,
+        /// Homes by axis.
+        pub homes: UVec2,
+        /// Local coordinates of the first home's corner, cells.
+        pub corner: IVec2,
+        /// Tiles in a row of tiles.
+        pub tiles_wide: u32,
+        /// Cells on a side of a home.
+        pub block: u32,
+        /// Step of the run.
+        pub step: u32,
+        /// Step of the run, modulo lifetime.
+        pub step_rest: u32,
+        /// Whole lifetimes before it.
+        pub step_life: u32,
+        /// Steps a life.
+        pub lifetime: u32,
+        /// 1 while particles are born.
+        pub rains: u32,
+        /// [`OPEN`], [`TORUS`], [`WALL`] or [`HIGH`].
+        pub border: u32,
+        /// Bits by which proposals are shortened before they are summed.
+        pub want_shift: u32,
+        /// Part of the room that may be used in a step, 2⁻¹⁶.
+        pub limit: u32,
+        /// Taps of the brush to each side.
+        pub radius: i32,
+        /// Which layers and options there are: [`RAIN`] and others.
+        pub flags: u32,
+        /// Erodibility of bedrock compared with loose sediment, 2⁻¹⁶.
+        pub bedrock: u32,
+        /// Part of the erosion that full vegetation prevents, 2⁻¹⁶.
+        pub roots: u32,
+        /// Height below which nothing is eroded: the floor or the sea, whichever is higher. The
+        /// lowest word stands for neither.
+        pub floor: i32,
+        /// Height of the sea. The lowest word stands for no sea.
+        pub sea: i32,
+        /// Part of what is taken that leaves the land at once, 2⁻¹⁶.
+        pub wash: u32,
+        /// The number of the first class of streams: see [`super::Stream`].
+        pub stream: u32,
+        /// The last life, which not all particles may live.
+        pub last_life: u32,
+        /// How many do: see [`super::lives_last`].
+        pub last_share: u32,
+    } and law: Law
 }
 
 impl Params {

@@ -3,21 +3,27 @@
 
 use super::Params;
 use crate::arith::{HEIGHT_END, mul_q16};
+use crate::twin::constants;
 
-/// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells: a
-/// tenth of a cell. Without it, sediment on level ground could only advance as a front with a steep
-/// face; with much more, plains get pimples.
-pub const SLACK: i32 = 6553;
-/// Room counts as at most this, 2⁻¹⁶ cells: 4096 cells.
-const ROOM_MAX: i32 = 1 << 28;
-/// What division by 8 leaves behind in the carry, height units. The last step may put it on the
-/// ground without asking.
-const CRUMB: i32 = 7;
-/// The room to rise of a vertex that never does.
-const RIM: i32 = -1;
-/// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells. A
-/// step adds at most some 2056 cells to the largest carry, so no sum can wrap before one is seen.
-pub const OVERRUN: i32 = 1 << 30;
+constants! {
+    pub(crate) const WGSL: &str;
+
+    /// A vertex may rise this far above its lowest neighbour even where none is higher, 2⁻¹⁶ cells:
+    /// a tenth of a cell. Without it, sediment on level ground could only advance as a front with a
+    /// steep face; with much more, plains get pimples.
+    pub const SLACK: i32 = 6553;
+    /// Room counts as at most this, 2⁻¹⁶ cells: 4096 cells.
+    const ROOM_MAX: i32 = 1 << 28;
+    /// What division by 8 leaves behind in the carry, height units. The last step may put it on the
+    /// ground without asking.
+    const CRUMB: i32 = 7;
+    /// The room to rise of a vertex that never does.
+    const RIM: i32 = -1;
+    /// A wish of this much either way, height units, is an overrun, which ends the run: 4096 cells.
+    /// A step adds at most some 2056 cells to the largest carry, so no sum can wrap before one is
+    /// seen.
+    pub const OVERRUN: i32 = 1 << 30;
+}
 
 /// Whether a wish is an overrun.
 #[inline(always)]
