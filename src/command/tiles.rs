@@ -104,7 +104,8 @@ pub struct Arguments {
 /// same time and as often as it likes.
 #[derive(Args)]
 #[command(
-    after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --tile-size 512 --store tiles"
+    after_help = "Example: thalweg tile examples/mountains.toml 0 3 -1 --tile-size 512 --store \
+                  tiles"
 )]
 pub struct One {
     #[command(flatten)]

@@ -105,7 +105,8 @@ impl Placing {
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
             return Err(Error::param(format!(
-                "spacing_cells = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that level \
+                "spacing_cells = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that \
+                 level \
                  grounds stay apart",
                 self.spacing,
                 4 * self.radius + 1,
@@ -139,7 +140,8 @@ impl Placing {
             .find(|spacing| blocks(*spacing) <= BLOCKS_MAX)
             .unwrap_or(SPACING_MAX);
         Err(Error::limit(format!(
-            "dungeons: spacing_cells = {} gives {} blocks in {} x {} cells, with up to one file each: \
+            "dungeons: spacing_cells = {} gives {} blocks in {} x {} cells, with up to one file \
+             each: \
              allowed {enough} or more here, which \
              gives at most {BLOCKS_MAX} blocks",
             self.spacing,

@@ -283,7 +283,8 @@ fn admit(vertices: usize) -> Result<()> {
     }
     Err(Error::over(
         format!(
-            "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with --max-error, \
+            "{vertices} vertices: a mesh has at most {VERTICES_MAX}; allow an error with \
+             --max-error, \
          or crop the map"
         ),
         vertices as u64,

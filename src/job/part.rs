@@ -142,7 +142,8 @@ impl Job {
         if window.width.max(window.height) > Window::SIDE_MAX {
             return Err(Error::over(
                 format!(
-                    "a tile of {} x {} cells of level {level} needs {} x {}, since its stages reach {} \
+                    "a tile of {} x {} cells of level {level} needs {} x {}, since its stages \
+                     reach {} \
                  cells: a window has at most {} a side; take smaller tiles, or lower lifetime or \
                  rain on that level",
                     target.width,

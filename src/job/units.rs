@@ -401,7 +401,8 @@ impl Job {
             stepper::gone(&plan.window, &exported?, &spilled?, &banked?).map_err(|overruns| {
                 let message = format!(
                     "{overruns} times more was to be moved at a vertex than fits in a step and its \
-                     carry, 4096 cells; lower capacity, rain or radius_cells, or raise max_step_fraction"
+                     carry, 4096 cells; lower capacity, rain or radius_cells, or raise \
+                     max_step_fraction"
                 );
                 let stage = self.schedule.units[i].stage;
                 Invalid::from(message).inside(

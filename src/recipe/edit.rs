@@ -131,7 +131,8 @@ impl Recipe {
         }
         if key == "every" && !nests {
             return Err(Error::param(format!(
-                "\"every\": only a stage between the steps of another has it, as [[stage.interleave]] \
+                "\"every\": only a stage between the steps of another has it, as \
+                 [[stage.interleave]] \
                  makes one; in this recipe no \
                  {stage} runs between the steps of another"
             )));

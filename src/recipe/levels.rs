@@ -86,7 +86,8 @@ fn counted(value: &serde_json::Value) -> Result<Option<u32>> {
         (_, Some(count)) if (1..=i64::from(LEVELS_MAX)).contains(&count) => Ok(Some(count as u32)),
         _ => {
             let allowed = format!(
-                "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, max and fade"
+                "\"auto\", a whole number from 1 to {LEVELS_MAX}, or a table with count, max and \
+                 fade"
             );
             let message = format!("levels = {}: allowed {allowed}", shown(value));
             Err(Invalid::of("levels", shown(value), allowed).saying(message).into())
@@ -113,20 +114,23 @@ static KEYS: [Key<Levels>; 3] = [
             is_list: false,
         }),
         Told::Always,
-        "How many levels there are; \"auto\": as many as leave the shorter side of the coarsest some \
+        "How many levels there are; \"auto\": as many as leave the shorter side of the coarsest \
+         some \
          64 cells.",
     ),
     Key::new(
         "fade",
         Kind::Number([0.0, 1000.0], |levels| &mut levels.fade),
         Told::Always,
-        "Thickness of sediment, in cells of a level, over which the land's fine detail fades there.",
+        "Thickness of sediment, in cells of a level, over which the land's fine detail fades \
+         there.",
     ),
     Key::new(
         "max",
         Kind::Whole([1, LEVELS_MAX], |levels| &mut levels.max),
         Told::Changed,
-        "The number of levels with count = \"auto\"; fewer where the coarsest would have less than 16 \
+        "The number of levels with count = \"auto\"; fewer where the coarsest would have less than \
+         16 \
          cells on its shorter side.",
     ),
 ];
@@ -482,7 +486,8 @@ impl Recipe {
                 && step.settings.integer("world_cells") == 0
             {
                 return wrong(format!(
-                    "stage {}, {}: give it world_cells, 2 to 4294967296 cells a side, since 0 is that \
+                    "stage {}, {}: give it world_cells, 2 to 4294967296 cells a side, since 0 is \
+                     that \
                      of the window",
                     i + 1,
                     step.stage.name

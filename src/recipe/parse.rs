@@ -408,7 +408,8 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
         }
         if value.get("finest_only").is_some() {
             let message = format!(
-                "{place}: finest_only: it runs on the levels of the stage between whose steps it runs; \
+                "{place}: finest_only: it runs on the levels of the stage between whose steps it \
+                 runs; \
                  leave it out"
             );
             return Err(at(Invalid::from(message).about("finest_only").into()));

@@ -140,7 +140,8 @@ impl Coast {
         if width * height > PIXELS_MAX {
             return Err(Error::over(
                 format!(
-                    "a picture of {width}x{height} pixels: waves are drawn on up to {PIXELS_MAX}; take \
+                    "a picture of {width}x{height} pixels: waves are drawn on up to {PIXELS_MAX}; \
+                     take \
                  fewer pixels a sample, a shorter shore, or a part of the map"
                 ),
                 width * height,

@@ -141,7 +141,8 @@ impl Schedule {
         let (own, i) = most;
         Err(Error::over(
             format!(
-                "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower its \
+                "the run has {all} passes: allowed are {PASSES_MAX}; {} has the most, {own}: lower \
+                 its \
              steps, or what runs between them, \
              or make several runs of it, each with the last one's land as its input",
                 self.place(i)

@@ -24,7 +24,8 @@ impl Schedule {
             if window.width.max(window.height) > Window::SIDE_MAX {
                 return Err(Error::over(
                     format!(
-                        "a part of {} x {} cells needs {} x {} cells of level {level}, whose stages \
+                        "a part of {} x {} cells needs {} x {} cells of level {level}, whose \
+                         stages \
                      reach {reach} cells: a window has at most {} a side; lower lifetime or rain \
                      on that level, or give it fewer levels",
                         region.width,

@@ -86,7 +86,8 @@ impl Settings {
         let cell_km2 = spacing_m * spacing_m / 1e6;
         if let Some(given) = self.channel_area_km2.filter(|km2| *km2 < cell_km2) {
             return Some(format!(
-                "water.channel_area_km2 = {given} is less than a cell, which has {} km², so each cell of \
+                "water.channel_area_km2 = {given} is less than a cell, which has {} km², so each \
+                 cell of \
                  the land is a river",
                 rounded(cell_km2)
             ));
@@ -94,7 +95,8 @@ impl Settings {
         let found = found.filter(|found| found["has_rivers"] == false);
         if let Some(given) = self.channel_flow.filter(|_| found.is_some()) {
             return Some(format!(
-                "there is no river: nowhere is flow {given} or more; set water.channel_flow to less \
+                "there is no river: nowhere is flow {given} or more; set water.channel_flow to \
+                 less \
                  than the largest that info says of the map flow"
             ));
         }
@@ -102,7 +104,8 @@ impl Settings {
         let why = match self.channel_area_km2 {
             _ if largest == 0.0 => return None,
             Some(given) => format!(
-                "water.channel_area_km2 = {given} is more than the largest catchment of the land has, \
+                "water.channel_area_km2 = {given} is more than the largest catchment of the land \
+                 has, \
                  {largest} km²"
             ),
             None => format!(

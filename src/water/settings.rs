@@ -183,7 +183,8 @@ static KEYS: [Key<Settings>; 18] = {
             "lake_min_m2",
             Kind::Maybe([0.0, 1e12], |s| &mut s.lake_min_m2),
             Changed,
-            "Area from which on the water of a depression that runs over is a lake, m²; without it, \
+            "Area from which on the water of a depression that runs over is a lake, m²; without \
+             it, \
              that of 10 cells. Rivers run through smaller ones.",
         ),
         Key::new(
@@ -303,7 +304,8 @@ impl Settings {
         }
         if let (Some(flow), Some(km2)) = (self.channel_flow, self.channel_area_km2) {
             let message = format!(
-                "channel_flow = {flow} with channel_area_km2 = {km2}: both say where rivers begin; leave \
+                "channel_flow = {flow} with channel_area_km2 = {km2}: both say where rivers begin; \
+                 leave \
                  one of the two out"
             );
             return wrong("channel_flow", flow, "channel_flow or channel_area_km2".into(), message);

@@ -485,7 +485,8 @@ fn layers_are_blended() {
 fn wet_or_dry(top: &str, water: &str, table: &str) -> Result<Recipe, Error> {
     let text = format!(
         "schema = 2\nseed = 9\nwidth = 150\nheight = 120\nspacing_m = 20\n{top}\n\
-         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = 256\nrelief_m = 900\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = 256\nrelief_m = \
+                             900\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = 0.5\n\
          [[stage]]\nkind = \"biomes\"\nfrom = \"climate\"\nmethod = \"full\"\nradius_cells = 1\n\
          water = \"{water}\"\n\

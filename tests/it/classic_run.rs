@@ -173,7 +173,8 @@ fn what_is_not_published_is_named() {
     assert_eq!(made("feature_cells = 64"), Ok(vec![]));
     let text = LAND.replace("[[stage]]", "levels = 2\n[[stage]]");
     let mut recipe = read(&format!(
-        "{text}[[stage]]\nkind = \"droplets\"\nrain = {{ from = 2, to = 0.5 }}\nmax_step_fraction = 0.5\n"
+        "{text}[[stage]]\nkind = \"droplets\"\nrain = {{ from = 2, to = 0.5 }}\nmax_step_fraction \
+         = 0.5\n"
     ));
     let left = prepare(&mut recipe).unwrap();
     assert!(

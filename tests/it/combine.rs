@@ -103,7 +103,8 @@ fn two_generators_are_the_sum_of_both() {
 #[test]
 fn a_mask_says_where() {
     let flat = "[[stage]]\nkind = \"flat\"\nheight_m = 50\n";
-    let layer = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 16\n\
+    let layer = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = \
+                 16\n\
                  start = 0.4\nend = 0.6\n";
     let high = "[[stage]]\nkind = \"flat\"\nheight_m = 450\ncombine = \"blend\"\nmask = \"rain\"\n";
     let text = format!(

@@ -156,7 +156,8 @@ fn a_job_counts_what_it_plans() {
                 kind = \"voronoi_island\"\n\
                 [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"land\"\n\
                 colour = \"#70d688\"\n\
-                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.interleave]]\nkind = \"thermal\"\n\
+                [[stage]]\nkind = \"droplets\"\nlifetime = 16\n[[stage.interleave]]\nkind = \
+                                    \"thermal\"\n\
                 every = 5\nsteps = 3\n\
                 [[stage]]\nkind = \"thermal\"\nsteps = 7\n[output]\n\
                 maps = [\"height\", \"erosion\"]\n";

@@ -119,7 +119,8 @@ fn dungeons_in_a_recipe_are_checked_and_spelled_out() {
     refused("kind = \"tinykeep\"\nellipse_px = [400, 0]", &["ellipse_px (height) = 0"]);
     for all in [
         "kind = \"isaac\"\nlevel = 3\nlabyrinth = 20\nfull_health = true\nlocks = 0",
-        "kind = \"rebirth\"\nlevel = 4\nspacing_cells = 40\nslope_max = 2\nlarge = 80\nlarge_boss = 100",
+        "kind = \"rebirth\"\nlevel = 4\nspacing_cells = 40\nslope_max = 2\nlarge = 80\nlarge_boss \
+         = 100",
         "kind = \"tinykeep\"\nroom_count = 90\nellipse_px = [400, 20]\nloops = 0.08\n\
          ratio_max = 2\nmain_px = [28, 28]",
     ] {
@@ -163,7 +164,8 @@ fn dungeons_may_be_of_some_biomes_alone() {
              kind = \"diamond_square\"\nrelief_m = 0\n\
              [[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"fen\"\ncolour = \"#087020\"\n\
              [[stage.biome]]\nname = \"moor\"\ncolour = \"#806030\"\n\
-             [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 3\nslope_max = 64\n{biomes}\n\
+             [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 3\nslope_max = \
+                                  64\n{biomes}\n\
              [output]\nmaps = [\"biome\"]\n"
         );
         Recipe::from_toml(&text, "", "test")
@@ -201,7 +203,8 @@ fn window(origin: [i64; 2], side: i64, margin: i64) -> Recipe {
     let text = format!(
         "schema = 2\nseed = 3\nwidth = {side}\nheight = {side}\nspacing_m = 10\n\
          origin = {origin:?}\nmargin_cells = {margin}\n\
-         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 512\nrelief_m = 400\n\
+         [[stage]]\nkind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 512\nrelief_m \
+                             = 400\n\
          [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 3\nslope_max = 1\n\
          [output]\nmaps = [\"height\", \"slope\", \"aspect\", \"curvature\"]\n"
     );

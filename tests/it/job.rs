@@ -882,9 +882,11 @@ fn the_report_says_what_found_no_place() {
     for (land, rain, loses) in [
         (
             wide,
-            "lifetime = 150\ninertia = 0.436751\nriver_threshold = 38.817029\nslope_min = 0.262837\n\
+            "lifetime = 150\ninertia = 0.436751\nriver_threshold = 38.817029\nslope_min = \
+             0.262837\n\
              erosion = 0.770545\ndeposition = 0\n\
-             evaporation = 0.00718368\nradius_cells = 6\nborder = \"wall\"\ndensity = 1\nrain = 1\n",
+             evaporation = 0.00718368\nradius_cells = 6\nborder = \"wall\"\ndensity = 1\nrain = \
+                 1\n",
             1.0,
         ),
         (
@@ -918,7 +920,8 @@ fn the_weights_of_every_biome_are_at_hand() {
         MAKE,
         &BIOMES.replace(
             "splat = true",
-            "splat = true\nweights = \"npy\"\nfeature_cells = 30\npadding_cells = 3\nfrequency = 0.3",
+            "splat = true\nweights = \"npy\"\nfeature_cells = 30\npadding_cells = 3\nfrequency = \
+             0.3",
         ),
     ]);
     let outcome = run(&Job::new(recipe).unwrap()).unwrap();

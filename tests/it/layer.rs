@@ -222,7 +222,8 @@ fn given_maps_that_cannot_be_are_named() {
 fn biomes_leave_other_layers_alone() {
     let head = "schema = 2\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\n\
                 kind = \"diamond_square\"\nrelief_m = 200\n\
-                [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 8\n";
+                [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = \
+                                    8\n";
     let tail = "[[stage]]\nkind = \"coastal\"\n[output]\nmaps = [\"hardness\"]\n";
     let hardness = |between: &str| {
         let recipe = Recipe::from_toml(&format!("{head}{between}{tail}"), "", "test").unwrap();

@@ -29,7 +29,8 @@ const ALL: &str = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noi
     [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 20\n\
     [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"noise\"\nfeature_cells = 40\n\
                    [[stage]]\nkind = \"droplets\"\nlifetime = 16\nrain = [0.5, 0.25, 0.25]\n\
-    [[stage.interleave]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = 40 }\n\
+    [[stage.interleave]]\nkind = \"thermal\"\nevery = 8\nsteps = 1\nrepose_deg = { from = 60, to = \
+                                   40 }\n\
                    cliff_deg = 70\n\
                    [[stage]]\nkind = \"thermal\"\nsteps = 3\n\
                    [[stage]]\nkind = \"blur\"\nfinest_only = true\n\
@@ -105,7 +106,8 @@ fn levels_of_a_torus_repeat_with_it() {
 /// without the scale. Its finer levels keep every vertex's place.
 #[test]
 fn more_detail_is_the_same_land() {
-    let island = "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = 40\nfeature_cells = 30\n\
+    let island = "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = \
+                  40\nfeature_cells = 30\n\
                   centre_x = 20\ncentre_y = 100\n";
     let layers = ALL.replace("[[stage]]\nkind = \"blur\"\nfinest_only = true\n", "");
     let layers = layers.split("[output]").next().unwrap();
@@ -169,14 +171,16 @@ fn lands_are_made_by_level() {
         let text = format!("{top}{stages}{still}[output]\nmaps = [\"height\", \"rain\"]\n");
         Job::new(Recipe::from_toml(&text, "", "made").unwrap()).unwrap()
     };
-    let noise = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = 0.3\n";
+    let noise = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = \
+                 30\nlow = 0.3\n";
     let squares = "[[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n";
     for stage in [
         format!("{squares}feature_cells = 128\n{noise}"),
         format!("{squares}world_cells = 256\nnormalise = true\n{noise}"),
         format!("{squares}world_cells = 64\nedge = \"torus\"\nrandom = \"pair\"\n{noise}"),
         format!(
-            "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = 40\nfeature_cells = 30\n{noise}"
+            "[[stage]]\nkind = \"island\"\nradius_x_cells = 60\nradius_y_cells = 40\nfeature_cells \
+             = 30\n{noise}"
         ),
     ] {
         let job = made(&stage, 4);
@@ -404,7 +408,8 @@ fn windows_of_a_world_agree_beyond_the_reach() {
         let text = format!(
             "schema = 2\nseed = 7\nwidth = {side}\nheight = {side}\norigin = [{x}, {y}]\n\
              spacing_m = 20\nlevels = 2\n[[stage]]\n\
-             kind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 128\nrelief_m = 900\n[[stage]]\n\
+             kind = \"diamond_square\"\nworld_cells = 65536\nfeature_cells = 128\nrelief_m = \
+                      900\n[[stage]]\n\
              kind = \"droplets\"\nlifetime = 2\n\
              rain = 1\ndensity = 1\nradius_cells = 1\n"
         );
@@ -528,7 +533,8 @@ fn wrong_levels_are_named() {
     // A torus whose sides suit has as many levels as they allow.
     let text = "schema = 2\nwidth = 192\nheight = 192\nspacing_m = 5\nlevels = \"auto\"\n\
                 [[stage]]\nkind = \"diamond_square\"\nworld_cells = 64\n\
-                feature_cells = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = 8\n\
+                feature_cells = 32\nedge = \"torus\"\n[[stage]]\nkind = \"droplets\"\nlifetime = \
+                                             8\n\
                 border = \"torus\"\n";
     let job = Job::new(Recipe::from_toml(text, "", "torus").unwrap()).unwrap();
     assert_eq!(job.schedule().levels(), 3);

@@ -180,7 +180,8 @@ fn runs_leave_them() {
     let text = "schema = 2\nseed = 3\nwidth = 50\nheight = 30\nspacing_m = 20\nmargin_cells = 8\n\
                 [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n[[stage]]\n\
                 kind = \"droplets\"\nlifetime = 8\n\
-                [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"erosion\", \"sky_view\"]\n";
+                [output]\nmaps = [\"curvature\", \"slope\", \"aspect\", \"erosion\", \
+                                    \"sky_view\"]\n";
     let recipe = Recipe::from_toml(text, "", "test").unwrap();
     let a = made(&recipe, &mut cpu());
     assert_eq!(

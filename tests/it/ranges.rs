@@ -213,7 +213,8 @@ fn what_cannot_be_is_refused_in_words() {
     };
     assert_eq!(
         refused(&[i("spacing_cells", 400)]),
-        "extent_x_cells = 1024 at spacing_cells = 400: 3 nodes: allowed are 4 to 1025: change spacing_cells or \
+        "extent_x_cells = 1024 at spacing_cells = 400: 3 nodes: allowed are 4 to 1025: change \
+         spacing_cells or \
          extent_x_cells"
     );
     assert!(

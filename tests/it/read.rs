@@ -97,7 +97,8 @@ fn sums_are_exact() {
 #[test]
 fn a_run_reads_no_more_than_its_maps() {
     let Some(mut gpu) = gpu("read::a_run_reads_no_more_than_its_maps", 64, None) else { return };
-    let text = "schema = 2\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin_cells = 40\n[[stage]]\n\
+    let text = "schema = 2\nwidth = 200\nheight = 150\nspacing_m = 10\nmargin_cells = \
+                40\n[[stage]]\n\
                 kind = \"diamond_square\"\nrelief_m = 400\n\
                 [[stage]]\nkind = \"droplets\"\nrain = 1\nlifetime = 8\n[output]\n\
                 maps = [\"height\", \"flow\", \"erosion\", \"change\", \"slope\"]";

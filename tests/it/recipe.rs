@@ -340,7 +340,8 @@ fn recipes_of_schema_1_are_rewritten() {
     }
     let upgraded = toml(new).unwrap();
 
-    let inline = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nstage = [{ kind = \"noise\", \
+    let inline = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nstage = [{ kind = \
+                  \"noise\", \
                   feature = 32 }, { kind = \"thermal\" }]\n";
     let (text, _) = thalweg::recipe::upgrade(inline).unwrap();
     assert_eq!(
@@ -363,7 +364,8 @@ fn recipes_of_schema_1_are_rewritten() {
     // What has the names already stays; line ends, marks, dotted keys and inline tables do, too.
     assert_eq!(thalweg::recipe::upgrade(new).unwrap(), (new.into(), vec![]));
     let windows = "\u{feff}schema = 1.0\r\nwidth = 9\r\nwater.hollows = 'fill' # full\r\n\
-                   stage = [\r\n  # the land\r\n  { kind = \"noise\", # first\r\n    feature = 5 },\r\n]\r\n";
+                   stage = [\r\n  # the land\r\n  { kind = \"noise\", # first\r\n    feature = 5 \
+                       },\r\n]\r\n";
     let (text, _) = thalweg::recipe::upgrade(windows).unwrap();
     let expected = windows
         .replace("1.0", "2")

@@ -18,21 +18,24 @@ fn run(job: &Job) -> Outcome {
 }
 
 /// The land of all recipes here: larger than what its stages reach, and at an odd place.
-const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = 256\nrelief_m = 900\n";
+const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfeature_cells = \
+                    256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
 const STAGES: [(&str, &str); 19] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wide brush",
-        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius_cells = 9.5\nsmooth = 2\n\
+        "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\nradius_cells = 9.5\nsmooth = \
+         2\n\
          border = \"wall\"\n",
     ),
     ("snowballs", "[[stage]]\nkind = \"snowballs\"\nlifetime = 4\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wind",
         "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nthickness_m = 9\n[[stage]]\n\
-         kind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop_cells = 2\nborder = \"open\"\n",
+         kind = \"wind\"\nlifetime = 2\nrain = 0.1\ndensity = 0.1\nhop_cells = 2\nborder = \
+                  \"open\"\n",
     ),
     ("thermal", "[[stage]]\nkind = \"thermal\"\nsteps = 7\nrepose_deg = 20\n"),
     ("coastal", "[[stage]]\nkind = \"coastal\"\nsea_level_m = 100\n"),
@@ -41,7 +44,8 @@ const STAGES: [(&str, &str); 19] = [
         "layers",
         "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\nfeature_cells = 16\n\
          thickness_m = 30\n\
-         [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = 0.3\n\
+         [[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"noise\"\nfeature_cells = 30\nlow = \
+                             0.3\n\
          [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\nstart = 0\nend = 500\n\
          [[stage]]\nkind = \"layer\"\nmap = \"vegetation\"\nfrom = \"slope\"\n\
          [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.25\n",
@@ -71,7 +75,8 @@ const STAGES: [(&str, &str); 19] = [
     ),
     (
         "biomes",
-        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature_cells = 90\npadding_cells = 6\n\
+        "[[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nfeature_cells = 90\npadding_cells = \
+         6\n\
          [[stage.biome]]\nname = \"hills\"\ncolour = \"#087020\"\n\
          [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\nshape = \"ridged\"\n[[stage]]\n\
          kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
@@ -80,7 +85,8 @@ const STAGES: [(&str, &str); 19] = [
         "generators",
         "[[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"noise\"\nfeature_cells = 30\n\
          [[stage]]\nkind = \"noise\"\ncombine = \"blend\"\nmask = \"hardness\"\n\
-         feature_cells = 60\nwarp_cells = 9\n[[stage]]\nkind = \"hills\"\ncombine = \"max\"\n[[stage]]\n\
+         feature_cells = 60\nwarp_cells = 9\n[[stage]]\nkind = \"hills\"\ncombine = \
+             \"max\"\n[[stage]]\n\
          kind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
@@ -123,7 +129,8 @@ fn recipe(top: &str, stages: &str) -> Result<Recipe, Error> {
     let text = format!(
         "schema = 2\nseed = 7\nwidth = 240\nheight = 200\norigin = [-35, 60]\nspacing_m = 20\n\
          {top}\n{LAND}{stages}\
-         [output]\nmaps = [\"height\", \"erosion\", \"deposition\", \"change\", \"slope\", \"sky_view\"]\n\
+         [output]\nmaps = [\"height\", \"erosion\", \"deposition\", \"change\", \"slope\", \
+                             \"sky_view\"]\n\
          preview = false\n"
     );
     Recipe::from_toml(&text, "", "tiles")
@@ -247,7 +254,8 @@ fn a_part_is_cut_as_suits_it() {
 /// ground.
 #[test]
 fn dungeons_are_those_of_the_whole_land() {
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature_cells = 90\npadding_cells = 6\n[[stage.biome]]\n\
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfeature_cells = 90\npadding_cells = \
+                  6\n[[stage.biome]]\n\
                   name = \"hills\"\ncolour = \"#087020\"\n\
                   [[stage.biome]]\nname = \"plain\"\ncolour = \"#805020\"\n";
     let water = "[[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n";
@@ -362,7 +370,8 @@ fn tiles_have_the_water_of_the_whole_land() {
 fn tiles_of_ranges_are_of_their_picture() {
     let text = "schema = 2\nseed = 7\nwidth = 120\nheight = 90\nspacing_m = 20\n[[stage]]\n\
                 kind = \"ranges\"\ncentre_x = 60\ncentre_y = 45\nextent_x_cells = 120\n\
-                extent_y_cells = 90\nspacing_cells = 6\nuplift = \"picture\"\nfile = \"a.png\"\n[[stage]]\n\
+                extent_y_cells = 90\nspacing_cells = 6\nuplift = \"picture\"\nfile = \
+                    \"a.png\"\n[[stage]]\n\
                 kind = \"thermal\"\nsteps = 2\n[output]\nmaps = [\"height\"]\n";
     let job = |seed: i32| {
         let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
@@ -560,19 +569,26 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
             1.0,
             0.0,
             deep,
-            format!("lifetime = 16\nrain = 2\ngrain_cells = 0.5\nsand = 1\nborder = \"wall\"\n{far}"),
+            format!(
+                "lifetime = 16\nrain = 2\ngrain_cells = 0.5\nsand = 1\nborder = \
+                     \"wall\"\n{far}"
+            ),
         ),
         (
             0.0,
             40.0,
             patches,
-            format!("lifetime = 64\nrain = 1\ngrain_cells = 0.5\nsand = 0.05\nborder = \"open\"\n{far}"),
+            format!(
+                "lifetime = 64\nrain = 1\ngrain_cells = 0.5\nsand = 0.05\nborder = \
+                     \"open\"\n{far}"
+            ),
         ),
         (
             0.0,
             0.0,
             deep,
-            "lifetime = 2\nrain = 15\ngrain_cells = 0.5\nhop_cells = 12\ngust = 1\nsand = 0\nborder = \"wall\""
+            "lifetime = 2\nrain = 15\ngrain_cells = 0.5\nhop_cells = 12\ngust = 1\nsand = \
+             0\nborder = \"wall\""
                 .into(),
         ),
         (0.3, 0.0, deep, "rain = 4\nfrom_deg = 250\nborder = \"open\"".into()),
@@ -604,7 +620,8 @@ fn endless(origin: [i64; 2], size: [u32; 2]) -> Recipe {
     let text = format!(
         "schema = 2\nseed = 9\nwidth = {}\nheight = {}\norigin = {origin:?}\nspacing_m = 20\n\
          endless = true\nlevels = 3\n[[stage]]\n\
-         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = 256\n\
+         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = \
+                  256\n\
          relief_m = 900\n[[stage]]\nkind = \"droplets\"\nlifetime = 6\nrain = 0.5\n\
          [output]\nmaps = [\"height\", \"flow\", \"slope\"]\n",
         size[0], size[1]
@@ -1183,7 +1200,8 @@ const GIVEN_LAYERS: [&str; 5] = ["hardness", "rain", "vegetation", "sediment", "
 const BEFORE: [&str; 4] = [
     "",
     "[[stage]]\nkind = \"shore\"\nsea_level_m = 100\nwithin_cells = 20\n",
-    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells = 40\nsplat = true\n\
+    "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells = 40\nsplat = \
+     true\n\
      weights = \"npy\"\n[[stage.biome]]\nname = \"a\"\n\
      colour = \"#087020\"\n[[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n[[stage.biome]]\n\
      name = \"c\"\ncolour = \"#10f020\"\n",
@@ -1322,7 +1340,8 @@ impl Given {
         let border = if self.border == "high" && !knows_high { "wall" } else { self.border };
         top += &ERODES[erodes].replace("BORDER", &format!("border = \"{border}\""));
         top += BEHIND[behind];
-        top += "[output]\nmaps = [\"height\", \"erosion\", \"slope\", \"sky_view\"]\npreview = false\n";
+        top += "[output]\nmaps = [\"height\", \"erosion\", \"slope\", \"sky_view\"]\npreview = \
+                false\n";
         let mut recipe =
             Recipe::from_toml(&top, "", "given").unwrap_or_else(|e| panic!("{e}: {top}"));
         recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();

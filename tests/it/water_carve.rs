@@ -165,7 +165,8 @@ fn a_bed_is_as_deep_and_wide_as_its_river() {
     assert_eq!(river.depth()[mouth + 4], 0);
 }
 
-const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin_cells = 7\n\
+const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\nmargin_cells \
+                      = 7\n\
                       [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n";
 
 fn recipe(water: &str) -> Recipe {

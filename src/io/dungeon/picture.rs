@@ -340,7 +340,8 @@ impl Canvas {
         if width.saturating_mul(height) > 1 << 28 {
             return Err(Error::over(
                 format!(
-                    "the picture would have {width} x {height} pixels: allowed at most 268435456; draw \
+                    "the picture would have {width} x {height} pixels: allowed at most 268435456; \
+                     draw \
                  fewer or smaller dungeons"
                 ),
                 width.saturating_mul(height),

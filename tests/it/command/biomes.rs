@@ -358,7 +358,8 @@ fn a_manifest_spells_out_biomes() {
     let folder = Folder::new("spelled");
     let recipe = "schema = 2\nseed = 3\nname = \"r\"\nwidth = 40\nheight = 30\nspacing_m = 1\n\
                   [[stage]]\nkind = \"diamond_square\"\nrelief_m = 0\n\
-                  [[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nchunk_cells = 32\nsplat = true\n";
+                  [[stage]]\nkind = \"biomes\"\nheights = \"replace\"\nchunk_cells = 32\nsplat = \
+                                      true\n";
     folder.file("r.toml", recipe).thalweg("run r.toml -o a --device cpu").ok();
     let stage = folder.json("a/manifest.json")["recipe"]["stage"][1].clone();
     let names: Vec<&str> =

@@ -42,7 +42,8 @@ fn gpu_and_cpu_write_the_same_files() {
                  channel_area_km2 = 0.004\nevaporation_mm = 900\n\
                  vectors = [\"geojson\", \"gpkg\"]\nsplines = [\"unreal\", \"godot\"]\n[output]\n\
                  maps = [\"height\", \"beach\", \
-                 \"coast_distance\", \"water_depth\", \"drainage_area\", \"river_width\", \"basin\"]";
+                 \"coast_distance\", \"water_depth\", \"drainage_area\", \"river_width\", \
+                   \"basin\"]";
     let wet = RECIPE
         .replace("[output]\nmaps = [\"height\", \"flow\"]", water)
         .replace("\"png\"", "\"r32\"");

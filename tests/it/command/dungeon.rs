@@ -81,7 +81,8 @@ fn dungeons_come_as_files_of_every_kind() {
 #[test]
 fn a_recipe_places_dungeons_on_its_terrain() {
     let folder = Folder::new("placed");
-    let dungeons = "\n[dungeons]\nkind = \"isaac\"\nspacing_cells = 20\nradius_cells = 1\nslope_max = 4\n\
+    let dungeons = "\n[dungeons]\nkind = \"isaac\"\nspacing_cells = 20\nradius_cells = \
+                    1\nslope_max = 4\n\
                     format = \"tmj\"\n";
     folder.file("r.toml", format!("{RECIPE}{dungeons}"));
     folder.thalweg("run r.toml -o out --device cpu").ok();

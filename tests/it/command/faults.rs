@@ -58,7 +58,8 @@ fn wrong_recipes_are_named() {
     );
     nested("kind = \"island\"\nevery = 9", &["island cannot run between"]);
     nested(
-        "kind = \"thermal\"\nevery = 9\n[[stage.interleave.interleave]]\nkind = \"blur\"\nevery = 1",
+        "kind = \"thermal\"\nevery = 9\n[[stage.interleave.interleave]]\nkind = \"blur\"\nevery = \
+         1",
         &["none between its own"],
     );
     refused(["rain = 2", "interleave = 3"], &["stage 2", "[[stage.interleave]]"]);

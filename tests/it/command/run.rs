@@ -109,7 +109,8 @@ fn settings_and_size_can_be_overridden() {
 #[test]
 fn settings_of_nested_stages_are_set_and_wrong_ones_refused() {
     let folder = Folder::new("set-nested");
-    let nested = "rain = 2\n[[stage.interleave]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind = \"blur\"";
+    let nested = "rain = 2\n[[stage.interleave]]\nkind = \"coastal\"\nevery = 32\n[[stage]]\nkind \
+                  = \"blur\"";
     folder.file("r.toml", RECIPE.replace("rain = 2", nested));
     folder
         .thalweg("run r.toml -o a --device cpu --set coastal.every=16 --set coastal.power=2")
@@ -179,7 +180,8 @@ fn settings_of_water_are_set() {
     // A cell of 10 m has 0.0001 km².
     let tiny = folder
         .thalweg(
-            "run r.toml -o d --device cpu --set water.channel_area_km2=0.00009 --set output.maps=height",
+            "run r.toml -o d --device cpu --set water.channel_area_km2=0.00009 --set \
+             output.maps=height",
         )
         .ok();
     assert!(
@@ -547,7 +549,8 @@ fn no_rivers_are_warned_of_with_the_largest_catchment() {
     let largest = f64::from(area) / 1e6;
     assert!(largest > 0.01 && largest < 0.3072, "{largest}");
     let said = format!(
-        "water.channel_area_km2 = 5 is more than the largest catchment of the land has, {largest} km²"
+        "water.channel_area_km2 = 5 is more than the largest catchment of the land has, {largest} \
+         km²"
     );
     assert!(told.iter().any(|warning| warning.contains(&said)), "{told:?}: {said}");
     let manifest = folder.json("a/manifest.json");

@@ -29,7 +29,8 @@ fn a_part_has_all_that_a_run_leaves() {
                 [[stage]]\nkind = \"biomes\"\nfrequency = 0.05\npadding_cells = 8\nsplat = true\n\
                 weights = \"npy\"\n\
                 [[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\n\
-         [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 2\nslope_max = 2\nformat = \"json\"\n\
+         [dungeons]\nkind = \"isaac\"\nspacing_cells = 30\nradius_cells = 2\nslope_max = 2\nformat \
+                              = \"json\"\n\
                 [output]\nmaps = [\"height\", \"biome\", \"slope\"]\nformat = \"tif\"\n";
     folder.file("r.toml", text);
     folder.thalweg("run r.toml -o whole --device cpu").ok();
@@ -240,7 +241,8 @@ fn tiles_have_the_values_of_a_run() {
     assert_eq!(folder.list("squares"), names);
     folder
         .thalweg(
-            "tiles r.toml -o land.zarr --map height --tile-size 150 --store store --device cpu --force",
+            "tiles r.toml -o land.zarr --map height --tile-size 150 --store store --device cpu \
+             --force",
         )
         .ok();
     assert_eq!(folder.list("land.zarr/0"), ["height", "x", "y", "zarr.json"]);
@@ -358,7 +360,8 @@ fn a_run_that_is_too_large_is_made_by_tiles() {
         format!(
             "schema = 2\nseed = 3\nwidth = 32768\nheight = 256\nspacing_m = 10\nlevels = 5\n\
              {more}\n[[stage]]\nkind = \"diamond_square\"\nworld_cells = 65536\n\
-             feature_cells = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = 2\n[output]\n\
+             feature_cells = 256\nrelief_m = 300\n[[stage]]\nkind = \"thermal\"\nsteps = \
+                 2\n[output]\n\
              maps = [\"height\", \"erosion\"]\nformat = \"{format}\"\n"
         )
     };
@@ -457,7 +460,8 @@ fn endless_lands_of_any_size_have_tiles() {
     folder.file("wide.toml", text(70_000)).file("narrow.toml", text(64));
     for name in ["wide", "narrow"] {
         let line = format!(
-            "tiles {name}.toml --part 39990 0 70 40 --tile-size 64 --map height -o {name}.tif --device \
+            "tiles {name}.toml --part 39990 0 70 40 --tile-size 64 --map height -o {name}.tif \
+             --device \
              cpu"
         );
         folder.thalweg(&line).ok();
@@ -682,7 +686,8 @@ fn a_store_that_is_full_is_an_error() {
     // A file may have 200 KiB, and a tile has more.
     let program = env!("CARGO_BIN_EXE_thalweg");
     let line = format!(
-        "ulimit -f 400; exec {program} tiles r.toml -o other.tif --tile-size 260 --store store --device \
+        "ulimit -f 400; exec {program} tiles r.toml -o other.tif --tile-size 260 --store store \
+         --device \
          cpu"
     );
     let output = std::process::Command::new("sh")

@@ -46,7 +46,12 @@ fn bodies_have_an_end() {
     }
     // One that promises much and breaks off.
     let mut stream = service.connect();
-    stream.write_all(b"POST /v1/inputs?name=x.r32 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nabc").unwrap();
+    stream
+        .write_all(
+            b"POST /v1/inputs?name=x.r32 HTTP/1.1\r\nhost: localhost\r\ncontent-length: \
+                       1000\r\n\r\nabc",
+        )
+        .unwrap();
     drop(stream);
     lives(&service);
     // It hears in its own time that a client has gone.
@@ -518,7 +523,8 @@ fn work_is_counted_before_it_is_planned() {
                  feature_cells = 128\nrelief_m = 238\n\
                  [[stage]]\nkind = \"biomes\"\nfrequency = 1\npadding_cells = 1\n[[stage.biome]]\n\
                  name = \"sea\"\ncolour = \"#70d688\"\n\
-                 [[stage]]\nkind = \"snowballs\"\nrain = 1\n[[stage.interleave]]\nkind = \"thermal\"\n\
+                 [[stage]]\nkind = \"snowballs\"\nrain = 1\n[[stage.interleave]]\nkind = \
+                                     \"thermal\"\n\
                  every = 1\nsteps = 1\n\
                  [[stage.interleave]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n";
     service.post("/v1/recipes", dense).ok();

@@ -123,7 +123,8 @@ fn every_map_of_every_level_is_there_or_refused() {
     let service = Service::start(&folder, "");
     let layer =
         |map: &str, more: &str| format!("[[stage]]\nkind = \"layer\"\nmap = \"{map}\"\n{more}\n");
-    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells = 40\n\
+    let biomes = "[[stage]]\nkind = \"biomes\"\nfrequency = 0.2\npadding_cells = 2\nfeature_cells \
+                  = 40\n\
                   [[stage.biome]]\nname = \"a\"\ncolour = \"#087020\"\n\
                   [[stage.biome]]\nname = \"b\"\ncolour = \"#805020\"\n";
     let rain = "[[stage]]\nkind = \"droplets\"\nlifetime = 8\nrain = 0.5\n";

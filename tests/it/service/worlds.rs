@@ -9,7 +9,8 @@ fn world(origin: [i64; 2], size: u32) -> String {
     format!(
         "schema = 2\nseed = 9\nwidth = {size}\nheight = {size}\norigin = {origin:?}\n\
          spacing_m = 20\nendless = true\nlevels = 2\n[[stage]]\n\
-         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = 256\n\
+         kind = \"diamond_square\"\nworld_cells = 4294967296\nedge = \"torus\"\nfeature_cells = \
+                  256\n\
          relief_m = 900\n[[stage]]\nkind = \"thermal\"\nsteps = 3\n\
          [output]\nmaps = [\"height\", \"erosion\"]\nformat = \"r32\"\n"
     )

@@ -322,7 +322,8 @@ impl Executor for Cpu {
                 let side = (0.95 * cells * free as f64 / bytes as f64).sqrt() as u64;
                 Err(Error::over(
                     format!(
-                        "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} fits",
+                        "the map needs {} MiB and {} MiB are free: a map of about {side} x {side} \
+                         fits",
                         bytes >> 20,
                         free >> 20
                     ),

@@ -821,7 +821,8 @@ impl Executor for Gpu {
         let side = (limit as f64 / per_cell).sqrt() as u64;
         Err(Error::over(
             format!(
-                "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of about \
+                "{}: the buffer {} needs {} MiB and the device binds {} MiB at most: a map of \
+                 about \
              {side} x {side} fits, or use --device cpu",
                 self.info.name,
                 largest.name,

@@ -442,7 +442,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let gridded = ["convolved", "lerped"].contains(&method);
     if gridded && radius(s) < s.integer("interval_cells") as f64 {
         return Err(Invalid::from(format!(
-            "radius_cells = {} and interval_cells = {}: the radius must be at least the interval, so that \
+            "radius_cells = {} and interval_cells = {}: the radius must be at least the interval, \
+             so that \
              there always is a point within it",
             radius(s),
             s.integer("interval_cells")

@@ -244,7 +244,8 @@ pub fn beyond(s: &Settings, land: &Window, endless: bool) -> Option<String> {
         false => format!("{:.0} % of the land lies beyond it", (outside * 100.0).ceil()),
     };
     Some(format!(
-        "world_cells = {world} cells: {reach}, where diamond_square makes level ground; raise world_cells, \
+        "world_cells = {world} cells: {reach}, where diamond_square makes level ground; raise \
+         world_cells, \
          move origin, or use edge = \"torus\""
     ))
 }
@@ -263,7 +264,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     }
     if s.word("random") == "mul" && world > 1 << 26 {
         return Err(Invalid::from(format!(
-            "random = \"mul\" with world_cells = {world} cells: allowed up to 67108864, beyond which it \
+            "random = \"mul\" with world_cells = {world} cells: allowed up to 67108864, beyond \
+             which it \
              shows, or use random = \"hash\""
         ))
         .about("random")

@@ -206,7 +206,8 @@ const PARAMS: &[Param] = &[
         "m",
         [0.0, 1e6, 0.0],
         "Thickness of level strata of rock, some hard and some soft by chance: hard ones become \
-         cliffs, soft ones slopes and benches. They show where a stratum is as thick as a quarter of \
+         cliffs, soft ones slopes and benches. They show where a stratum is as thick as a quarter \
+         of \
          a cell. 0: no strata.",
     ),
     number(

@@ -227,7 +227,8 @@ fn finest(s: &Settings) -> f64 {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         return Err(Invalid::from(format!(
-            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice would \
+            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice \
+             would \
              have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
              raise feature",
             s.integer("octaves"),

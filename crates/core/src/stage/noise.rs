@@ -180,7 +180,8 @@ pub(super) fn warping(feature: f64) -> Octaves {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     if finest(s) < 1.0 {
         let message = format!(
-            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice would \
+            "octaves = {} of lacunarity = {} under feature_cells = {} cells: the finest lattice \
+             would \
              have a spacing of {:.3} cells: allowed 1 or more; lower octaves or lacunarity, or \
              raise feature",
             s.integer("octaves"),
@@ -193,7 +194,8 @@ fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let feature = s.number("warp_feature_cells");
     if feature != 0.0 && feature < 4.0 {
         let message = format!(
-            "warp_feature_cells = {feature} cells: allowed 0, for half of feature_cells, or 4 to 1000000"
+            "warp_feature_cells = {feature} cells: allowed 0, for half of feature_cells, or 4 to \
+             1000000"
         );
         return Err(Invalid::of("warp_feature_cells", feature, "0, or 4 to 1000000")
             .saying(message)
