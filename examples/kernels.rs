@@ -3,7 +3,8 @@
 //!
 //! ```sh
 //! cargo run --example kernels -- OUT          # the kernels of this build
-//! cargo run --example kernels -- OUT FOLDER   # from the texts of a folder, such as crates/core/shaders/ of an earlier commit
+//! cargo run --example kernels -- OUT FOLDER   # from the texts of a folder, such as
+//! crates/core/shaders/ of an earlier commit
 //! ```
 //!
 //! In `THALWEG_WITHOUT` there may be `index` and `loops`, for kernels whose indices are not clamped

@@ -286,8 +286,8 @@ pub const MOVED: (f64, f64) = (0.01, 0.06);
 /// Depth of loose sediment at which sand begins to show, and at which nothing else does, in cells.
 const LOOSE: (f64, f64) = (0.05, 0.5);
 
-/// Slopes at which sand, grass on worn ground and other grass begin to give way to rock, and at which
-/// none is left, as rise per run. Level ground grows soil again, however much was worn away.
+/// Slopes at which sand, grass on worn ground and other grass begin to give way to rock, and at
+/// which none is left, as rise per run. Level ground grows soil again, however much was worn away.
 const SAND_SLOPE: (f64, f64) = (0.12, 0.35);
 const WORN_SLOPE: (f64, f64) = (0.35, 0.9);
 const GRASS_SLOPE: (f64, f64) = (0.6, 1.1);
@@ -316,8 +316,8 @@ fn smooth(v: f64, (from, to): (f64, f64)) -> f32 {
 }
 
 /// The land as seen from the air: grass, sand where much was laid down or lies loose, bare rock on
-/// steep slopes and on less steep ones where much was worn away, snow above the snow line where it is not too steep,
-/// water where much water passed, and the sea.
+/// steep slopes and on less steep ones where much was worn away, snow above the snow line where it
+/// is not too steep, water where much water passed, and the sea.
 ///
 /// # Errors
 /// [`Error::Param`] if the maps differ in size, or another map than the height has a value below 0.

@@ -202,7 +202,7 @@ def torn(rng, data):
             data[at:at] = data[at : at + rng.choice([1, 8, 200])]
         elif what == 3:
             data[at:at] = rng.choice(
-                [b"\0", b"\r\n", b"\"", b"{", b"[", b"--x", b"\xff\xfe", b"9" * 30, b"-", b"e9"]
+                [b"\0", b"\r\n", b'"', b"{", b"[", b"--x", b"\xff\xfe", b"9" * 30, b"-", b"e9"]
             )
         else:
             del data[at:]
@@ -212,14 +212,14 @@ def torn(rng, data):
 def parts(rng, recipe):
     raw = b"".join(int.to_bytes(rng.randrange(1 << 32), 4, "little") for _ in range(16))
     body = (
-        b"--x\r\ncontent-disposition: form-data; name=\"recipe\"\r\ncontent-type: application/json\r\n\r\n"
+        b'--x\r\ncontent-disposition: form-data; name="recipe"\r\ncontent-type: application/json\r\n\r\n'
         + json.dumps(recipe).encode()
     )
     for name in rng.sample(
         ["land.r32", "mask.png", "h.tif", "../x.npy", "x", "a.asc", "recipe"], rng.randrange(4)
     ):
         body += (
-            f"\r\n--x\r\ncontent-disposition: form-data; name=\"{name}\"; filename=\"{name}\"\r\n\r\n".encode()
+            f'\r\n--x\r\ncontent-disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode()
             + raw
         )
     return body + b"\r\n--x--\r\n"
@@ -323,7 +323,7 @@ def request(rng, known):
     headers = {}
     for name, values in [
         ("range", ["bytes=0-5", "bytes=5-", "bytes=-1", "bytes=9-1", "bytes=0-,0-", "x"]),
-        ("if-none-match", ["*", "\"x\"", "W/\"\""]),
+        ("if-none-match", ["*", '"x"', 'W/""']),
         ("last-event-id", ["0", "-1", "99999999999999999999", "x-1"]),
         ("host", ["localhost", "127.0.0.1:1", "[::1]", "evil.example", ""]),
         ("accept", ["application/toml", "*/*", "x"]),

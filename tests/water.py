@@ -27,7 +27,7 @@ STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 
 def run(recipe):
     (root / "r.toml").write_text(
-        f"schema = 2\n{recipe}\n[water]\n[output]\nmaps = [\"height\", \"water_level\", \"drainage_area\"]\nformat = \"tif\"\n"
+        f'schema = 2\n{recipe}\n[water]\n[output]\nmaps = ["height", "water_level", "drainage_area"]\nformat = "tif"\n'
     )
     subprocess.run(
         [thalweg, "run", "r.toml", "-o", "out", "--device", "cpu", "--force", "-q"],
@@ -103,7 +103,7 @@ def plain():
 
 
 plain()
-FRACTAL = "seed = {}\nwidth = 400\nheight = 300\nspacing_m = 16\n[[stage]]\nkind = \"diamond_square\"\nworld_cells = 1024\nfeature_cells = 128\nroughness = 0.8\nrelief_m = {}"
+FRACTAL = 'seed = {}\nwidth = 400\nheight = 300\nspacing_m = 16\n[[stage]]\nkind = "diamond_square"\nworld_cells = 1024\nfeature_cells = 128\nroughness = 0.8\nrelief_m = {}'
 hold("Jacksboro", "input = 'plain.tif'\nspacing_m = 60")
 hold("Jacksboro with noise", "input = 'noisy.tif'\nspacing_m = 60")
 for seed, relief in [(1, 300), (2, 900)]:

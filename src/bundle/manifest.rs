@@ -94,7 +94,8 @@ fn levels(outcome: &Outcome) -> Value {
         .map_or(0.0, |(low, high)| f64::from(high - low));
     let level = |(land, (level, rms_m, digest)): (&Level, &(i32, f64, String))| {
         json!({
-            "level": level, "width": land.window.width, "height": land.window.height, "origin": land.window.origin,
+            "level": level, "width": land.window.width, "height": land.window.height,
+            "origin": land.window.origin,
             "spacing_m": land.scale.spacing_m, "words_blake3": digest, "rms_m": rounded(*rms_m),
             "rms_of_relief": rounded(if relief > 0.0 { rms_m / relief } else { 0.0 }),
         })

@@ -213,7 +213,8 @@ impl Job {
         }
         if let Some(options) = timelapse {
             // Without digests, as the preview.
-            manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder, "frames": options.frames });
+            manifest["timelapse"] = json!({ "file": options.animation, "folder": options.folder,
+                "frames": options.frames });
         }
         manifest["warnings"] = json!(warnings);
         let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
@@ -384,7 +385,8 @@ impl EncodedMap {
             encode_field(field, &map, format, palette, output.range_m, outcome.missing())?;
         let (min, max) = known_range(&map, outcome.missing());
         let mut entry = json!({
-            "name": name, "file": file, "unit": field.unit, "bytes": null, "blake3": null, "min": min, "max": max,
+            "name": name, "file": file, "unit": field.unit, "bytes": null, "blake3": null,
+            "min": min, "max": max,
         });
         if let Some((low, high)) = encoded.quantised {
             entry["quantised"] = json!([low, high]);

@@ -14,7 +14,8 @@ pub struct Checked {
     pub fault: Option<String>,
 }
 
-/// Holds the files of a folder against its manifest: those with digests by these, others by their presence.
+/// Holds the files of a folder against its manifest: those with digests by these, others by their
+/// presence.
 ///
 /// # Errors
 /// [`Error::Input`] for a manifest that is missing or is none.

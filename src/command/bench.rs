@@ -37,10 +37,12 @@ use thalweg::{Device, Error, Job, Recipe, Result, adapters};
 #[command(after_help = "Example: thalweg bench --size 512,1024 --device gpu")]
 pub struct Arguments {
     /// Sides of the square maps, in cells
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "64,256,1024,4096", value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "64,256,1024,4096",
+        value_parser = clap::value_parser!(u32).range(16..=Window::SIDE_MAX as i64))]
     size: Vec<u32>,
     /// Rounds of each measurement, fewer where one takes seconds
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Seconds that all of it may take, by what the same takes on smaller maps. The first size is
     /// measured whatever it takes
@@ -376,7 +378,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found, "rounds": rounds, "seconds": console.seconds(), "rows": rows, "left_out": left_out
+                "thalweg": env!("CARGO_PKG_VERSION"), "devices": names, "adapter": found,
+                "rounds": rounds, "seconds": console.seconds(), "rows": rows, "left_out": left_out
             })
         },
         || {

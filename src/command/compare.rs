@@ -35,7 +35,8 @@ pub struct Arguments {
     #[arg(value_name = "RECIPE or MAP or DIR")]
     recipe: PathBuf,
     /// Another map or folder: compare the two, value by value
-    #[arg(value_name = "MAP or DIR", conflicts_with_all = ["seed", "every", "quality", "scale", "set"])]
+    #[arg(value_name = "MAP or DIR", conflicts_with_all = ["seed", "every", "quality", "scale",
+        "set"])]
     other: Option<PathBuf>,
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
@@ -58,7 +59,8 @@ pub struct Arguments {
     )]
     nodata: Option<f32>,
     /// The band of TIFFs that holds the values, counted from 1; needed where they have several
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), requires = "other", help_heading = "Input")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535),
+        requires = "other", help_heading = "Input")]
     band: Option<u32>,
     #[command(flatten)]
     changes: Changes,

@@ -79,7 +79,8 @@ impl Difference {
 
     fn json(&self) -> Value {
         json!({
-            "name": self.name, "values": self.cells, "different": self.differing, "max": self.most, "at": self.place,
+            "name": self.name, "values": self.cells, "different": self.differing, "max": self.most,
+            "at": self.place,
             "mean": self.mean, "missing_in_one": self.alone,
         })
     }
@@ -157,11 +158,14 @@ pub fn main(
     files.keep();
     let equal = alone.is_empty() && differences.iter().all(|d| d.differing + d.alone == 0);
     console.result(
-        || json!({ "equal": equal, "maps": differences.iter().map(Difference::json).collect::<Vec<_>>(), "alone": alone }),
+        || {
+            json!({ "equal": equal,
+            "maps": differences.iter().map(Difference::json).collect::<Vec<_>>(), "alone": alone })
+        },
         || {
             let maps: String = differences.iter().map(Difference::text).collect();
-            let alone: String = alone.iter().map(|name| format!("{name}: only one of the runs has \
-                                                                 it\n")).collect();
+            let alone: String =
+                alone.iter().map(|name| format!("{name}: only one of the runs has it\n")).collect();
             format!("{maps}{alone}{}", files_text(&stored))
         },
     )?;

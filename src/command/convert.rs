@@ -180,12 +180,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "width": map.width, "height": map.height, "spacing_m": map.spacing_m, "files": files_json(&stored),
+                "width": map.width, "height": map.height, "spacing_m": map.spacing_m,
+                "files": files_json(&stored),
                 "quantised": steps_json(&quantised), "warnings": warnings,
             })
         },
         || {
-            let head = format!("{} x {} samples, {} m apart\n", map.width, map.height, map.spacing_m);
+            let head =
+                format!("{} x {} samples, {} m apart\n", map.width, map.height, map.spacing_m);
             format!("{head}{}{}", files_text(&stored), steps_text(&quantised))
         },
     )?;
@@ -203,7 +205,10 @@ fn hand_over_map(
     let land = Land { height: map, range_m, sea_level_m: None, textures: &[], layers: &[] };
     let (stored, warnings) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
     console.result(
-        || json!({ "width": map.width, "height": map.height, "files": files_json(&stored), "warnings": warnings }),
+        || {
+            json!({ "width": map.width, "height": map.height, "files": files_json(&stored),
+            "warnings": warnings })
+        },
         || files_text(&stored),
     )?;
     Ok(true)

@@ -33,7 +33,10 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         .collect();
     let auto_json = auto.map_or(json!("cpu"), |i| json!(i));
     console.result(
-        || json!({ "auto": auto_json, "cpu": { "name": cpu.name(), "threads": threads }, "adapters": sized }),
+        || {
+            json!({ "auto": auto_json, "cpu": { "name": cpu.name(), "threads": threads },
+            "adapters": sized })
+        },
         || {
             let mut text = String::new();
             for (i, a) in adapters.iter().enumerate() {
@@ -58,7 +61,11 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                 text += "no graphics adapter: a Vulkan driver would bring one (Debian: \
                          mesa-vulkan-drivers)\n";
             }
-            text + &format!("cpu: {}{}\n", cpu.name(), if auto.is_none() { "  <- auto" } else { "" })
+            text + &format!(
+                "cpu: {}{}\n",
+                cpu.name(),
+                if auto.is_none() { "  <- auto" } else { "" }
+            )
         },
     )?;
     Ok(true)

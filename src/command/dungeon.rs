@@ -49,10 +49,12 @@ struct Common {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// The number of dungeons to make, on all cores. A .jsonl file holds all of them
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: u32,
     /// The most rooms to lock. Their keys can always be reached
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(locks::LOCKS_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = 2,
+        value_parser = clap::value_parser!(u32).range(..=i64::from(locks::LOCKS_MAX)))]
     locks: u32,
     /// Draw all dungeons of --count in one .png
     #[arg(long)]
@@ -75,7 +77,8 @@ struct Floor {
     room_count: Option<u32>,
     /// How often a floor is under the Curse of the Labyrinth, with 80 % more rooms and two rooms of
     /// everything special. Without a number: always
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0, default_missing_value = "100")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value_t = 0,
+        default_missing_value = "100")]
     labyrinth: u32,
     /// The player has full health, which makes sacrifice rooms more likely
     #[arg(long)]
@@ -122,20 +125,25 @@ struct TinyKeep {
     mean_px: Option<Vec<f64>>,
     /// The deviation of width and height in pixels. A smaller one gives more uniform rooms and
     /// corridors
-    #[arg(long, value_name = "PIXELS", default_value_t = tinykeep::Settings::default().deviation_px, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PIXELS",
+        default_value_t = tinykeep::Settings::default().deviation_px,
+        allow_negative_numbers = true)]
     deviation_px: f64,
     /// The largest ratio of the longer side of a room to the shorter one
-    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().ratio_max, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().ratio_max,
+        allow_negative_numbers = true)]
     ratio_max: f64,
     /// In main rooms both sides are longer than this factor times their mean
-    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor, allow_negative_numbers = true, conflicts_with = "main_px")]
+    #[arg(long, value_name = "N", default_value_t = tinykeep::Settings::default().main_factor,
+        allow_negative_numbers = true, conflicts_with = "main_px")]
     main_factor: f64,
     /// In main rooms both sides are longer than this width and height in pixels, instead of
     /// --main-factor
     #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], allow_negative_numbers = true)]
     main_px: Option<Vec<f64>>,
     /// The share of the edges outside the spanning tree that is added back, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = tinykeep::Settings::default().loops, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = tinykeep::Settings::default().loops,
+        allow_negative_numbers = true)]
     loops: f64,
 }
 
@@ -312,7 +320,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "kind": generator.kind(), "settings": generator, "seed": common.seed, "count": common.count, "seconds": seconds,
+                "kind": generator.kind(), "settings": generator, "seed": common.seed,
+                "count": common.count, "seconds": seconds,
                 "files": files_json(&stored),
             })
         },

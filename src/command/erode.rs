@@ -42,7 +42,8 @@ pub struct Arguments {
     preview: Option<PathBuf>,
     /// Colours of the preview and of a time-lapse: the height's, or the ground's as from the air,
     /// by what was worn and laid down
-    #[arg(long, value_name = "COLOUR", default_value = "height", value_parser = ["height", "ground"])]
+    #[arg(long, value_name = "COLOUR", default_value = "height",
+        value_parser = ["height", "ground"])]
     colour: String,
     /// Named settings: default, gentle and deep by rivers that cut, fans and article by droplets.
     /// With --reference article by default
@@ -60,7 +61,8 @@ pub struct Arguments {
     reference: bool,
     /// Cells round the map that are eroded with it, its mirror image to begin with, and then cut
     /// off: no border shows
-    #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
+    #[arg(long, value_name = "CELLS", default_value_t = 0, allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(..=8192), help_heading = "Erosion")]
     margin: u32,
     /// Levels to erode from coarse to fine: auto, or a number, of which 1 is the map as it is
     #[arg(long, value_name = "N", default_value = "auto", help_heading = "Erosion")]
@@ -217,7 +219,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         maps: vec!["height".into(), "flow".into()],
         colour,
         range_m: a.range.pair()?,
-        ..Output::standard()
+        ..Output::default()
     };
     let with_heights = |recipe| {
         Ok(console
@@ -296,8 +298,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         || {
             json!({
                 "device": outcome.device, "width": window.width, "height": window.height,
-                "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed, "stages": outcome.stages,
-                "seconds": console.seconds(), "files": files_json(filmed.iter().chain(&stored)), "quantised": steps_json(&quantised),
+                "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed,
+                "stages": outcome.stages,
+                "seconds": console.seconds(), "files": files_json(filmed.iter().chain(&stored)),
+                "quantised": steps_json(&quantised),
                 "warnings": warnings,
             })
         },

@@ -57,9 +57,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             .filter(|w| a.reading.nodata.is_some() || !w.contains(" set to 0 m"))
             .collect();
         values.push(json!({
-            "file": path.to_string_lossy(), "width": map.width, "height": map.height, "spacing_m": map.spacing_m,
+            "file": path.to_string_lossy(), "width": map.width, "height": map.height,
+            "spacing_m": map.spacing_m,
             "min": low, "max": high, "mean": mean, "missing": missing.len(), "range_m": map.range_m,
-            "crs": place.as_ref().and_then(|(name, _)| name.clone()), "bounds": place.as_ref().map(|(_, bounds)| bounds),
+            "crs": place.as_ref().and_then(|(name, _)| name.clone()),
+            "bounds": place.as_ref().map(|(_, bounds)| bounds),
             "warnings": warnings,
         }));
         texts += &format!(

@@ -111,7 +111,8 @@ pub fn main(console: &Console, options: &Options, path: &Path, mut recipe: Recip
         .map(|c| json!({ "name": c.name, "rain": c.rain, "figures": c.figures }))
         .collect();
     let mut report = json!({
-        "recipe": recipe.describe(), "width": window.width, "height": window.height, "spacing_m": job.scale().spacing_m,
+        "recipe": recipe.describe(), "width": window.width, "height": window.height,
+        "spacing_m": job.scale().spacing_m,
         "in_both": shared, "in_droplets_alone": alone, "maps": maps,
     });
     let mut stored: Vec<Stored> = vec![];

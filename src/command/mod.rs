@@ -103,11 +103,13 @@ struct Options {
     )]
     device: Device,
     /// Threads of the CPU; 0: one a core
-    #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024), help_heading = "Device")]
+    #[arg(long, global = true, value_name = "N", default_value_t = 0,
+        value_parser = clap::value_parser!(u16).range(..=1024), help_heading = "Device")]
     threads: u16,
     /// Invocations of a workgroup on the GPU, on which the results do not depend; 0: 256, or the
     /// adapter's limit if that is lower
-    #[arg(long, global = true, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1024), help_heading = "Device")]
+    #[arg(long, global = true, value_name = "N", default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(..=1024), help_heading = "Device")]
     workgroup_size: u32,
     /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does
     /// not matter
@@ -143,14 +145,16 @@ struct InputOptions {
     spacing: Option<f64>,
     /// Metres that the lowest and the highest integer of a 16-bit or 8-bit picture stand for, or 0
     /// and 1 of a file of floats from 0 to 1
-    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Input")]
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true,
+        help_heading = "Input")]
     range: Option<Vec<f64>>,
     /// Height for samples without a value; without it such samples are an error
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Input")]
     nodata: Option<f32>,
     /// The band of a TIFF or the channel of an EXR that holds the heights, counted from 1; needed
     /// for a TIFF with several
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Input")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535),
+        help_heading = "Input")]
     band: Option<u32>,
     /// Size of a raw file that is not square, as WIDTHxHEIGHT
     #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Input")]
@@ -351,7 +355,8 @@ fn stem(path: &Path) -> String {
 struct OutputRange {
     /// Values that the ends of a scale stand for, in metres: 0 and 65535 of files of 16 bits, the
     /// first and the last colour of pictures. The same for several maps, they fit together
-    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true, help_heading = "Output")]
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true,
+        help_heading = "Output")]
     output_range: Option<Vec<f64>>,
 }
 
@@ -396,7 +401,9 @@ struct TimelapseArguments {
     #[arg(long, value_name = "N", help_heading = "Time-lapse")]
     frames: Option<usize>,
     /// Longest side of these pictures; larger maps are averaged down
-    #[arg(long, value_name = "PIXELS", default_value_t = 1080, value_parser = clap::value_parser!(u32).range(16..=8192), requires = "frames", help_heading = "Time-lapse")]
+    #[arg(long, value_name = "PIXELS", default_value_t = 1080,
+        value_parser = clap::value_parser!(u32).range(16..=8192), requires = "frames",
+        help_heading = "Time-lapse")]
     frame_size: u32,
 }
 
@@ -443,7 +450,8 @@ fn classic(
 struct RegionArguments {
     /// Only this part of the land, with the bytes that the whole has there: column and row of its
     /// north-west cell in the world, and its size
-    #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"], allow_negative_numbers = true)]
+    #[arg(long, num_args = 4, value_names = ["X", "Y", "WIDTH", "HEIGHT"],
+        allow_negative_numbers = true)]
     part: Option<Vec<i64>>,
 }
 

@@ -86,7 +86,8 @@ impl Land {
             .collect();
         json!({
             "file": self.path.to_string_lossy(), "width": self.map.width, "height": self.map.height,
-            "spacing_m": self.map.spacing_m, "missing": self.missing.len(), "figures": self.figures, "outside": outside,
+            "spacing_m": self.map.spacing_m, "missing": self.missing.len(),
+            "figures": self.figures, "outside": outside,
         })
     }
 }

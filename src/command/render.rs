@@ -39,18 +39,21 @@ pub struct Arguments {
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true, help_heading = "Relief")]
     azimuth: Option<f64>,
     /// How high the light stands over the horizon, degrees
-    #[arg(long, value_name = "DEGREES", default_value_t = Style::default().altitude_deg, help_heading = "Relief")]
+    #[arg(long, value_name = "DEGREES", default_value_t = Style::default().altitude_deg,
+        help_heading = "Relief")]
     altitude: f64,
     /// What lies below this height is coloured as sea; with --plain it is level
     #[arg(long, value_name = "METRES", allow_negative_numbers = true, help_heading = "Relief")]
     sea_level: Option<f64>,
     /// Above this height over the sea, or over 0, snow lies where it is not too steep
-    #[arg(long, value_name = "METRES", default_value_t = Style::default().snow_line_m, allow_negative_numbers = true,
+    #[arg(long, value_name = "METRES", default_value_t = Style::default().snow_line_m,
+        allow_negative_numbers = true,
         conflicts_with = "plain", help_heading = "Relief")]
     snow_line: f64,
     /// In grey light and without colours, which hide much: from the west, the north and between, or
     /// from --azimuth alone
-    #[arg(long, conflicts_with_all = ["ground", "mask", "skyline", "waves", "water", "rivers", "output_range"], help_heading = "Plain")]
+    #[arg(long, conflicts_with_all = ["ground", "mask", "skyline", "waves", "water", "rivers",
+        "output_range"], help_heading = "Plain")]
     plain: bool,
     /// Share of the light that comes from the whole sky, 0 to 1: narrow valleys are darker
     #[arg(
@@ -82,13 +85,16 @@ pub struct Arguments {
     beach: Option<PathBuf>,
     /// Map of how deep the sea and lakes are, metres, such as `water_depth` of a run: drawn with
     /// their shores
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"],
+        help_heading = "Water")]
     water: Option<PathBuf>,
     /// Map of how wide rivers are, metres, such as `river_width` of a run
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Water")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"],
+        help_heading = "Water")]
     rivers: Option<PathBuf>,
     /// Waves that move to the coast, or a stage of how they are made
-    #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1, default_missing_value = "waves", requires = "sea_level",
+    #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1,
+        default_missing_value = "waves", requires = "sea_level",
         conflicts_with_all = ["mask", "skyline", "before"], help_heading = "Waves")]
     waves: Option<Shown>,
     /// How far from the coast waves begin, metres; else 30 cells
@@ -102,7 +108,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "waves", help_heading = "Waves")]
     frames: Option<u32>,
     /// Another map, drawn on the left in the same colours: before and after
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"], help_heading = "Other pictures")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mask", "skyline"],
+        help_heading = "Other pictures")]
     before: Option<PathBuf>,
     /// Values in grey, black for the lowest and white for the highest
     #[arg(long, conflicts_with = "skyline", help_heading = "Other pictures")]

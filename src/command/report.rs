@@ -67,7 +67,10 @@ pub fn files_text(files: &[Stored]) -> String {
 pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json::Value {
     files
         .into_iter()
-        .map(|f| serde_json::json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes, "blake3": f.blake3 }))
+        .map(|f| {
+            serde_json::json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes,
+            "blake3": f.blake3 })
+        })
         .collect()
 }
 

@@ -199,10 +199,12 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "device": outcome.device, "name": outcome.recipe.name, "seed": outcome.recipe.seed, "width": window.width,
+                "device": outcome.device, "name": outcome.recipe.name, "seed": outcome.recipe.seed,
+                "width": window.width,
                 "height": window.height, "spacing_m": scale.spacing_m, "stages": outcome.stages,
                 "seconds": {
-                    "input": input_seconds, "stages": run_seconds, "output": output_seconds, "encoding": encoding_seconds,
+                    "input": input_seconds, "stages": run_seconds, "output": output_seconds,
+                    "encoding": encoding_seconds,
                     "all": console.seconds(),
                 },
                 "files": files_json(bundle.timelapse.iter().chain(files)), "removed": removed,
@@ -219,7 +221,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             let stages = stages_text(&outcome.stages);
             let gone = match removed.len() {
                 0 => String::new(),
-                n => format!("removed what only the earlier run had: {}\n", count(n as u64, "file")),
+                n => {
+                    format!("removed what only the earlier run had: {}\n", count(n as u64, "file"))
+                }
             };
             format!(
                 "{head}\n{}\n{stages}{times}\n{}{}{}{gone}",
@@ -317,8 +321,10 @@ fn run_by_tiles(
     console.result(
         || {
             json!({
-                "name": job.recipe().name, "seed": job.recipe().seed, "width": window.width, "height": window.height, "by_tiles": true,
-                "side": cost.cut.side(), "made": made, "seconds": { "all": console.seconds() }, "files": files_json(&bundle.files),
+                "name": job.recipe().name, "seed": job.recipe().seed, "width": window.width,
+                "height": window.height, "by_tiles": true,
+                "side": cost.cut.side(), "made": made, "seconds": { "all": console.seconds() },
+                "files": files_json(&bundle.files),
                 "removed": removed,
             })
         },
@@ -362,26 +368,32 @@ fn dry_run(
         || {
             let stage = |(i, (name, passes, bytes, reach)): (usize, &(&str, usize, u64, u64))| {
                 let level = job.schedule().site(i).level;
-                json!({ "stage": name, "level": level, "passes": passes, "bytes": bytes, "reach_cells": reach })
+                json!({ "stage": name, "level": level, "passes": passes, "bytes": bytes,
+                    "reach_cells": reach })
             };
             let stages: Vec<_> = plans.iter().enumerate().map(stage).collect();
             json!({
-                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width, "height": window.height,
-                "spacing_m": scale.spacing_m, "stages": stages, "water_bytes": water, "bytes": memory, "bytes_per_cell": per_cell,
+                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width,
+                "height": window.height,
+                "spacing_m": scale.spacing_m, "stages": stages, "water_bytes": water,
+                "bytes": memory, "bytes_per_cell": per_cell,
                 "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
             })
         },
         || {
             let mut text = format!("{}\n{device}\n", title(job));
-            let told = plans.iter().enumerate().filter(|(_, (name, passes, ..))| tells(name, *passes));
+            let told =
+                plans.iter().enumerate().filter(|(_, (name, passes, ..))| tells(name, *passes));
             for (i, (name, passes, size, reach)) in told {
                 let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
                 let name = match (job.schedule().levels(), job.schedule().site(i).level) {
                     (1, _) => (*name).to_string(),
                     (_, level) => format!("{name}, level {level}"),
                 };
-                text += &format!("  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to \
-                                  {reach}\n", bytes(*size));
+                text += &format!(
+                    "  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n",
+                    bytes(*size)
+                );
             }
             if let Some(water) = water {
                 text += &format!("  {:<24} {:>6} {:<6}  {:>12}\n", "water", "", "", bytes(water));
@@ -389,7 +401,9 @@ fn dry_run(
             text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
             // Numbered pictures are too many for a line each.
             let pictures = timelapse.and_then(|timelapse| timelapse.folder.as_deref());
-            let numbered = |path: &&PathBuf| pictures.is_some_and(|name| path.parent().is_some_and(|p| p.ends_with(name)));
+            let numbered = |path: &&PathBuf| {
+                pictures.is_some_and(|name| path.parent().is_some_and(|p| p.ends_with(name)))
+            };
             for path in paths.iter().filter(|path| !numbered(path)) {
                 text += &format!("{}\n", path.display());
             }

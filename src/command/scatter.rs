@@ -142,12 +142,21 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
     console.result(
         || {
-            let counts: serde_json::Map<_, _> = counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
-            json!({ "device": outcome.device, "places": places.len(), "biomes": counts, "files": files_json(&stored) })
+            let counts: serde_json::Map<_, _> =
+                counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
+            json!({ "device": outcome.device, "places": places.len(), "biomes": counts,
+                "files": files_json(&stored) })
         },
         || {
-            let counts: String = counts.iter().map(|(name, count)| format!("{count:>12}  {name}\n")).collect();
-            format!("{}\n{}\n{:>12}  places\n{counts}{}", title(&job), outcome.device, places.len(), files_text(&stored))
+            let counts: String =
+                counts.iter().map(|(name, count)| format!("{count:>12}  {name}\n")).collect();
+            format!(
+                "{}\n{}\n{:>12}  places\n{counts}{}",
+                title(&job),
+                outcome.device,
+                places.len(),
+                files_text(&stored)
+            )
         },
     )?;
     Ok(true)

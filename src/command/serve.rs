@@ -45,29 +45,37 @@ pub struct Arguments {
     #[arg(long)]
     log_json: bool,
     /// Most cells of a land, with its margin
-    #[arg(long, value_name = "N", default_value_t = Limits::default().cells, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().cells,
+        help_heading = "Limits")]
     max_cells: u64,
     /// Most work of a run, in steps of a cell
-    #[arg(long, value_name = "N", default_value_t = Limits::default().work, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().work,
+        help_heading = "Limits")]
     max_work: f64,
     /// Largest file that is sent, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = Limits::default().upload_bytes >> 20, help_heading = "Limits")]
+    #[arg(long, value_name = "MIB", default_value_t = Limits::default().upload_bytes >> 20,
+        help_heading = "Limits")]
     max_upload: u64,
     /// Disk for results and uploads, in MiB; what was wanted longest ago is removed
-    #[arg(long, value_name = "MIB", default_value_t = Limits::default().disk_bytes >> 20, help_heading = "Limits")]
+    #[arg(long, value_name = "MIB", default_value_t = Limits::default().disk_bytes >> 20,
+        help_heading = "Limits")]
     disk: u64,
     /// Most jobs that wait
-    #[arg(long, value_name = "N", default_value_t = Limits::default().queue, help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().queue,
+        help_heading = "Limits")]
     queue: usize,
     /// Most connections
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u16,
+        value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     connections: u16,
     /// Most previews at a time
-    #[arg(long, value_name = "N", default_value_t = Limits::default().previews as u16, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().previews as u16,
+        value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Limits")]
     previews: u16,
     /// Seconds that the headers of a request may take, a connection may be idle, and a body or an
     /// answer may stand still
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().patience.as_secs(), value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().patience.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
     header_seconds: u64,
     /// Seconds between snapshots of a job that runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10, help_heading = "Limits")]

@@ -30,7 +30,8 @@ struct Which {
     #[arg(long, value_name = "DIR", help_heading = "Tiles")]
     store: Option<PathBuf>,
     /// Bytes that the store may have, such as 20G; the tiles that were used longest ago go first
-    #[arg(long, value_name = "BYTES", value_parser = size, requires = "store", help_heading = "Tiles")]
+    #[arg(long, value_name = "BYTES", value_parser = size, requires = "store",
+        help_heading = "Tiles")]
     store_limit: Option<u64>,
     /// Cells of a side of a tile, 16 to 16384; the words do not depend on it. Chosen from the
     /// memory and the work, if not said
@@ -38,7 +39,8 @@ struct Which {
     tile_size: Option<u32>,
     /// Cut a level's time into slabs of at most this many steps of a stage, for levels whose steps
     /// reach far; the words do not depend on it
-    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tiles")]
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Tiles")]
     time_chunk: Option<u32>,
     /// Bytes of memory to work in, such as 2G; three quarters of what is free, and at least 256 MiB
     /// less than that, if not said
@@ -72,7 +74,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     level: Option<i32>,
     /// Cells of a side of each file, where OUT is a folder of files; 1024 if not said
-    #[arg(long, value_name = "CELLS", value_parser = clap::value_parser!(u32).range(2..=32766), help_heading = "Files")]
+    #[arg(long, value_name = "CELLS", value_parser = clap::value_parser!(u32).range(2..=32766),
+        help_heading = "Files")]
     file_side: Option<u32>,
     /// Files have their first row and column in common with their neighbours
     #[arg(long, help_heading = "Files")]
@@ -82,10 +85,13 @@ pub struct Arguments {
     format: Option<MapFormat>,
     /// Write OUT as the tiles of a web map: Z/X/Y.png and tilejson.json, with heights as colours.
     /// Each zoom is a level
-    #[arg(long, value_name = "ENCODING", value_parser = ["terrarium", "terrain-rgb"], conflicts_with_all = ["format", "shared_edge", "output_range", "file_side"], help_heading = "Files")]
+    #[arg(long, value_name = "ENCODING", value_parser = ["terrarium", "terrain-rgb"],
+        conflicts_with_all = ["format", "shared_edge", "output_range", "file_side"],
+        help_heading = "Files")]
     xyz: Option<String>,
     /// Pixels of a side of a web map's tiles
-    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = ["256", "512"], requires = "xyz", help_heading = "Files")]
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = ["256", "512"],
+        requires = "xyz", help_heading = "Files")]
     xyz_side: String,
     #[command(flatten)]
     range: OutputRange,
@@ -389,8 +395,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     console.result(
         || {
             json!({
-                "width": own.width, "height": own.height, "level": level, "side": cost.cut.side(), "made": made, "found": found,
-                "files": files_json(&files), "warnings": warnings, "seconds": { "all": console.seconds() },
+                "width": own.width, "height": own.height, "level": level, "side": cost.cut.side(),
+                "made": made, "found": found,
+                "files": files_json(&files), "warnings": warnings,
+                "seconds": { "all": console.seconds() },
             })
         },
         || {
@@ -420,12 +428,14 @@ pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Re
         || {
             let level = |l: &thalweg::tiles::LevelCost| {
                 json!({
-                    "level": l.level, "slabs": l.slabs, "tiles": l.tiles, "halo_cells": l.halo, "longest_cells": l.longest, "passes": l.passes,
+                    "level": l.level, "slabs": l.slabs, "tiles": l.tiles, "halo_cells": l.halo,
+                    "longest_cells": l.longest, "passes": l.passes,
                     "cells": l.cells, "worked_cells": l.worked, "bytes": l.bytes,
                 })
             };
             json!({
-                "width": window.width, "height": window.height, "tile_size": cost.cut.side(), "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
+                "width": window.width, "height": window.height, "tile_size": cost.cut.side(),
+                "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
                 "device": device, "expected_seconds": seconds,
                 "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
             })
@@ -569,7 +579,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     console.result(
         || {
             json!({
-                "tile": described, "side": cut.side(), "key": key, "origin": window.origin, "width": window.width, "height": window.height,
+                "tile": described, "side": cut.side(), "key": key, "origin": window.origin,
+                "width": window.width, "height": window.height,
                 "made": made, "found": found, "files": files_json(&files),
             })
         },
@@ -606,19 +617,33 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
                 || {
                     let tile = |tile: &Listed| {
                         let Window { origin, width, height } = tile.window;
-                        let after = tile.after.as_ref().map(|after| json!({ "stage": after.stage, "steps": after.done, "of": after.of }));
+                        let after = tile.after.as_ref().map(|after| {
+                            json!({ "stage": after.stage,
+                            "steps": after.done, "of": after.of })
+                        });
                         json!({
-                            "key": tile.key, "level": tile.level, "origin": origin, "width": width, "height": height, "bytes": tile.bytes, "after": after,
+                            "key": tile.key, "level": tile.level, "origin": origin, "width": width,
+                            "height": height, "bytes": tile.bytes, "after": after,
                         })
                     };
                     json!({ "tiles": tiles.iter().map(tile).collect::<Vec<_>>(), "bytes": all })
                 },
                 || {
                     let line = |tile: &Listed| {
-                        let Listed { key, level, window: Window { origin: [x, y], width, height }, bytes: size, after } = tile;
-                        let after = after.as_ref().map_or(String::new(), |after| format!("  {after}"));
-                        format!("{}  level {level:2}  {width} x {height} from {x}, {y}  \
-                                 {}{after}\n", &key[..16], bytes(*size))
+                        let Listed {
+                            key,
+                            level,
+                            window: Window { origin: [x, y], width, height },
+                            bytes: size,
+                            after,
+                        } = tile;
+                        let after =
+                            after.as_ref().map_or(String::new(), |after| format!("  {after}"));
+                        format!(
+                            "{}  level {level:2}  {width} x {height} from {x}, {y}  {}{after}\n",
+                            &key[..16],
+                            bytes(*size)
+                        )
                     };
                     let lines: String = tiles.iter().map(line).collect();
                     format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))
@@ -634,14 +659,24 @@ pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
             console.result(
                 || {
                     json!({
-                        "tiles": checked.tiles.0, "bytes": checked.tiles.1, "damaged": names(&checked.damaged), "begun": names(&checked.begun),
+                        "tiles": checked.tiles.0, "bytes": checked.tiles.1,
+                        "damaged": names(&checked.damaged), "begun": names(&checked.begun),
                     })
                 },
                 || {
-                    let damaged: String = names(&checked.damaged).iter().map(|path| format!("{path}: damaged\n")).collect();
-                    let begun: String = names(&checked.begun).iter().map(|path| format!("{path}: \
-                        begun and not ended\n")).collect();
-                    format!("{damaged}{begun}{} whole, {}\n", count(checked.tiles.0, "tile"), bytes(checked.tiles.1))
+                    let damaged: String = names(&checked.damaged)
+                        .iter()
+                        .map(|path| format!("{path}: damaged\n"))
+                        .collect();
+                    let begun: String = names(&checked.begun)
+                        .iter()
+                        .map(|path| format!("{path}: begun and not ended\n"))
+                        .collect();
+                    format!(
+                        "{damaged}{begun}{} whole, {}\n",
+                        count(checked.tiles.0, "tile"),
+                        bytes(checked.tiles.1)
+                    )
                 },
             )?;
             Ok(checked.damaged.is_empty())

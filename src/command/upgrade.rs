@@ -52,7 +52,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     }
     console.result(
         || {
-            let file = |(path, _, changes): &(&PathBuf, String, Vec<String>)| json!({ "file": path, "changes": changes });
+            let file = |(path, _, changes): &(&PathBuf, String,
+                Vec<String>)| json!({ "file": path, "changes": changes });
             json!({ "written": !a.dry_run, "files": all.iter().map(file).collect::<Vec<_>>() })
         },
         || {

@@ -178,24 +178,30 @@ impl Mesh {
         ];
         let view = |(n, (start, length)): (usize, (usize, usize))| {
             // The last one has indices.
-            json!({ "buffer": 0, "byteOffset": start, "byteLength": length, "target": if n == 3 { 34963 } else { 34962 } })
+            json!({ "buffer": 0, "byteOffset": start, "byteLength": length,
+                "target": if n == 3 { 34963 } else { 34962 } })
         };
         let mut text = json!({
-            "asset": { "version": "2.0", "generator": concat!("thalweg ", env!("CARGO_PKG_VERSION")) },
+            "asset": { "version": "2.0", "generator": concat!("thalweg ",
+                env!("CARGO_PKG_VERSION")) },
             "scene": 0,
             "scenes": [{ "nodes": [0] }],
             "nodes": [{ "mesh": 0, "name": name }],
-            "meshes": [{ "name": name, "primitives": [{ "attributes": { "POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2 }, "indices": 3 }] }],
+            "meshes": [{ "name": name,
+                "primitives": [{ "attributes": { "POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2 },
+                    "indices": 3 }] }],
             "buffers": [{ "byteLength": binary.len() }],
             "bufferViews": views.into_iter().enumerate().map(view).collect::<Vec<_>>(),
             "accessors": [
                 {
-                    "bufferView": 0, "componentType": 5126, "count": vertices, "type": "VEC3", "min": low.to_array(),
+                    "bufferView": 0, "componentType": 5126, "count": vertices, "type": "VEC3",
+                    "min": low.to_array(),
                     "max": high.to_array(),
                 },
                 { "bufferView": 1, "componentType": 5126, "count": vertices, "type": "VEC3" },
                 { "bufferView": 2, "componentType": 5126, "count": vertices, "type": "VEC2" },
-                { "bufferView": 3, "componentType": 5125, "count": triangles * 3, "type": "SCALAR" },
+                { "bufferView": 3, "componentType": 5125, "count": triangles * 3,
+                    "type": "SCALAR" },
             ],
         })
         .to_string()

@@ -89,7 +89,8 @@ pub fn encode_pieces<'a>(
             let feature = json!({
                 "type": "Feature",
                 "geometry": { "type": "Point", "coordinates": coordinates(p) },
-                "properties": { "x": p.x, "y": p.y, "height_m": p.height_m, "biome": p.biome, "biome_name": name(p) },
+                "properties": { "x": p.x, "y": p.y, "height_m": p.height_m, "biome": p.biome,
+                    "biome_name": name(p) },
             });
             let _ = write!(text, "{}{feature}", if n > 0 { "," } else { "" });
         }

@@ -74,7 +74,8 @@ fn unreal(splines: &[Spline], spacing_m: f64) -> String {
             json!({ "x": x, "y": y, "z": z, "width": width, "depth": depth, "velocity": velocity })
         };
         let points: Vec<_> = spline.points.iter().map(point).collect();
-        let river = json!({ "name": format!("river_{}_{}", spline.river, n + 1), "river": spline.river, "strahler": spline.order, "points": points });
+        let river = json!({ "name": format!("river_{}_{}", spline.river, n + 1),
+            "river": spline.river, "strahler": spline.order, "points": points });
         // Writing to a string cannot fail.
         let _ = write!(text, "{}\n{river}", if n > 0 { "," } else { "" });
     }

@@ -129,7 +129,8 @@ impl Zarr {
         let units = if degrees { ["degrees_east", "degrees_north"] } else { ["m"; 2] };
         for (axis, [first, step]) in level.axes().into_iter().enumerate() {
             let (name, count) = (AXES[axis], level.size[axis]);
-            let attributes = json!({ "axis": name.to_uppercase(), "standard_name": names[axis], "units": units[axis] });
+            let attributes = json!({ "axis": name.to_uppercase(), "standard_name": names[axis],
+                "units": units[axis] });
             self.array(
                 &format!("{of}/{name}"),
                 &[(name, count)],
@@ -209,7 +210,10 @@ impl Zarr {
             let there = |(i, _): &(usize, &Level)| self.arrays.contains_key(&format!("{i}/{map}"));
             let levels = self.levels.iter().enumerate().filter(there);
             let datasets: Vec<Value> = levels
-                .map(|(i, level)| json!({ "path": format!("{i}/{map}"), "coordinateTransformations": transforms(level) }))
+                .map(|(i, level)| {
+                    json!({ "path": format!("{i}/{map}"),
+                    "coordinateTransformations": transforms(level) })
+                })
                 .collect();
             json!({ "name": map, "axes": [axis(AXES[1]), axis(AXES[0])], "datasets": datasets })
         };
@@ -300,7 +304,8 @@ fn group(attributes: &Value, members: &Map<String, Value>) -> Value {
         "zarr_format": 3,
         "node_type": "group",
         "attributes": attributes,
-        "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": members },
+        "consolidated_metadata": { "kind": "inline", "must_understand": false,
+            "metadata": members },
     })
 }
 

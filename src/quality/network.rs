@@ -7,11 +7,11 @@ use serde::Serialize;
 
 /// Rivers begin where a thousandth of the land drains through a cell, and at least this many cells.
 const CHANNEL_CELLS: u32 = 200;
-/// The slope of a river is measured over this many cells downstream, since heights are often rounded to
-/// metres.
+/// The slope of a river is measured over this many cells downstream, since heights are often
+/// rounded to metres.
 const STEPS_DOWN: usize = 8;
-/// The direction from which a river comes to a junction is that of its cell this many cells above the
-/// first.
+/// The direction from which a river comes to a junction is that of its cell this many cells above
+/// the first.
 const STEPS_UP: usize = 10;
 /// A slope below this is that of a filled depression.
 const SLOPE_MIN: f64 = 1e-5;

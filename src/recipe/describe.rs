@@ -1,6 +1,7 @@
 //! Recipes as JSON with every setting spelled out, as manifests have them.
 
-use super::{Input, Recipe, Step};
+use super::top::Top;
+use super::{Recipe, Step};
 use crate::stage::{biomes, strokes};
 use serde_json::json;
 
@@ -8,40 +9,7 @@ impl Recipe {
     /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again,
     /// for the same maps.
     pub fn describe(&self) -> serde_json::Value {
-        let mut object = serde_json::Map::new();
-        let mut put = |key: &str, value: serde_json::Value| object.insert(key.into(), value);
-        put("schema", 2.into());
-        put("name", self.name.as_str().into());
-        put("seed", self.seed.into());
-        if self.input.is_none() {
-            put("width", self.window.width.into());
-            put("height", self.window.height.into());
-        }
-        if let Some(spacing_m) = self.spacing_m {
-            put("spacing_m", spacing_m.into());
-        }
-        put("origin", json!(self.window.origin));
-        put("margin_cells", self.margin.into());
-        put("endless", self.endless.into());
-        if let Some(Input::File { range_m, nodata_m, band, .. }) = &self.input {
-            range_m.iter().for_each(|(low, high)| drop(put("range_m", json!([low, high]))));
-            nodata_m.iter().for_each(|metres| drop(put("nodata_m", json!(metres))));
-            band.iter().for_each(|band| drop(put("band", json!(band))));
-        }
-        if let Some(levels) = &self.levels {
-            put("levels", levels.describe());
-        }
-        put("scale", self.scale.into());
-        put("stage", self.stages.iter().map(Step::describe).collect());
-        #[cfg(feature = "dungeon")]
-        if let Some(dungeons) = &self.dungeons {
-            put("dungeons", describe_placing(dungeons));
-        }
-        if let Some(water) = &self.water {
-            put("water", water.describe());
-        }
-        put("output", self.output.describe());
-        object.into()
+        Top::describe(self)
     }
 }
 
@@ -84,7 +52,7 @@ impl Step {
 
 /// The table of dungeons, spelled out.
 #[cfg(feature = "dungeon")]
-fn describe_placing(placing: &crate::dungeon::placed::Placing) -> serde_json::Value {
+pub(super) fn describe_placing(placing: &crate::dungeon::placed::Placing) -> serde_json::Value {
     let crate::dungeon::placed::Placing {
         generator,
         spacing,

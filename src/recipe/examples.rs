@@ -1,7 +1,8 @@
 //! Recipes to start from, which the program has within.
 
 macro_rules! recipes {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../examples/", $name, ".toml")))),*] };
+    ($($name:literal)*) => { &[$(($name,
+        include_str!(concat!("../../examples/", $name, ".toml")))),*] };
 }
 
 /// The recipes of `examples/`, but for the one that needs a file beside it: names and TOML.

@@ -9,6 +9,7 @@ mod output;
 mod parse;
 mod presets;
 mod schema;
+mod top;
 mod units;
 #[cfg(feature = "cli")]
 mod upgrade;
@@ -30,12 +31,11 @@ pub use edit::{assignment, parted};
 pub use examples::{EXAMPLES, title};
 pub use levels::{ByLevel, Levels};
 pub use output::{Colour, Output};
-#[cfg(feature = "serve")]
-pub(crate) use parse::KEYS;
 #[cfg(feature = "dungeon")]
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset};
 pub use schema::{RELATIONS, file_places};
+pub(crate) use top::keys;
 pub(crate) use units::Unit;
 #[cfg(feature = "cli")]
 pub use upgrade::upgrade;
@@ -168,7 +168,7 @@ impl Recipe {
             #[cfg(feature = "dungeon")]
             dungeons: None,
             water: None,
-            output: Output::standard(),
+            output: Output::default(),
         };
         recipe.check()?;
         Ok(recipe)

@@ -149,7 +149,8 @@ const FORMATS: Own<Output> = Own {
     value: |output| json!(output.formats),
     schema: || {
         let formats = json!({ "enum": MAP_FORMATS });
-        json!({ "type": "object", "propertyNames": { "enum": names() }, "additionalProperties": formats })
+        json!({ "type": "object", "propertyNames": { "enum": names() },
+            "additionalProperties": formats })
     },
     is_list: false,
 };
@@ -180,14 +181,9 @@ fn names() -> Vec<&'static str> {
     FIELDS.iter().map(|field| field.name).collect()
 }
 
-impl Output {
-    /// The name of a map's file.
-    pub fn file_of(&self, map: &str) -> String {
-        format!("{map}.{}", self.formats.get(map).unwrap_or(&self.format))
-    }
-
-    /// The height as GeoTIFF, and a picture.
-    pub fn standard() -> Self {
+/// The height as GeoTIFF, and a picture.
+impl Default for Output {
+    fn default() -> Self {
         Self {
             maps: vec!["height".into()],
             format: "tif".into(),
@@ -199,13 +195,20 @@ impl Output {
             range_m: None,
         }
     }
+}
+
+impl Output {
+    /// The name of a map's file.
+    pub fn file_of(&self, map: &str) -> String {
+        format!("{map}.{}", self.formats.get(map).unwrap_or(&self.format))
+    }
 
     /// Reads the table.
     ///
     /// # Errors
     /// [`crate::Error::Param`] for an unknown key or a value that is not allowed.
     pub(super) fn parse(value: Option<&Value>) -> Result<Self> {
-        let mut output = Self::standard();
+        let mut output = Self::default();
         if let Some(value) = value {
             keys::read(&KEYS, &Table::new("output", value)?, &mut output)?;
         }
@@ -214,7 +217,7 @@ impl Output {
 
     /// As a table of a recipe.
     pub(super) fn describe(&self) -> Value {
-        keys::describe(&KEYS, self, Self::standard())
+        keys::describe(&KEYS, self, Self::default())
     }
 
     /// Applies `KEY=VALUE`. Maps are parted by commas, and the ends of a range by a space or a
@@ -234,6 +237,6 @@ impl Output {
 
     /// The JSON Schemas of its keys, by name.
     pub(super) fn schema() -> Value {
-        keys::schema(&KEYS, Self::standard())
+        keys::schema(&KEYS, Self::default())
     }
 }

@@ -1,42 +1,17 @@
 //! Recipes as text: TOML and JSON.
 
-use super::{
-    ByLevel, EVERY_MAX, Input, LAND_MAX, Levels, MARGIN_MAX, Nested, Output, Recipe, Step,
-};
+use super::top::Top;
+use super::{ByLevel, EVERY_MAX, Input, Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value, unknown};
 use crate::site::Window;
 use crate::stage::{self, Stage, biomes, flat, strokes};
 use crate::table::{Table, not_finite, restore_not_finite, shown, whole};
-use crate::water;
 use std::path::Path;
 use std::str::FromStr;
 
 /// Largest recipe file, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
-
-/// The keys of a recipe, in the order in which one is written.
-pub(crate) const KEYS: [&str; 19] = [
-    "schema",
-    "name",
-    "seed",
-    "width",
-    "height",
-    "spacing_m",
-    "origin",
-    "margin_cells",
-    "endless",
-    "input",
-    "range_m",
-    "nodata_m",
-    "band",
-    "levels",
-    "scale",
-    "stage",
-    "dungeons",
-    "water",
-    "output",
-];
 
 /// Keys of a stage beside its parameters.
 pub(super) const OWN_KEYS: [&str; 4] = ["kind", "seed", "interleave", "finest_only"];
@@ -153,20 +128,14 @@ impl Recipe {
                            have other names: `thalweg upgrade FILE` rewrites a recipe";
             return Err(Invalid::of("schema", 1, "2").saying(message).into());
         }
-        table.known(&KEYS)?;
-        if table.integer("schema", 2, 2)?.is_none() {
-            return Err(Invalid::from("schema is missing: put schema = 2 on top")
-                .about("schema")
-                .into());
-        }
-        let mut stages = stages(&table)?;
-        if stages.is_empty() && table.get("input").is_some() && table.get("water").is_some() {
+        let top = Top::read(&table)?;
+        let Top { width, height, spacing_m, range_m, nodata_m, band, mut stages, .. } = top;
+        if stages.is_empty() && top.input.is_some() && top.water.is_some() {
             // The water of a map as it is: no stroke changes nothing.
             stages.push(Step::new(strokes::STAGE.name, &[])?);
         }
-        let side = |key| table.integer(key, 1, i64::from(LAND_MAX));
-        let sized = side("width")?.or(side("height")?).is_some();
-        if table.get("input").is_none()
+        let sized = width.or(height).is_some();
+        if top.input.is_none()
             && sized
             && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name)
         {
@@ -174,14 +143,12 @@ impl Recipe {
             // with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
         }
-        let (range_m, nodata_m) = (table.pair("range_m")?, table.number("nodata_m", -1e6, 1e6)?);
-        let band = table.integer("band", 1, 65535)?.map(|band| band as u32);
         let of_input = [
             ("range_m", range_m.is_some()),
             ("nodata_m", nodata_m.is_some()),
             ("band", band.is_some()),
         ];
-        let input = match (table.text("input")?, of_input.into_iter().find(|(_, given)| *given)) {
+        let input = match (top.input, of_input.into_iter().find(|(_, given)| *given)) {
             (Some(path), _) => {
                 Some(Input::File { path: folder.join(path), range_m, nodata_m, band })
             }
@@ -197,7 +164,7 @@ impl Recipe {
                 (changes && !sized).then_some(Input::Memory)
             }
         };
-        let (width, height) = match (&input, side("width")?, side("height")?) {
+        let (width, height) = match (&input, width, height) {
             (None, Some(w), Some(h)) => (w, h),
             (None, ..) => {
                 let invalid = Invalid::from("width and height are missing (in cells), or an input");
@@ -210,51 +177,35 @@ impl Recipe {
                 return Err(invalid.about("width").into());
             }
         };
-        let spacing_m = table.number("spacing_m", 1e-3, 1e6)?;
         if input.is_none() && spacing_m.is_none() {
             let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
             return Err(invalid.about("spacing_m").into());
         }
         let recipe = Self {
-            name: plain(table.text("name")?.unwrap_or(name))?,
-            seed: table.seed()?.unwrap_or(0),
-            window: Window { origin: origin(&table)?, width: width as u32, height: height as u32 },
+            name: top.name.map_or_else(|| plain(name), Ok)?,
+            seed: top.seed,
+            window: Window { origin: top.origin, width, height },
             spacing_m,
             input,
-            margin: table.integer("margin_cells", 0, MARGIN_MAX)?.unwrap_or(0) as u32,
-            endless: table.switch("endless")?.unwrap_or(false),
+            margin: top.margin.unwrap_or(0),
+            endless: top.endless,
             file: None,
             folder: folder.to_path_buf(),
-            levels: table.get("levels").map(Levels::parse).transpose()?,
-            scale: table.integer("scale", 1, i64::from(super::levels::SCALE_MAX))?.unwrap_or(1)
-                as u32,
+            levels: top.levels,
+            scale: top.scale,
             stages,
             #[cfg(feature = "dungeon")]
-            dungeons: table
-                .get("dungeons")
-                .map(dungeons::placing)
-                .transpose()
-                .map_err(|e| e.inside("", "/dungeons"))?,
-            water: table
-                .get("water")
-                .map(water::Settings::parse)
-                .transpose()
-                .map_err(|e| e.inside("", "/water"))?,
-            output: Output::parse(table.get("output")).map_err(|e| e.inside("", "/output"))?,
+            dungeons: top.dungeons,
+            water: top.water,
+            output: top.output,
         };
-        #[cfg(not(feature = "dungeon"))]
-        if table.get("dungeons").is_some() {
-            let invalid =
-                Invalid::from("dungeons: this thalweg was built without its feature dungeon");
-            return Err(invalid.about("dungeons").into());
-        }
         recipe.check()?;
         Ok(recipe)
     }
 }
 
 /// The world coordinates of the north-west cell.
-fn origin(table: &Table) -> Result<[i64; 2]> {
+pub(super) fn origin(table: &Table) -> Result<[i64; 2]> {
     let far = |n: i64| n.unsigned_abs() > 1 << 62;
     let Some(value) = table.get("origin") else { return Ok([0, 0]) };
     match value.as_array().map(|a| a.iter().map(whole).collect::<Vec<_>>()).as_deref() {
@@ -271,7 +222,7 @@ fn origin(table: &Table) -> Result<[i64; 2]> {
     }
 }
 
-fn stages(table: &Table) -> Result<Vec<Step>> {
+pub(super) fn stages(table: &Table) -> Result<Vec<Step>> {
     let list = match table.get("stage") {
         None => return Ok(vec![]),
         Some(serde_json::Value::Array(list)) => list,
@@ -421,7 +372,7 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
 }
 
 /// A name without control characters, which could rule a terminal.
-fn plain(name: &str) -> Result<String> {
+pub(super) fn plain(name: &str) -> Result<String> {
     if name.chars().any(char::is_control) {
         let allowed = "text without control characters";
         let shown = format!("{name:?}");

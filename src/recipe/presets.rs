@@ -197,7 +197,8 @@ impl Preset {
         }
         if let Some((every, [from, to])) = self.slides.filter(|_| levels && self.has_levels()) {
             let angle = serde_json::json!({ "from": number(from), "to": number(to) });
-            stage["interleave"] = serde_json::json!([{ "kind": "thermal", "every": every, "steps": 1, "repose_deg": angle }]);
+            stage["interleave"] = serde_json::json!([{ "kind": "thermal", "every": every,
+                "steps": 1, "repose_deg": angle }]);
         }
         stage
     }

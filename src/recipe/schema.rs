@@ -1,7 +1,7 @@
 //! The JSON Schema of recipes, made from the tables of the stages.
 
-use super::levels::SCALE_MAX;
-use super::{EVERY_MAX, LAND_MAX, Levels, MARGIN_MAX, NESTED_MAX, Output, Recipe, STAGES_MAX};
+use super::top::Top;
+use super::{EVERY_MAX, NESTED_MAX, Recipe};
 use crate::field::{self, Decode, FIELDS, Field, Origin};
 use crate::params::{Param, ParamKind};
 use crate::site::Layer;
@@ -60,18 +60,21 @@ fn parameter(stage: &Stage, param: &Param) -> Value {
         ParamKind::List(_) => match (stage.name, param.name) {
             (_, "stroke") => json!({ "type": "array", "items": { "$ref": "#/$defs/stroke" } }),
             (_, "biome") => {
-                json!({ "type": "array", "items": { "$ref": "#/$defs/biome" }, "maxItems": biomes::BIOMES_MAX })
+                json!({ "type": "array", "items": { "$ref": "#/$defs/biome" },
+                    "maxItems": biomes::BIOMES_MAX })
             }
             (_, "table") => json!({
                 "type": "array", "maxItems": 64,
-                "items": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 64 },
+                "items": { "type": "array", "items": { "type": "string" }, "minItems": 1,
+                    "maxItems": 64 },
             }),
             _ => one(param),
         },
         _ if !stage.erodes() => one(param),
         ParamKind::Number { .. } | ParamKind::Integer { .. } => {
             let ramp = json!({
-                "type": "object", "properties": { "from": one(param), "to": one(param) }, "required": ["from", "to"],
+                "type": "object", "properties": { "from": one(param), "to": one(param) },
+                "required": ["from", "to"],
                 "additionalProperties": false,
             });
             json!({ "anyOf": [one(param), list(), ramp] })
@@ -92,13 +95,15 @@ fn stage(stage: &Stage, nested: bool) -> Value {
     let mut required = vec!["kind"];
     properties.insert("kind".into(), json!({ "const": stage.name }));
     if nested {
-        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX, "description": "Number of steps of its host from one of its runs to the next." });
+        let steps = json!({ "type": "integer", "minimum": 1, "maximum": EVERY_MAX,
+            "description": "Number of steps of its host from one of its runs to the next." });
         properties.insert("every".into(), steps);
         required.push("every");
     } else {
         if stage.hosts() {
             let nests = json!({
-                "type": "array", "items": { "$ref": "#/$defs/nested" }, "maxItems": NESTED_MAX, "description": "Stages between its steps.",
+                "type": "array", "items": { "$ref": "#/$defs/nested" }, "maxItems": NESTED_MAX,
+                "description": "Stages between its steps.",
             });
             properties.insert("interleave".into(), nests);
         }
@@ -112,7 +117,8 @@ fn stage(stage: &Stage, nested: bool) -> Value {
     properties.insert("seed".into(), json!({ "$ref": "#/$defs/seed" }));
     properties
         .extend(stage.params.iter().map(|param| (param.name.to_string(), parameter(stage, param))));
-    let mut table = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    let mut table = json!({ "type": "object", "properties": properties, "required": required,
+        "additionalProperties": false });
     let rules = rules(stage);
     if !rules.is_empty() {
         table["allOf"] = rules.into();
@@ -157,8 +163,10 @@ fn rules(stage: &Stage) -> Vec<Value> {
         }
         "noise" => rules.push(json!({ "properties": { "warp_feature_cells": { "anyOf": [{ "const": 0 }, { "minimum": 4 }] } } })),
         "diamond_square" => {
-            let powers: Vec<u64> = std::iter::once(0).chain((1..=32).map(|bits| 1 << bits)).collect();
-            rules.push(json!({ "properties": { "world_cells": { "enum": powers }, "feature_cells": { "enum": powers } } }));
+            let powers = (1..=32).map(|bits| 1u64 << bits);
+            let powers: Vec<u64> = std::iter::once(0).chain(powers).collect();
+            rules.push(json!({ "properties": { "world_cells": { "enum": powers },
+                "feature_cells": { "enum": powers } } }));
             let most = json!({ "properties": { "world_cells": { "maximum": 1u32 << 26 } } });
             rules.push(when(having("random", &["mul"], false), most));
         }
@@ -190,7 +198,8 @@ fn number(low: f64, high: f64) -> Value {
 fn stroke() -> Value {
     let layers: Vec<&str> = Layer::PAINTED.iter().map(|(name, ..)| *name).collect();
     let place = number(-strokes::FARTHEST_M, strokes::FARTHEST_M);
-    let point = json!({ "type": "array", "prefixItems": [place, place, number(0.0, 1.0)], "minItems": 2, "maxItems": 3 });
+    let point = json!({ "type": "array", "prefixItems": [place, place, number(0.0, 1.0)],
+        "minItems": 2, "maxItems": 3 });
     let path = json!({ "type": "array", "items": point, "minItems": 1 });
     let tool = |tool: &str, is_layer: bool| {
         let [amount_key, height_key] =
@@ -221,7 +230,8 @@ fn stroke() -> Value {
             _ => vec![strength],
         };
         let mut properties = json!({
-            "tool": { "const": tool }, "at_m": path, "radius_m": number(0.001, 1e9), "falloff": number(0.0, 1.0),
+            "tool": { "const": tool }, "at_m": path, "radius_m": number(0.001, 1e9),
+            "falloff": number(0.0, 1.0),
         });
         let mut required = vec!["tool", "at_m", "radius_m"];
         if is_layer {
@@ -232,7 +242,8 @@ fn stroke() -> Value {
             properties[key] = schema;
             required.extend(is_required.then_some(key));
         }
-        let mut table = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        let mut table = json!({ "type": "object", "properties": properties, "required": required,
+            "additionalProperties": false });
         if tool == "stamp" {
             table["dependentRequired"] = json!({ "strength": [height_key] });
         }
@@ -255,7 +266,8 @@ fn biome() -> Value {
             "base_m": number(-1e6, 1e6),
             "relief_m": number(0.0, 1e6),
             "frequency": number(0.000_001, 0.5),
-            "amplitudes": { "type": "array", "items": number(-1.0, 1.0), "minItems": 1, "maxItems": 8 },
+            "amplitudes": { "type": "array", "items": number(-1.0, 1.0), "minItems": 1,
+                "maxItems": 8 },
             "hardness": number(0.0, 1.0), "rain": number(0.0, 1.0), "vegetation": number(0.0, 1.0),
         },
         "required": ["name", "colour"],
@@ -281,7 +293,7 @@ fn seed() -> Value {
 
 /// The table of dungeons.
 #[cfg(feature = "dungeon")]
-fn dungeons() -> Value {
+pub(super) fn dungeons() -> Value {
     use super::parse::dungeons::FORMATS;
     use crate::dungeon::placed::{RADIUS_MAX, SPACING_MAX};
     use crate::dungeon::{isaac, locks::LOCKS_MAX, rebirth, tinykeep};
@@ -289,10 +301,14 @@ fn dungeons() -> Value {
     let [labyrinth_min, labyrinth_max] = isaac::LABYRINTH_ROOMS;
     let floor = |rooms_max: u32| {
         let table = json!({
-            "level": whole(1, isaac::LEVEL_MAX), "room_count": whole(isaac::ROOMS_MIN, labyrinth_max), "labyrinth": whole(0, 100),
+            "level": whole(1, isaac::LEVEL_MAX),
+            "room_count": whole(isaac::ROOMS_MIN, labyrinth_max), "labyrinth": whole(0, 100),
             "full_health": { "type": "boolean" }, "locks": whole(0, LOCKS_MAX),
         });
-        let labyrinth = |least: u32| json!({ "properties": { "labyrinth": { "minimum": least } }, "required": ["labyrinth"] });
+        let labyrinth = |least: u32| {
+            json!({ "properties": { "labyrinth": { "minimum": least } },
+            "required": ["labyrinth"] })
+        };
         let rooms =
             |key: &str, count: u32| json!({ "properties": { "room_count": { key: count } } });
         let mut always = when(labyrinth(100), json!(true));
@@ -300,21 +316,28 @@ fn dungeons() -> Value {
         (table, vec![when(labyrinth(1), rooms("minimum", labyrinth_min)), always])
     };
     let positive = json!({ "type": "number", "minimum": 0 });
-    let pair = |low: f64| json!({ "type": "array", "items": { "type": "number", "minimum": low }, "minItems": 2, "maxItems": 2 });
+    let pair = |low: f64| {
+        json!({ "type": "array", "items": { "type": "number", "minimum": low },
+        "minItems": 2, "maxItems": 2 })
+    };
     let (isaac_table, isaac_rules) = floor(isaac::ROOMS_MAX);
     let (mut rebirth_table, rebirth_rules) = floor(rebirth::ROOMS_MAX);
     (rebirth_table["large"], rebirth_table["large_boss"]) = (whole(0, 100), whole(0, 100));
     let tinykeep_table = json!({
-        "room_count": whole(tinykeep::MAINS_MIN, tinykeep::ROOMS_MAX), "tile_px": whole(1, 64), "ellipse_px": pair(1.0),
-        "mean_px": pair(tinykeep::SIDE_MIN.into()), "deviation_px": positive, "ratio_max": number(1.5, 10.0),
-        "main_factor": number(0.0, 4.0), "main_px": pair(0.0), "loops": number(0.0, 1.0), "locks": whole(0, LOCKS_MAX),
+        "room_count": whole(tinykeep::MAINS_MIN, tinykeep::ROOMS_MAX), "tile_px": whole(1, 64),
+        "ellipse_px": pair(1.0),
+        "mean_px": pair(tinykeep::SIDE_MIN.into()), "deviation_px": positive,
+        "ratio_max": number(1.5, 10.0),
+        "main_factor": number(0.0, 4.0), "main_px": pair(0.0), "loops": number(0.0, 1.0),
+        "locks": whole(0, LOCKS_MAX),
     });
     let kind = |kind: &str, own: Value, rules: Vec<Value>| {
         let mut properties = json!({
             "kind": { "const": kind },
             "spacing_cells": { "type": "integer", "minimum": 5, "maximum": SPACING_MAX },
             "radius_cells": { "type": "integer", "minimum": 1, "maximum": RADIUS_MAX },
-            "slope_max": number(0.0, 64.0), "lowest_m": number(-1e6, 1e6), "highest_m": number(-1e6, 1e6),
+            "slope_max": number(0.0, 64.0), "lowest_m": number(-1e6, 1e6),
+            "highest_m": number(-1e6, 1e6),
             "biomes": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
             "format": { "enum": FORMATS },
         });
@@ -322,25 +345,19 @@ fn dungeons() -> Value {
             .into_iter()
             .flatten()
             .for_each(|(key, schema)| properties[key] = schema.clone());
-        let mut table = json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false });
+        let mut table = json!({ "type": "object", "properties": properties, "required": ["kind"],
+            "additionalProperties": false });
         if !rules.is_empty() {
             table["allOf"] = rules.into();
         }
         table
     };
     json!({
-        "description": "Dungeons on the land: docs/dungeons.md.",
         "oneOf": [
             kind("isaac", isaac_table, isaac_rules), kind("rebirth", rebirth_table, rebirth_rules),
             kind("tinykeep", tinykeep_table, vec![]),
         ],
     })
-}
-
-/// The program reads none without its feature.
-#[cfg(not(feature = "dungeon"))]
-fn dungeons() -> Value {
-    json!(false)
 }
 
 /// A recipe in which some stage is like this.
@@ -351,7 +368,8 @@ fn with_stage(stage: &Value) -> Value {
 /// A recipe whose output names a map.
 fn asking_for(map: &str) -> Value {
     json!({
-        "properties": { "output": { "properties": { "maps": { "contains": { "const": map } } }, "required": ["maps"] } },
+        "properties": { "output": { "properties": { "maps": { "contains": { "const": map } } },
+            "required": ["maps"] } },
         "required": ["output"],
     })
 }
@@ -366,21 +384,24 @@ fn source(field: &Field) -> Option<Value> {
         Origin::Water => Some(json!({ "required": ["water"] })),
         Origin::Stage => {
             let own = having("kind", &kinds(&|stage| stage.maps.contains(&field.name)), false);
-            let nested = json!({ "properties": { "interleave": { "contains": own } }, "required": ["interleave"] });
+            let nested = json!({ "properties": { "interleave": { "contains": own } },
+                "required": ["interleave"] });
             Some(with_stage(&json!({ "anyOf": [own, nested] })))
         }
         Origin::Ledger => {
             // Water alone is looked for on a map that no stroke changes.
             let none = json!({ "properties": { "stage": { "maxItems": 0 } } });
-            Some(
-                json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.is_generator), false)), none] }),
-            )
+            Some(json!({ "anyOf": [with_stage(&having("kind", &kinds(&|stage| !stage.is_generator),
+                    false)), none] }))
         }
         Origin::Layer(layer) => {
             let is_default = layer == Layer::Hardness;
             let mut painted = having("map", &[field.name], is_default);
             painted["properties"]["kind"] = json!({ "const": "layer" });
-            let listed = |kind: &str, list: &str, item: Value| json!({ "properties": { "kind": { "const": kind }, list: { "contains": item } }, "required": ["kind", list] });
+            let listed = |kind: &str, list: &str, item: Value| {
+                json!({ "properties": { "kind": { "const": kind },
+                list: { "contains": item } }, "required": ["kind", list] })
+            };
             painted["required"] = if is_default { json!(["kind"]) } else { json!(["kind", "map"]) };
             let drawn = listed("strokes", "stroke", having("layer", &[field.name], false));
             let lived_in = listed("biomes", "biome", json!({ "required": [field.name] }));
@@ -413,7 +434,8 @@ fn rules_of_recipes() -> Vec<Value> {
         "properties": { "range_m": false, "nodata_m": false, "band": false },
         "anyOf": [
             {
-                "properties": { "stage": { "prefixItems": [begun], "items": later, "minItems": 1 } },
+                "properties": { "stage": { "prefixItems": [begun], "items": later,
+                    "minItems": 1 } },
                 "required": ["width", "height", "spacing_m", "stage"],
             },
             { "allOf": [changed, no_size, some] },
@@ -430,25 +452,29 @@ fn rules_of_recipes() -> Vec<Value> {
         json!({ "required": ["levels"] }),
         with_stage(&having("kind", &names(&Stage::erodes), false)),
     );
-    by_level["else"] = json!({ "properties": { "stage": { "items": { "properties": keys, "additionalProperties": alike } }, "scale": { "const": 1 } } });
+    by_level["else"] = json!({ "properties": { "stage": { "items": { "properties": keys,
+        "additionalProperties": alike } }, "scale": { "const": 1 } } });
     rules.push(by_level);
     // More detail than the recipe's cells.
     let scaled =
         json!({ "properties": { "scale": { "exclusiveMinimum": 1 } }, "required": ["scale"] });
     let detailed = json!({ "not": { "anyOf": [
         having("kind", &["biomes", "random_raise", "shore"], false),
-        { "properties": { "kind": { "const": "layer" }, "from": { "const": "file" } }, "required": ["kind", "from"] },
+        { "properties": { "kind": { "const": "layer" }, "from": { "const": "file" } },
+            "required": ["kind", "from"] },
     ] } });
     rules.push(when(
         scaled,
         json!({
-            "required": ["width"], "properties": { "input": false, "dungeons": false, "stage": { "items": detailed } },
+            "required": ["width"], "properties": { "input": false, "dungeons": false,
+                "stage": { "items": detailed } },
         }),
     ));
     // Of biomes alone, and where a climate is asked where there is water.
     let rivers = json!({
         "properties": {
-            "kind": { "const": "biomes" }, "from": { "const": "climate" }, "water": { "const": "rivers" },
+            "kind": { "const": "biomes" }, "from": { "const": "climate" },
+            "water": { "const": "rivers" },
         },
         "required": ["kind", "from", "water"],
     });
@@ -456,7 +482,8 @@ fn rules_of_recipes() -> Vec<Value> {
     let endless =
         json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
     let torus = json!({
-        "properties": { "border": { "anyOf": [{ "const": "torus" }, { "type": "array", "contains": { "const": "torus" } }] } },
+        "properties": { "border": { "anyOf": [{ "const": "torus" },
+            { "type": "array", "contains": { "const": "torus" } }] } },
         "required": ["border"],
     });
     let usually = |stage: &Stage| {
@@ -467,17 +494,20 @@ fn rules_of_recipes() -> Vec<Value> {
     let mut unsaid = having("kind", &names(&usually), false);
     unsaid["not"] = json!({ "required": ["border"] });
     let of_place = json!({ "not": { "anyOf": [
-        torus, unsaid, { "properties": { "interleave": { "contains": torus } }, "required": ["interleave"] },
+        torus, unsaid, { "properties": { "interleave": { "contains": torus } },
+            "required": ["interleave"] },
         having("from", &["file", "image"], false),
         rivers,
-        { "properties": { "kind": { "const": "diamond_square" }, "world_cells": { "const": 0 } }, "required": ["kind"] },
+        { "properties": { "kind": { "const": "diamond_square" }, "world_cells": { "const": 0 } },
+            "required": ["kind"] },
     ] } });
     rules.push(when(
         endless,
         json!({
             "required": ["width"],
             "properties": {
-                "input": false, "margin_cells": { "const": 0 }, "water": { "properties": { "carve": { "const": false } } },
+                "input": false, "margin_cells": { "const": 0 },
+                "water": { "properties": { "carve": { "const": false } } },
                 "stage": { "items": of_place },
             },
         }),
@@ -485,11 +515,13 @@ fn rules_of_recipes() -> Vec<Value> {
     // Biomes.
     let of_biomes = |key: &str, value: &str| having(key, &[value], false);
     rules.push(when(with_stage(&rivers), json!({ "required": ["water"] })));
-    let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") }, "required": ["output"] });
+    let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") },
+        "required": ["output"] });
     rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
     // Rivers by traffic.
     let by_flow = json!({
-        "properties": { "water": { "type": "object", "required": ["channel_flow"] } }, "required": ["water"],
+        "properties": { "water": { "type": "object", "required": ["channel_flow"] } },
+        "required": ["water"],
     });
     rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
     // Maps.
@@ -500,9 +532,15 @@ fn rules_of_recipes() -> Vec<Value> {
 }
 
 /// What the keys of an output mean for each other.
-fn rules_of_outputs() -> Vec<Value> {
-    let asked = |map: &str| json!({ "properties": { "maps": { "contains": { "const": map } } }, "required": ["maps"] });
-    let formatted = |map: &str| json!({ "properties": { "formats": { "required": [map] } }, "required": ["formats"] });
+pub(super) fn rules_of_outputs() -> Vec<Value> {
+    let asked = |map: &str| {
+        json!({ "properties": { "maps": { "contains": { "const": map } } },
+        "required": ["maps"] })
+    };
+    let formatted = |map: &str| {
+        json!({ "properties": { "formats": { "required": [map] } },
+        "required": ["formats"] })
+    };
     let mut rules: Vec<Value> = FIELDS
         .iter()
         .map(|field| {
@@ -544,7 +582,8 @@ impl Recipe {
     /// ranges, defaults, texts.
     pub fn tables() -> Value {
         let parameter = |param: &Param| {
-            let mut entry = json!({ "name": param.name, "unit": param.unit, "text": param.doc, "default": param.default().to_json() });
+            let mut entry = json!({ "name": param.name, "unit": param.unit, "text": param.doc,
+                "default": param.default().to_json() });
             match param.kind {
                 ParamKind::Number { min, max, .. } => {
                     (entry["type"], entry["min"], entry["max"]) =
@@ -567,11 +606,16 @@ impl Recipe {
         };
         let stage = |stage: &Stage| {
             json!({
-                "kind": stage.name, "text": stage.about, "is_generator": stage.is_generator, "can_interleave": stage.can_interleave, "hosts": stage.hosts(),
-                "maps": stage.maps, "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
+                "kind": stage.name, "text": stage.about, "is_generator": stage.is_generator,
+                "can_interleave": stage.can_interleave, "hosts": stage.hosts(),
+                "maps": stage.maps,
+                "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
             })
         };
-        let field = |field: &crate::field::Field| json!({ "name": field.name, "unit": field.unit, "text": field.about });
+        let field = |field: &crate::field::Field| {
+            json!({ "name": field.name, "unit": field.unit,
+            "text": field.about })
+        };
         json!({
             "stages": STAGES.into_iter().map(stage).collect::<Vec<_>>(),
             "fields": FIELDS.iter().map(field).collect::<Vec<_>>(),
@@ -581,9 +625,6 @@ impl Recipe {
     /// The JSON Schema (draft 2020-12) of recipes: every key with its range, default, unit and
     /// text. It takes what reading takes, but for a few relations, which its description lists.
     pub fn schema() -> Value {
-        let side = json!({ "type": "integer", "minimum": 1, "maximum": LAND_MAX });
-        let range =
-            json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
         let stages = STAGES.into_iter();
         let nested = STAGES.into_iter().filter(|s| s.can_interleave);
         let beyond = RELATIONS
@@ -591,9 +632,6 @@ impl Recipe {
             .map(|(name, text)| format!("{name} ({text})"))
             .collect::<Vec<_>>()
             .join("; ");
-        let scales: Vec<u32> =
-            (0..).map(|bits| 1 << bits).take_while(|scale| *scale <= SCALE_MAX).collect();
-        let far = 1i64 << 62;
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "A recipe of thalweg",
@@ -603,51 +641,7 @@ impl Recipe {
                  Besides, reading a recipe checks what a schema cannot say: {beyond}."
             ),
             "type": "object",
-            "properties": {
-                "schema": { "const": 2 },
-                "name": { "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
-                "seed": { "$ref": "#/$defs/seed" },
-                "width": side, "height": side,
-                "spacing_m": { "type": "number", "minimum": 1e-3, "maximum": 1e6, "description": "Metres a cell." },
-                "origin": {
-                    "type": "array", "items": { "type": "integer", "minimum": -far, "maximum": far }, "minItems": 2, "maxItems": 2,
-                    "description": "World coordinates of the north-west cell.",
-                },
-                "margin_cells": {
-                    "type": "integer", "minimum": 0, "maximum": MARGIN_MAX,
-                    "description": "Cells round the land that are made with it and cut off.",
-                },
-                "endless": {
-                    "type": "boolean", "default": false,
-                    "description": "Whether the land continues beyond its window, without a \
-                                    border: every two windows of it agree.",
-                },
-                "input": { "type": "string", "description": "The file of the heights that it \
-                                                             begins with." },
-                "range_m": range,
-                "nodata_m": { "type": "number", "minimum": -1e6, "maximum": 1e6, "description": "Height of the input's cells without one; without it they lie outside the land." },
-                "band": { "type": "integer", "minimum": 1, "maximum": 65535, "description": "The \
-                    band of a TIFF that holds the heights." },
-                "levels": {
-                    "anyOf": [Levels::count(), {
-                        "type": "object",
-                        "properties": Levels::schema(),
-                        "additionalProperties": false,
-                        "not": { "properties": { "count": { "type": "integer" } }, "required": ["count", "max"] },
-                    }],
-                    "description": "Erode from coarse to fine.",
-                },
-                "scale": { "enum": scales, "description": "This many times the cells a side." },
-                "stage": { "type": "array", "items": { "$ref": "#/$defs/stage" }, "maxItems": STAGES_MAX },
-                "dungeons": dungeons(),
-                "water": crate::water::Settings::schema(),
-                "output": {
-                    "type": "object",
-                    "properties": Output::schema(),
-                    "additionalProperties": false,
-                    "allOf": rules_of_outputs(),
-                },
-            },
+            "properties": Top::schema(),
             "required": ["schema"],
             "additionalProperties": false,
             "allOf": rules_of_recipes(),

@@ -1,7 +1,8 @@
 //! Recipes of schema 1 as recipes of schema 2: the same run, under the names of today. To be
 //! dropped with 1.0.
 
-use super::parse::{KEYS, OWN_KEYS};
+use super::parse::OWN_KEYS;
+use super::top;
 use crate::error::{Error, Invalid, Result};
 use crate::field::FIELDS;
 use crate::params::{Param, ParamKind, renamed};
@@ -95,7 +96,7 @@ fn changes(recipe: &Value) -> Result<Vec<Change>> {
     }
     let formats = ["output", "formats"].map(String::from);
     of_keys(&formats, recipe.pointer("/output/formats"), &maps, &mut all)?;
-    of_keys(&[], Some(recipe), &KEYS, &mut all)?;
+    of_keys(&[], Some(recipe), &top::keys(), &mut all)?;
     Ok(all)
 }
 

@@ -282,7 +282,8 @@ fn store_level(folder: &Path, level: &Level) -> std::io::Result<Value> {
     let metres = level.scale.to_metres(&level.words);
     let bytes: Vec<u8> = metres.iter().flat_map(|v| v.to_le_bytes()).collect();
     let entry = json!({
-        "level": level.level, "width": level.window.width, "height": level.window.height, "spacing_m": level.scale.spacing_m,
+        "level": level.level, "width": level.window.width, "height": level.window.height,
+        "spacing_m": level.scale.spacing_m,
         "origin": level.window.origin, "blake3": blake3::hash(&bytes).to_hex().to_string(),
     });
     let mut file = File::create(name.with_extension("r32"))?;

@@ -119,7 +119,8 @@ impl Track {
         let fraction = (fraction * 1e4).round() / 1e4;
         self.add(
             "progress",
-            json!({ "fraction": fraction, "stage": stage, "level": level, "step": step, "steps": steps, "eta_s": eta_s }),
+            json!({ "fraction": fraction, "stage": stage, "level": level, "step": step,
+                "steps": steps, "eta_s": eta_s }),
         );
     }
 

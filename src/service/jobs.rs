@@ -137,15 +137,19 @@ impl Service {
         };
         let progress = match record.state.as_str() {
             "succeeded" => {
-                json!({ "fraction": 1.0, "stage": null, "level": null, "step": 0, "steps": 0, "eta_s": null })
+                json!({ "fraction": 1.0, "stage": null, "level": null, "step": 0, "steps": 0,
+                    "eta_s": null })
             }
             _ => track.and_then(|track| track.progress()).unwrap_or_default(),
         };
         json!({
-            "id": record.id.to_string(), "state": record.state, "name": record.name, "recipe_digest": record.recipe_digest,
-            "submitted_at": record.submitted_at, "started_at": record.started_at, "ended_at": record.ended_at,
+            "id": record.id.to_string(), "state": record.state, "name": record.name,
+            "recipe_digest": record.recipe_digest,
+            "submitted_at": record.submitted_at, "started_at": record.started_at,
+            "ended_at": record.ended_at,
             "progress": progress, "levels": levels,
-            "result": record.result.as_deref().and_then(|digest| results::form(self, digest)), "error": record.error,
+            "result": record.result.as_deref().and_then(|digest| results::form(self, digest)),
+            "error": record.error,
         })
     }
 
@@ -171,16 +175,20 @@ fn answer(status: StatusCode, job: Value) -> Response {
 #[utoipa::path(
     post, path = "/v1/jobs", params(Submitted), tag = "jobs",
     request_body(
-        content((Value = "application/json"), (String = "application/toml"), (String = "multipart/form-data")),
+        content((Value = "application/json"), (String = "application/toml"),
+            (String = "multipart/form-data")),
         description = "A recipe; as multipart/form-data a part `recipe` and a part for each file \
                        that it names."
     ),
     responses(
         (status = 202, description = "The job waits.", body = JobForm),
         (status = 200, description = "The result is there already.", body = JobForm),
-        (status = 413, description = "The land, the work or a file is too large.", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "Too many jobs wait.", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The land, the work or a file is too large.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "The recipe is wrong.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 429, description = "Too many jobs wait.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn submit(
@@ -269,7 +277,8 @@ pub struct Page {
 }
 
 /// List jobs, newest first
-#[utoipa::path(get, path = "/v1/jobs", params(Page), tag = "jobs", responses((status = 200, description = "{\"jobs\": [job …]}", body = Value)))]
+#[utoipa::path(get, path = "/v1/jobs", params(Page), tag = "jobs",
+    responses((status = 200, description = "{\"jobs\": [job …]}", body = Value)))]
 pub async fn list(State(service): State<Shared>, Query(page): Query<Page>) -> Answer<Json<Value>> {
     let most = page.most.unwrap_or(100);
     if !(1..=1000).contains(&most) {
@@ -284,7 +293,10 @@ pub async fn list(State(service): State<Shared>, Query(page): Query<Page>) -> An
 }
 
 /// Tell of a job
-#[utoipa::path(get, path = "/v1/jobs/{id}", params(("id" = String, Path)), tag = "jobs", responses((status = 200, description = "The job.", body = JobForm), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/jobs/{id}", params(("id" = String, Path)), tag = "jobs",
+    responses((status = 200, description = "The job.", body = JobForm),
+        (status = 404, description = "There is none.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn one(State(service): State<Shared>, Path(text): Path<String>) -> Answer<Json<Value>> {
     let id = id(&text)?;
     blocking(move || Ok(Json(service.job_form(&get(&service, id)?)))).await
@@ -293,7 +305,10 @@ pub async fn one(State(service): State<Shared>, Path(text): Path<String>) -> Ans
 /// Cancel a job
 ///
 /// It may be cancelled more than once, and when it has ended.
-#[utoipa::path(delete, path = "/v1/jobs/{id}", params(("id" = String, Path)), tag = "jobs", responses((status = 200, description = "The job.", body = JobForm), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(delete, path = "/v1/jobs/{id}", params(("id" = String, Path)), tag = "jobs",
+    responses((status = 200, description = "The job.", body = JobForm),
+        (status = 404, description = "There is none.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn cancel(
     State(service): State<Shared>,
     Path(text): Path<String>,
@@ -334,7 +349,11 @@ pub async fn cancel(
 ///
 /// Server-sent events: `job` on each change of state, `progress`, `level` when a level is done, and
 /// last `end` with the job. With `Last-Event-ID` they continue after that event.
-#[utoipa::path(get, path = "/v1/jobs/{id}/events", params(("id" = String, Path), ("Last-Event-ID" = Option<String>, Header)), tag = "jobs", responses((status = 200, description = "The events.", content_type = "text/event-stream", body = String), (status = 404, description = "There is none.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/jobs/{id}/events",
+    params(("id" = String, Path), ("Last-Event-ID" = Option<String>, Header)), tag = "jobs",
+    responses((status = 200, description = "The events.", content_type = "text/event-stream",
+        body = String), (status = 404, description = "There is none.", body = Problem,
+        content_type = "application/problem+json")))]
 pub async fn events(
     State(service): State<Shared>,
     Path(text): Path<String>,
@@ -395,7 +414,8 @@ pub async fn events(
                 () = lines.closed() => return,
                 () = ended(&mut ending) => {
                     // The job's end comes still, if it comes soon.
-                    if tokio::time::timeout(Duration::from_secs(2), news.changed()).await.is_err() { return }
+                    if tokio::time::timeout(Duration::from_secs(2),
+                        news.changed()).await.is_err() { return }
                 },
             }
         }
@@ -416,7 +436,12 @@ async fn ended(ending: &mut watch::Receiver<bool>) {
 ///
 /// Little-endian float32 metres, row by row from the north. `Thalweg-Width`, `Thalweg-Height` and
 /// `Thalweg-Spacing` say what they are.
-#[utoipa::path(get, path = "/v1/jobs/{id}/levels/{level}/height.r32", params(("id" = String, Path), ("level" = i32, Path)), tag = "jobs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There are none, or not yet.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/jobs/{id}/levels/{level}/height.r32",
+    params(("id" = String, Path), ("level" = i32, Path)), tag = "jobs",
+    responses((status = 200, description = "The heights.",
+        content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "There are none, or not yet.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn level(
     State(service): State<Shared>,
     Path((text, level)): Path<(String, String)>,

@@ -2,8 +2,8 @@
 //! streamed; results by digest; tiles.
 //!
 //! ```text
-//! requests ──► tokio's threads ──► index (SQLite) ──► a thread for each device ──► results by digest
-//!                    └──► a thread for each preview ──► records, as levels are done
+//! requests ──► tokio's threads ──► index (SQLite) ──► a thread for each device ──► results by
+//! digest                    └──► a thread for each preview ──► records, as levels are done
 //! ```
 //! What a job leaves is what `thalweg run` leaves, by the same code:
 //! [`Job::run_into`](crate::Job::run_into).
@@ -201,20 +201,26 @@ async fn healthz() -> &'static str {
     takes jobs.", body = serde_json::Value), (status = 503, description = "Not now.", body = serde_json::Value)))]
 async fn readyz(State(service): State<Shared>) -> Answer<Response> {
     blocking(move || {
-        let devices: Option<Vec<String>> = service.devices.get().map(|all| all.iter().map(ToString::to_string).collect());
+        let devices: Option<Vec<String>> =
+            service.devices.get().map(|all| all.iter().map(ToString::to_string).collect());
         let queued = service.store.count("queued")?;
         let probe = service.store.root().join("probe");
-        let writes = std::fs::write(&probe, b"ready").and_then(|()| std::fs::remove_file(&probe)).is_ok();
-        let ready = devices.is_some() && queued < service.limits.queue && writes && !service.is_ending();
+        let writes =
+            std::fs::write(&probe, b"ready").and_then(|()| std::fs::remove_file(&probe)).is_ok();
+        let ready =
+            devices.is_some() && queued < service.limits.queue && writes && !service.is_ending();
         let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-        let told = json!({ "ready": ready, "devices": devices, "queued": queued, "disk": writes, "ending": service.is_ending() });
+        let told = json!({ "ready": ready, "devices": devices, "queued": queued, "disk": writes,
+            "ending": service.is_ending() });
         Ok((status, axum::Json(told)).into_response())
     })
     .await
 }
 
 /// The figures of the service
-#[utoipa::path(get, path = "/metrics", tag = "service", responses((status = 200, description = "OpenMetrics.", content_type = "application/openmetrics-text", body = String)))]
+#[utoipa::path(get, path = "/metrics", tag = "service",
+    responses((status = 200, description = "OpenMetrics.",
+        content_type = "application/openmetrics-text", body = String)))]
 async fn figures(State(service): State<Shared>) -> Answer<Response> {
     blocking(move || {
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -57,11 +57,15 @@ pub struct Asked {
 /// Hanging up cancels the work.
 #[utoipa::path(
     post, path = "/v1/preview", params(Asked), tag = "previews",
-    request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
+    request_body(content((Value = "application/json"), (String = "application/toml")),
+        description = "A recipe."),
     responses(
-        (status = 200, description = "The records.", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 413, description = "The land is larger than a preview may be.", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The records.", content_type = "application/octet-stream",
+            body = Vec<u8>),
+        (status = 413, description = "The land is larger than a preview may be.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "The recipe is wrong.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn preview(
@@ -283,7 +287,8 @@ fn run(
             wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
         let Some(first) = maps.values().next() else { return Ok(()) };
         let mut head = json!({
-            "level": level, "width": first.width, "height": first.height, "spacing_m": first.spacing_m,
+            "level": level, "width": first.width, "height": first.height,
+            "spacing_m": first.spacing_m,
             "origin": origins.get(&level), "digest": digest, "fields": sent, "final": last,
         });
         let why = |name: &str| job.recipe().lacks_on_the_way(field::find(name)?, level, finest);

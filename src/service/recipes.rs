@@ -422,7 +422,8 @@ impl Request {
     /// files, and the edition of the program.
     pub fn digest(&self, job: &Job) -> String {
         let all = serde_json::json!({
-            "thalweg": identity::engine(), "recipe": job.recipe().describe(), "files": self.files, "frames": self.frames,
+            "thalweg": identity::engine(), "recipe": job.recipe().describe(), "files": self.files,
+            "frames": self.frames,
             "level": self.level,
         });
         blake3::hash(all.to_string().as_bytes()).to_hex().to_string()

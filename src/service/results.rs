@@ -103,11 +103,16 @@ pub fn complete(
     let maps = Maps::open(&words)?;
     let (low, high) = bundle.outcome.map("height")?.min_max();
     let (land, scale) = job.schedule().land();
-    let entry = |(name, file): &(String, &Stored)| json!({ "name": name, "bytes": file.bytes, "media_type": media_type(name), "blake3": file.blake3 });
+    let entry = |(name, file): &(String, &Stored)| {
+        json!({ "name": name, "bytes": file.bytes,
+        "media_type": media_type(name), "blake3": file.blake3 })
+    };
     let meta = json!({
         "digest": digest, "recipe_digest": recipe_digest, "thalweg": identity::engine(),
-        "files": files.iter().map(entry).collect::<Vec<_>>(), "fields": maps.fields().map(|field| field.name).collect::<Vec<_>>(),
-        "range_m": [low, high], "width": land.width, "height": land.height, "spacing_m": scale.spacing_m,
+        "files": files.iter().map(entry).collect::<Vec<_>>(),
+        "fields": maps.fields().map(|field| field.name).collect::<Vec<_>>(),
+        "range_m": [low, high], "width": land.width, "height": land.height,
+        "spacing_m": scale.spacing_m,
         "frames": record.request.frames.map(|(frames, _)| frames),
     });
     let _ = std::fs::remove_file(folder.join("snapshot"));
@@ -221,7 +226,10 @@ pub fn open(service: &Service, digest: &str) -> Answer<(PathBuf, Value)> {
 }
 
 /// Tell of a result
-#[utoipa::path(get, path = "/v1/results/{digest}/", params(("digest" = String, Path)), tag = "results", responses((status = 200, description = "The result.", body = ResultForm), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/", params(("digest" = String, Path)),
+    tag = "results", responses((status = 200, description = "The result.", body = ResultForm),
+        (status = 404, description = "It is not there, or not any more.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn listing(
     State(service): State<Shared>,
     Place(digest): Place<String>,
@@ -236,7 +244,16 @@ pub async fn listing(
 }
 
 /// A file of a result: one of those that its listing names, or `bundle.zip`
-#[utoipa::path(get, path = "/v1/results/{digest}/{file}", params(("digest" = String, Path), ("file" = String, Path)), tag = "results", responses((status = 200, description = "The file.", content_type = "application/octet-stream", body = Vec<u8>), (status = 206, description = "The range that was asked for.", content_type = "application/octet-stream", body = Vec<u8>), (status = 304, description = "It is what the client has."), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json"), (status = 416, description = "No such range.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/{file}",
+    params(("digest" = String, Path), ("file" = String, Path)), tag = "results",
+    responses((status = 200, description = "The file.", content_type = "application/octet-stream",
+        body = Vec<u8>), (status = 206, description = "The range that was asked for.",
+        content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 304, description = "It is what the client has."),
+        (status = 404, description = "It is not there, or not any more.", body = Problem,
+            content_type = "application/problem+json"),
+            (status = 416, description = "No such range.", body = Problem,
+                content_type = "application/problem+json")))]
 pub async fn one(
     State(service): State<Shared>,
     Place((digest, name)): Place<(String, String)>,
@@ -246,7 +263,12 @@ pub async fn one(
 }
 
 /// A picture of a result's time-lapse
-#[utoipa::path(get, path = "/v1/results/{digest}/timelapse/{picture}", params(("digest" = String, Path), ("picture" = String, Path, description = "A number from 0 with .png, such as 12.png.")), tag = "results", responses((status = 200, description = "The picture.", content_type = "image/png", body = Vec<u8>), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/timelapse/{picture}",
+    params(("digest" = String, Path), ("picture" = String, Path,
+        description = "A number from 0 with .png, such as 12.png.")), tag = "results",
+        responses((status = 200, description = "The picture.", content_type = "image/png",
+            body = Vec<u8>), (status = 404, description = "It is not there, or not any more.",
+            body = Problem, content_type = "application/problem+json")))]
 pub async fn picture(
     State(service): State<Shared>,
     Place((digest, picture)): Place<(String, String)>,
@@ -260,7 +282,11 @@ pub async fn picture(
 }
 
 /// A picture of a result's time-lapse, by the name of its file
-#[utoipa::path(get, path = "/v1/results/{digest}/frames/{file}", params(("digest" = String, Path), ("file" = String, Path)), tag = "results", responses((status = 200, description = "The picture.", content_type = "image/png", body = Vec<u8>), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/frames/{file}",
+    params(("digest" = String, Path), ("file" = String, Path)), tag = "results",
+    responses((status = 200, description = "The picture.", content_type = "image/png",
+        body = Vec<u8>), (status = 404, description = "It is not there, or not any more.",
+        body = Problem, content_type = "application/problem+json")))]
 pub async fn frame(
     State(service): State<Shared>,
     Place((digest, file)): Place<(String, String)>,
@@ -358,7 +384,17 @@ fn archive(service: &Service, digest: &str, folder: &Path, meta: &Value) -> Answ
 ///
 /// `height.r32` has the heights as float32, row by row from the north; `.r16`, `.png`, `.tif`,
 /// `.exr`, `.npy` and `.asc` are the bytes that a run with that output has.
-#[utoipa::path(get, path = "/v1/results/{digest}/fields/{file}", params(("digest" = String, Path), ("file" = String, Path, description = "The name of a map and an extension, such as flow.tif.")), tag = "results", responses((status = 200, description = "The file.", content_type = "application/octet-stream", body = Vec<u8>), (status = 304, description = "It is what the client has."), (status = 404, description = "It is not there, or not any more.", body = Problem, content_type = "application/problem+json"), (status = 422, description = "The result has no such map, or the format cannot hold it.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/fields/{file}",
+    params(("digest" = String, Path), ("file" = String, Path,
+        description = "The name of a map and an extension, such as flow.tif.")), tag = "results",
+        responses((status = 200, description = "The file.",
+            content_type = "application/octet-stream", body = Vec<u8>),
+            (status = 304, description = "It is what the client has."),
+            (status = 404, description = "It is not there, or not any more.", body = Problem,
+                content_type = "application/problem+json"),
+                (status = 422,
+                    description = "The result has no such map, or the format cannot hold it.",
+                    body = Problem, content_type = "application/problem+json")))]
 pub async fn field(
     State(service): State<Shared>,
     Place((digest, name)): Place<(String, String)>,

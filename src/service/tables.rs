@@ -19,35 +19,44 @@ use utoipa::IntoParams;
 ///
 /// Every parameter has its name, unit, type (`number`, `integer`, `choice`, `switch`, `file`,
 /// `list`), range or choices, default and text.
-#[utoipa::path(get, path = "/v1/stages", tag = "tables", responses((status = 200, description = "{\"stages\": […], \"fields\": […]}", body = Value)))]
+#[utoipa::path(get, path = "/v1/stages", tag = "tables",
+    responses((status = 200, description = "{\"stages\": […], \"fields\": […]}", body = Value)))]
 pub async fn stages() -> Json<Value> {
     Json(Recipe::tables())
 }
 
 /// The JSON Schema of recipes
-#[utoipa::path(get, path = "/v1/recipe.schema.json", tag = "tables", responses((status = 200, description = "The schema.", content_type = "application/schema+json", body = Value)))]
+#[utoipa::path(get, path = "/v1/recipe.schema.json", tag = "tables",
+    responses((status = 200, description = "The schema.", content_type = "application/schema+json",
+        body = Value)))]
 pub async fn schema() -> Response {
     ([(header::CONTENT_TYPE, "application/schema+json")], Recipe::schema().to_string())
         .into_response()
 }
 
 /// The presets of erosion
-#[utoipa::path(get, path = "/v1/presets", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"stage\", \"stage_by_level\"}]: the stage as a recipe has it, for a land as it is and for one with levels, where the preset is for one", body = Value)))]
+#[utoipa::path(get, path = "/v1/presets", tag = "tables",
+    responses((status = 200,
+        description = "[{\"name\", \"text\", \"stage\", \"stage_by_level\"}]: the stage as a \
+                       recipe has it, for a land as it is and for one with levels, where the \
+                       preset is for one", body = Value)))]
 pub async fn presets() -> Json<Value> {
     let preset = |preset: &Preset| {
         let by_level = preset.has_levels().then(|| preset.written(true));
-        json!({ "name": preset.name, "text": preset.about, "stage": preset.written(false), "stage_by_level": by_level })
+        json!({ "name": preset.name, "text": preset.about, "stage": preset.written(false),
+            "stage_by_level": by_level })
     };
     Json(PRESETS.iter().map(preset).collect())
 }
 
 /// Recipes to start from
-#[utoipa::path(get, path = "/v1/examples", tag = "tables", responses((status = 200, description = "[{\"name\", \"text\", \"recipe\", \"toml\"}]", body = Value)))]
+#[utoipa::path(get, path = "/v1/examples", tag = "tables",
+    responses((status = 200, description = "[{\"name\", \"text\", \"recipe\", \"toml\"}]",
+        body = Value)))]
 pub async fn examples() -> Answer<Json<Value>> {
     let example = |(name, text): &(&str, &str)| {
-        Ok(
-            json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?, "toml": text }),
-        )
+        Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?,
+                "toml": text }))
     };
     Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
 }
@@ -59,13 +68,16 @@ pub async fn examples() -> Answer<Json<Value>> {
 /// land.
 #[utoipa::path(
     post, path = "/v1/recipes", tag = "tables",
-    request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe."),
+    request_body(content((Value = "application/json"), (String = "application/toml")),
+        description = "A recipe."),
     responses(
         (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \
                                       \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; \
                                       as TOML, if that is asked for, the recipe alone; as a ZIP \
-                                      archive, the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
-        (status = 422, description = "The recipe is wrong.", body = Problem, content_type = "application/problem+json"),
+                                      archive,
+                                      the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
+        (status = 422, description = "The recipe is wrong.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Response> {
@@ -86,18 +98,23 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
         let job = request.job(&service.store, recipe)?;
         if bundle {
             let archive = request.bundle(&service.store)?;
-            return Ok(([(header::CONTENT_TYPE, media_type("recipe.zip"))], archive).into_response());
+            return Ok(
+                ([(header::CONTENT_TYPE, media_type("recipe.zip"))], archive).into_response()
+            );
         }
         if wanted == Form::Toml {
             let what = "this recipe has a number that TOML does not have: ask for JSON";
-            let text = text.ok_or_else(|| Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "form", what))?;
+            let text = text.ok_or_else(|| {
+                Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "form", what)
+            })?;
             return Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response());
         }
         let levels: Vec<Value> = job
             .schedule()
             .lands()
             .map(|(level, land, scale)| {
-                json!({ "level": level, "width": land.width, "height": land.height, "spacing_m": scale.spacing_m })
+                json!({ "level": level, "width": land.width, "height": land.height,
+                    "spacing_m": scale.spacing_m })
             })
             .collect();
         let (land, scale) = job.schedule().land();
@@ -105,9 +122,12 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
         let fits = schedule.cells() <= service.limits.cells;
         let (bytes, work) = fits.then(|| total(&job, &schedule.costs())).unzip();
         Ok(Json(json!({
-            "digest": request.digest(&job), "name": name, "width": land.width, "height": land.height,
-            "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work, "maps": maps, "written": written,
-            "warnings": job.warnings().iter().map(|(_, warning)| warning).collect::<Vec<_>>(), "toml": text, "json": json,
+            "digest": request.digest(&job), "name": name, "width": land.width,
+            "height": land.height,
+            "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work,
+            "maps": maps, "written": written,
+            "warnings": job.warnings().iter().map(|(_, warning)| warning).collect::<Vec<_>>(),
+            "toml": text, "json": json,
         }))
         .into_response())
     })
@@ -140,8 +160,10 @@ pub struct Named {
     responses(
         (status = 200, description = "{\"digest\", \"width\", \"height\", \"spacing_m\", \
                                       \"min_m\", \"max_m\", \"warnings\", \"href\"}", body = Value),
-        (status = 413, description = "The file is too large.", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "It is no map.", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The file is too large.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "It is no map.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn input(
@@ -153,13 +175,18 @@ pub async fn input(
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
-        let path = service.store.upload(&digest)?.ok_or_else(|| Problem::missing("the file was \
-            evicted: send it again"))?;
-        let reading = map_of(&path, service.limits.cells).map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
+        let path = service
+            .store
+            .upload(&digest)?
+            .ok_or_else(|| Problem::missing("the file was evicted: send it again"))?;
+        let reading = map_of(&path, service.limits.cells)
+            .map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
         let (low, high) = reading.map.min_max();
         Ok(Json(json!({
-            "digest": digest, "width": reading.map.width, "height": reading.map.height, "spacing_m": reading.map.spacing_m,
-            "min_m": low, "max_m": high, "warnings": reading.warnings, "href": format!("/v1/inputs/{digest}/height.r32"),
+            "digest": digest, "width": reading.map.width, "height": reading.map.height,
+            "spacing_m": reading.map.spacing_m,
+            "min_m": low, "max_m": high, "warnings": reading.warnings,
+            "href": format!("/v1/inputs/{digest}/height.r32"),
         })))
     })
     .await
@@ -168,7 +195,12 @@ pub async fn input(
 /// The heights of a file that was sent
 ///
 /// Little-endian float32 metres, or shares of a mask, row by row from the north.
-#[utoipa::path(get, path = "/v1/inputs/{digest}/height.r32", params(("digest" = String, Path)), tag = "inputs", responses((status = 200, description = "The heights.", content_type = "application/octet-stream", body = Vec<u8>), (status = 404, description = "There is no such file, or not any more.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/inputs/{digest}/height.r32", params(("digest" = String, Path)),
+    tag = "inputs",
+    responses((status = 200, description = "The heights.",
+        content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "There is no such file, or not any more.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn input_heights(
     State(service): State<Shared>,
     Path(digest): Path<String>,
@@ -212,7 +244,8 @@ pub struct Drawn {
         \"isaac\", \"seed\": 7, \"level\": 3}"),
     responses(
         (status = 200, description = "The dungeon.", body = Value),
-        (status = 422, description = "A setting is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A setting is wrong.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn dungeon(

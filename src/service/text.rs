@@ -1,6 +1,6 @@
 //! Recipes as TOML, in the form that people write.
 
-use crate::recipe::KEYS;
+use crate::recipe::keys;
 use serde_json::{Map, Value};
 
 /// A recipe as TOML: stages and what lies within them, dungeons, water and the output as tables,
@@ -20,7 +20,7 @@ fn is_table(at: &str, key: &str, value: &Value) -> bool {
 
 fn table(all: &Map<String, Value>, at: &str, text: &mut String) -> Option<()> {
     let rank = |key: &str| match at {
-        "" => KEYS.iter().position(|known| *known == key).unwrap_or(KEYS.len()),
+        "" => keys().iter().position(|known| *known == key).unwrap_or(usize::MAX),
         _ => usize::from(!matches!(key, "kind" | "tool" | "name")),
     };
     let mut entries: Vec<_> = all.iter().collect();

@@ -162,7 +162,8 @@ impl Pyramid {
         Ok(Self { folder: place, head })
     }
 
-    /// The values of a tile with a border, whose width is in pixels. Beyond the land its edge goes on.
+    /// The values of a tile with a border, whose width is in pixels. Beyond the land its edge goes
+    /// on.
     fn read(&self, at: &At, border: u32) -> Answer<Map> {
         let halvings = zoom_max(self.head.size) - at.zoom;
         let [width, height] = self.head.at(halvings);
@@ -326,7 +327,15 @@ fn make(service: &Service, address: &Address, laid: &Laid) -> Answer<Tile> {
 /// as its encoding says, `.r16` has them as little-endian 16-bit integers over the range of the
 /// whole map (`Thalweg-Range`), `.r32` as little-endian float32. Pixels beyond the land are clear
 /// where there is an alpha channel, and else go on as its edge.
-#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."), Coding, Laid), tag = "tiles", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "The land has no such tile.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/{z}/{x}/{y}",
+    params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path),
+        ("x" = u32, Path), ("y" = String, Path, description = "A number with .png, .r16 or .r32."),
+        Coding, Laid), tag = "tiles",
+        responses((status = 200, description = "The tile.",
+            content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))),
+            (status = 304, description = "It is what the client has."),
+            (status = 404, description = "The land has no such tile.", body = Problem,
+                content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
     parts: Parts,
@@ -364,7 +373,11 @@ pub async fn tile(
 /// map from its north-western corner on, or in about its true size at the equator. `exaggeration`
 /// is what heights are multiplied by so that they fit the width of the land in the middle of its
 /// bounds.
-#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding, Laid), tag = "tiles", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such result or layer.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/results/{digest}/tiles/{layer}/tilejson.json",
+    params(("digest" = String, Path), ("layer" = String, Path), Coding, Laid), tag = "tiles",
+    responses((status = 200, description = "The TileJSON.", body = Value),
+        (status = 404, description = "There is no such result or layer.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn tilejson(
     State(service): State<Shared>,
     Place((digest, name)): Place<(String, String)>,

@@ -123,11 +123,14 @@ impl Service {
 /// so the same recipe has the same one.
 #[utoipa::path(
     post, path = "/v1/worlds", tag = "worlds",
-    request_body(content((Value = "application/json"), (String = "application/toml")), description = "A recipe with endless = true."),
+    request_body(content((Value = "application/json"), (String = "application/toml")),
+        description = "A recipe with endless = true."),
     responses(
         (status = 201, description = "The world, with the addresses of its layers.", body = Value),
-        (status = 413, description = "Its tiles are too much work.", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The recipe is wrong, or has an end.", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "Its tiles are too much work.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "The recipe is wrong, or has an end.", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answer<Response> {
@@ -137,21 +140,26 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
         if !recipe.endless {
             let what = "endless = false: a world has endless = true; send a land with borders to \
                         POST /v1/jobs";
-            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/endless"));
+            return Err(
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/endless")
+            );
         }
         let job = request.job(&service.store, recipe)?;
         service.admit_world(&job)?;
         let digest = request.digest(&job);
         Tiles::new(job.clone(), SIDE)?;
-        let layers: Vec<&str> = Tiles::fields_of(&job).into_iter().map(|field| field.name).collect();
+        let layers: Vec<&str> =
+            Tiles::fields_of(&job).into_iter().map(|field| field.name).collect();
         let text = serde_json::to_vec(&request).map_err(Problem::fault)?;
         let mut files = Files::default();
         files.write(&service.world_path(&digest), &text)?;
         files.keep();
         let href = format!("/v1/worlds/{digest}/");
         let told = json!({
-            "digest": digest, "href": href, "layers": layers.iter().chain([&HILLSHADE]).collect::<Vec<_>>(),
-            "tilejson": format!("{href}tiles/height/tilejson.json"), "minzoom": first_zoom(&job), "maxzoom": LAST,
+            "digest": digest, "href": href,
+            "layers": layers.iter().chain([&HILLSHADE]).collect::<Vec<_>>(),
+            "tilejson": format!("{href}tiles/height/tilejson.json"), "minzoom": first_zoom(&job),
+            "maxzoom": LAST,
         });
         Ok((StatusCode::CREATED, [(header::LOCATION, href)], Json(told)).into_response())
     })
@@ -184,7 +192,15 @@ fn layer_of(job: &Job, name: &str) -> Answer<Layer> {
 /// The layer is one of the recipe's maps, or `hillshade`. A `.png` has values as its encoding says,
 /// `.r32` has them as little-endian float32. A tile that nobody has asked for yet is made now,
 /// which may take seconds.
-#[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/{z}/{x}/{y}", params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path), ("x" = u32, Path), ("y" = String, Path, description = "A number with .png or .r32."), Coding), tag = "worlds", responses((status = 200, description = "The tile.", content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))), (status = 304, description = "It is what the client has."), (status = 404, description = "There is no such world, layer or zoom.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/{z}/{x}/{y}",
+    params(("digest" = String, Path), ("layer" = String, Path), ("z" = u32, Path),
+        ("x" = u32, Path), ("y" = String, Path, description = "A number with .png or .r32."),
+        Coding), tag = "worlds",
+        responses((status = 200, description = "The tile.",
+            content((Vec<u8> = "image/png"), (Vec<u8> = "application/octet-stream"))),
+            (status = 304, description = "It is what the client has."),
+            (status = 404, description = "There is no such world, layer or zoom.", body = Problem,
+                content_type = "application/problem+json")))]
 pub async fn tile(
     State(service): State<Shared>,
     parts: Parts,
@@ -284,7 +300,11 @@ fn make(service: &Service, address: &Address) -> Answer<Made> {
 ///
 /// A world is a plane and has no place on Earth, so its origin is laid on the middle of the Web
 /// Mercator map.
-#[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/tilejson.json", params(("digest" = String, Path), ("layer" = String, Path), Coding), tag = "worlds", responses((status = 200, description = "The TileJSON.", body = Value), (status = 404, description = "There is no such world or layer.", body = Problem, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/worlds/{digest}/tiles/{layer}/tilejson.json",
+    params(("digest" = String, Path), ("layer" = String, Path), Coding), tag = "worlds",
+    responses((status = 200, description = "The TileJSON.", body = Value),
+        (status = 404, description = "There is no such world or layer.", body = Problem,
+            content_type = "application/problem+json")))]
 pub async fn tilejson(
     State(service): State<Shared>,
     Place((digest, name)): Place<(String, String)>,

@@ -385,8 +385,10 @@ pub fn tilejson(
     let [west, east, north, south] =
         [longitude(west), longitude(east), latitude(north), latitude(south)];
     json!({
-        "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last, "bounds": [west, south, east, north],
-        "center": [f64::midpoint(west, east), f64::midpoint(south, north), first], "tileSize": side, "width": size[0], "height": size[1],
+        "tilejson": "3.0.0", "scheme": "xyz", "minzoom": first, "maxzoom": last,
+        "bounds": [west, south, east, north],
+        "center": [f64::midpoint(west, east), f64::midpoint(south, north), first],
+        "tileSize": side, "width": size[0], "height": size[1],
     })
 }
 

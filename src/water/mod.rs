@@ -563,7 +563,8 @@ impl Water {
         let sea = count(&|cell| self.directions[cell] == SEA && !self.place.is_missing(cell));
         let mut summary = json!({
             "sea_cells": sea, "lakes": self.lakes.len(), "lake_cells": wet - sea,
-            "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)), "mouths": self.mouths().len(),
+            "river_cells": count(&|cell| self.is_river(cell) && !self.is_wet(cell)),
+            "mouths": self.mouths().len(),
         });
         // What flows decides, as it does where a river begins.
         let most = (0..self.ground.len())

@@ -344,12 +344,12 @@ impl Settings {
     pub(crate) fn schema() -> serde_json::Value {
         json!({
             "type": "object",
-            "description": "Rivers, lakes and the sea: docs/water.md.",
             "properties": keys::schema(&KEYS, Self::default()),
             "additionalProperties": false,
             "not": { "required": ["channel_area_km2", "channel_flow"] },
             // Without lakes there is nothing to dry up.
-            "if": { "properties": { "depressions": { "const": "breach" } }, "required": ["depressions"] },
+            "if": { "properties": { "depressions": { "const": "breach" } },
+                "required": ["depressions"] },
             "then": { "properties": { "evaporation_mm": { "maximum": 0 } } },
         })
     }

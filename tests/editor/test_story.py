@@ -477,7 +477,8 @@ def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
           const picture = await createImageBitmap(await tile.blob()), canvas = new OffscreenCanvas(256, 256), g = canvas.getContext('2d');
           g.drawImage(picture, 0, 0);
           const heights = new Float32Array(await (await fetch(`${service}v1/results/${digest}/fields/height.r32`)).arrayBuffer());
-          return [[...g.getImageData(0, 0, 256, 256).data], [...heights], tile.headers.get('etag'), tile.headers.get('thalweg-spacing')]; }"""
+          return [[...g.getImageData(0, 0, 256, 256).data], [...heights], tile.headers.get('etag'),
+              tile.headers.get('thalweg-spacing')]; }"""
         rgba, heights, tag, spacing = page.evaluate(
             pixels, [style["sources"]["height"]["url"], served.url, result["digest"]]
         )

@@ -53,7 +53,10 @@ fn weights(case: &Case) -> Weights {
 
 /// So many biomes of one height each, whose order has nothing to do with their heights.
 fn many(count: usize) -> Value {
-    let biome = |n: usize| serde_json::json!({ "name": format!("b{n}"), "colour": "#000000", "base_m": n * 37 % count, "relief_m": 0 });
+    let biome = |n: usize| {
+        serde_json::json!({ "name": format!("b{n}"), "colour": "#000000",
+        "base_m": n * 37 % count, "relief_m": 0 })
+    };
     Value::List((0..count).map(biome).collect())
 }
 
@@ -240,7 +243,10 @@ fn weights_are_those_of_the_formula() {
 fn spectrum(method: &str) -> Vec<f64> {
     use rustfft::num_complex::Complex;
     const SIDE: usize = 254;
-    let biome = |name: &str, base: i64| serde_json::json!({ "name": name, "colour": "#000000", "base_m": base, "relief_m": 0 });
+    let biome = |name: &str, base: i64| {
+        serde_json::json!({ "name": name, "colour": "#000000", "base_m": base,
+        "relief_m": 0 })
+    };
     let mut sums = vec![(0.0, 0); 18];
     for seed in 1..=6 {
         let settings = vec![
@@ -272,7 +278,10 @@ fn spectrum(method: &str) -> Vec<f64> {
             field = (0..SIDE * SIDE).map(|i| field[i % SIDE * SIDE + i / SIDE]).collect();
         }
         for (i, value) in field.iter().enumerate() {
-            let wave = |n: usize| if n > SIDE / 2 { n as f64 - SIDE as f64 } else { n as f64 } / SIDE as f64;
+            let wave = |n: usize| {
+                let n = n as f64;
+                if n > SIDE as f64 / 2.0 { n / SIDE as f64 - 1.0 } else { n / SIDE as f64 }
+            };
             let (kx, ky) = (wave(i % SIDE), wave(i / SIDE));
             if (0.1..0.5).contains(&kx.hypot(ky)) {
                 let sector = ((ky.atan2(kx).to_degrees() + 365.0) % 180.0 / 10.0) as usize;
@@ -664,9 +673,8 @@ fn what_cannot_be_is_refused_by_name() {
         (
             vec![(
                 "biome",
-                list(
-                    serde_json::json!([{ "name": "a", "colour": "#000000" }, { "name": "a", "colour": "#000001" }]),
-                ),
+                list(serde_json::json!([{ "name": "a", "colour": "#000000" },
+                        { "name": "a", "colour": "#000001" }])),
             )],
             &["biome 2", "two called \"a\""],
         ),

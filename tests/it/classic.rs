@@ -49,8 +49,8 @@ fn droplet_defaults_are_the_published_ones() {
     assert_eq!((p.lifetime, p.radius, p.brush), (300, 5, Brush::Exact));
 }
 
-/// Holds C10, C17, C18: what is taken up is laid down or leaves the map with a drop that crosses the border. Both brushes take exactly
-/// what they are asked for, at the borders too (C19).
+/// Holds C10, C17, C18: what is taken up is laid down or leaves the map with a drop that crosses
+/// the border. Both brushes take exactly what they are asked for, at the borders too (C19).
 #[test]
 fn droplets_keep_the_mass() {
     // Single precision rounds each height by at most 2^-24 of its value, and a step writes up to
@@ -74,8 +74,8 @@ fn droplets_keep_the_mass() {
     }
 }
 
-/// Holds C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18: fixed results of whole runs. They may change only with the
-/// algorithm.
+/// Holds C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18: fixed results of whole
+/// runs. They may change only with the algorithm.
 #[test]
 fn droplets_repeat_to_the_bit() {
     let p = Droplets { count: 3000, seed: 11, radius: 3, lifetime: 30, ..Droplets::default() };
@@ -119,8 +119,9 @@ fn flat_ground_stays() {
     assert!(flow.iter().filter(|f| **f > 0).count() > 4000);
 }
 
-/// Holds C4, C6, C7, C9, C10: without erosion the path down a plane is straight. Each step is exactly one cell long, so `flow` counts each
-/// cell of the path once, and at its end the drop leaves the map.
+/// Holds C4, C6, C7, C9, C10: without erosion the path down a plane is straight. Each step is
+/// exactly one cell long, so `flow` counts each cell of the path once, and at its end the drop
+/// leaves the map.
 #[test]
 fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
     let (width, depth) = (50, 20);
@@ -138,7 +139,8 @@ fn a_drop_runs_straight_down_a_plane_cell_by_cell() {
     assert!(met[0] % width <= 1);
 }
 
-/// Holds C11, C13, C15: on a slope of 1/8 the capacity is 10/8. Seven tenths of it would be 0.875, but a drop takes no more than the fall,
+/// Holds C11, C13, C15: on a slope of 1/8 the capacity is 10/8. Seven tenths of it would be 0.875,
+/// but a drop takes no more than the fall,
 /// 1/8, and lays it down at the end of its lifetime.
 #[test]
 fn the_first_step_on_a_plane_is_as_computed_by_hand() {
@@ -155,7 +157,8 @@ fn the_first_step_on_a_plane_is_as_computed_by_hand() {
     }
 }
 
-/// Holds C13, C16: capacity with the least slope, and speed, which grows downhill and never falls below 0.
+/// Holds C13, C16: capacity with the least slope, and speed, which grows downhill and never falls
+/// below 0.
 #[test]
 fn capacity_and_speed_by_hand() {
     let p = Droplets::default();
@@ -346,7 +349,8 @@ fn heights_lie_between_0_and_1_and_sink_at_the_border() {
     assert!(all.iter().any(|v| *v > 0.5));
 }
 
-/// Holds D11, D20, D21: the number of vertices computed for a window of 64², in worlds of 2⁹ and of 2³² cells.
+/// Holds D11, D20, D21: the number of vertices computed for a window of 64², in worlds of 2⁹ and of
+/// 2³² cells.
 #[test]
 fn work_for_a_window_hardly_depends_on_the_world() {
     let known = |log: u32| {

@@ -8,8 +8,8 @@ fn stripes([x, _]: [f64; 2]) -> usize {
     if x > 300.0 { 2 } else { (x / 40.0).floor().rem_euclid(2.0) as usize }
 }
 
-/// Holds E7, E8, E21: points are moved by √½ in directions out of 24, of which the published hash reaches 9 with this seed. No place is
-/// farther from a point than √½·5/3.
+/// Holds E7, E8, E21: points are moved by √½ in directions out of 24, of which the published hash
+/// reaches 9 with this seed. No place is farther from a point than √½·5/3.
 #[test]
 fn the_points_are_as_published() {
     let points = Gatherer { frequency: 1.0, seed: 1234 };
@@ -36,7 +36,8 @@ fn the_points_are_as_published() {
     }
 }
 
-/// Holds E1, E3, E4, E5, E6, E11: by all four methods the weights add up to one, and far from a border there is a single biome.
+/// Holds E1, E3, E4, E5, E6, E11: by all four methods the weights add up to one, and far from a
+/// border there is a single biome.
 #[test]
 fn weights_add_up_to_one() {
     let points = Gatherer { frequency: 0.1, seed: 5 };
@@ -60,7 +61,8 @@ fn weights_add_up_to_one() {
     assert_eq!(convolved(1, 15.0, [20, 0], 3, stripes), [1.0, 0.0, 0.0]);
 }
 
-/// Holds E2, E11: computed by hand: with r = 5, points at distances of 3 and 4 cells weigh 16² and 9².
+/// Holds E2, E11: computed by hand: with r = 5, points at distances of 3 and 4 cells weigh 16² and
+/// 9².
 #[test]
 fn a_sum_by_hand() {
     let points = [([3.0, 0.0], 0), ([0.0, -4.0], 1), ([5.0, 1.0], 1)];
@@ -71,7 +73,8 @@ fn a_sum_by_hand() {
     );
 }
 
-/// Holds E4, E5: between the points of the grid the weights are linear; on them they are those of the convolved grid.
+/// Holds E4, E5: between the points of the grid the weights are linear; on them they are those of
+/// the convolved grid.
 #[test]
 fn lerped_weights_are_linear() {
     let at = |x| lerped(8, 24.0, [x, 16], 3, stripes)[0];

@@ -23,7 +23,8 @@ fn sum(h: &[f64]) -> f64 {
     h.iter().sum()
 }
 
-/// Holds A13, A21, A22: the published constants. The erosion of 0.04 units in the program is 0.4 of its cells of 0.1 units.
+/// Holds A13, A21, A22: the published constants. The erosion of 0.04 units in the program is 0.4 of
+/// its cells of 0.1 units.
 #[test]
 fn defaults_are_the_published_ones() {
     let p = Snowballs::default();
@@ -38,11 +39,12 @@ fn defaults_are_the_published_ones() {
     assert_eq!(Snowballs::count_for(251, 501), 50_000);
 }
 
-/// Holds A5, A6, A8, A9, A10, A11, A12, A18, A25, A29: on a plane of slope s the normal is (−s, 1) / √(1 + s²) everywhere, so everything has a closed
-/// form. With c = 1/√(1 + s²), the speed after k steps is −0.15·s·c·(1 − 0.7ᵏ)/0.3 (A12), the
-/// erosion of step i is E·(1 − c)·min(1, 0.04·i) (A9), the deposit is a share 0.03·c of the
-/// sediment (A8), and both change the ground at the previous position (A10). The erosion is so
-/// small that the plane stays a plane. `traffic` counts the steps (A18).
+/// Holds A5, A6, A8, A9, A10, A11, A12, A18, A25, A29: on a plane of slope s the normal is (−s, 1)
+/// / √(1 + s²) everywhere, so everything has a closed form. With c = 1/√(1 + s²), the speed after k
+/// steps is −0.15·s·c·(1 − 0.7ᵏ)/0.3 (A12), the erosion of step i is E·(1 − c)·min(1, 0.04·i) (A9),
+/// the deposit is a share 0.03·c of the sediment (A8), and both change the ground at the previous
+/// position (A10). The erosion is so small that the plane stays a plane. `traffic` counts the steps
+/// (A18).
 #[test]
 fn a_snowball_on_a_plane_is_as_computed_by_hand() {
     let slope = 0.75; // c = 0.8
@@ -123,7 +125,8 @@ fn flat_ground_stops_a_snowball() {
     assert_eq!(trace(&mut vec![3.5; W * D], W, D, &level, [62.5, 20.0], [0.0, 0.0], None).steps, 0);
 }
 
-/// Holds A10, A29: the shares of the four corners when a snowball takes 1 at (1/4, 1/8) of a square.
+/// Holds A10, A29: the shares of the four corners when a snowball takes 1 at (1/4, 1/8) of a
+/// square.
 #[test]
 fn a_change_goes_to_the_nearest_corner_unless_published() {
     let near = [0.75 * 0.875, 0.25 * 0.875, 0.75 * 0.125, 0.25 * 0.125];
@@ -207,7 +210,8 @@ fn the_blur_of_an_impulse_is_its_kernel() {
     assert_eq!((h[0], h[1], h[W], h[W + 1]), (16.0, 0.0, 0.0, 1.0));
 }
 
-/// Holds A4, A5, A6, A7, A8, A9, A10, A11, A12, A13, A14, A29: fixed results of whole runs. The article's own program gives them too, with the same random numbers on the same hill.
+/// Holds A4, A5, A6, A7, A8, A9, A10, A11, A12, A13, A14, A29: fixed results of whole runs. The
+/// article's own program gives them too, with the same random numbers on the same hill.
 #[test]
 fn snowballs_repeat_to_the_bit() {
     let print = |splat| {

@@ -118,7 +118,8 @@ fn many_points_are_counted_from_above() {
 #[test]
 fn recipes_beyond_a_limit_are_refused_by_name() {
     let thermal = |steps: u32| json!({ "kind": "thermal", "steps": steps });
-    let nest = json!({ "kind": "thermal", "steps": 262_144, "interleave": [{ "kind": "thermal", "every": 1, "steps": 262_144 }] });
+    let nest = json!({ "kind": "thermal", "steps": 262_144,
+        "interleave": [{ "kind": "thermal", "every": 1, "steps": 262_144 }] });
     let refused = |recipe: Result<Recipe, Error>, words: &[&str]| {
         let error = recipe.and_then(Job::new).unwrap_err();
         assert!(matches!(error, Error::Limit(_) | Error::Param(_)), "{error:?}");
@@ -139,7 +140,8 @@ fn recipes_beyond_a_limit_are_refused_by_name() {
     refused(recipe(&vec![deep.clone(); 500]), &["droplets", &most]);
     refused(recipe(&vec![thermal(1); STAGES_MAX]), &["1001 stages", "1000"]);
     refused(recipe(&vec![thermal(1); 20_000]), &["20001 stages", "1000"]);
-    let many = json!({ "kind": "droplets", "interleave": vec![json!({ "kind": "thermal", "every": 1, "steps": 1 }); NESTED_MAX + 1] });
+    let many = json!({ "kind": "droplets",
+        "interleave": vec![json!({ "kind": "thermal", "every": 1, "steps": 1 }); NESTED_MAX + 1] });
     refused(recipe(&[many]), &["stage 2", "17 stages", "16"]);
     // As many as are allowed.
     let job = Job::new(recipe(&vec![thermal(4194); STAGES_MAX - 1]).unwrap()).unwrap();

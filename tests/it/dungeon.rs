@@ -93,7 +93,8 @@ fn walk(dungeon: &Dungeon) -> (HashSet<[i32; 2]>, BTreeSet<u32>) {
 /// Checks what holds for every dungeon.
 ///
 /// Holds G9: ids are unique, being indices.
-/// Holds G15: rooms, graph and grid are there; F11, G16: doors, keys and spawns stand on top of them and can be reached.
+/// Holds G15: rooms, graph and grid are there; F11, G16: doors, keys and spawns stand on top of
+/// them and can be reached.
 fn check_common(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     for (i, room) in dungeon.rooms.iter().enumerate() {

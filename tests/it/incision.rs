@@ -102,20 +102,27 @@ proptest! {
     /// level. Areas are those of the vertices that drain here, to the unit.
     #[test]
     fn no_setting_leaves_the_bounds(
-        erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2], exponent in 0.35..=0.6,
-        repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0], creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
-        silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0], lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
+        erodibility in prop_oneof![Just(0.0), Just(100.0), 0.0..=100.0, 0.0..=0.2],
+        exponent in 0.35..=0.6,
+        repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0],
+        creep in prop_oneof![Just(0.0), Just(0.5), 0.0..=0.5],
+        silt in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0],
+        lake_depth_m in prop_oneof![Just(0.0), Just(1e6), 0.0..=300.0],
         (slope_min, last_step) in (
             prop_oneof![Just(0.0001), Just(1.0), 0.0001..=0.1],
             prop_oneof![Just(1.0), 0.02..=1.0],
         ),
-        (strata_m, strata_hardness) in (prop_oneof![Just(0.0), Just(1e6), 0.0..=1.0, 1.0..=200.0], prop_oneof![Just(1.0), 0.0..=1.0]),
-        sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0], floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
-        edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..40,
+        (strata_m, strata_hardness) in (prop_oneof![Just(0.0), Just(1e6), 0.0..=1.0, 1.0..=200.0],
+            prop_oneof![Just(1.0), 0.0..=1.0]),
+        sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0],
+        floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
+        edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70,
+        height in 1u32..40,
     ) {
         let edge = ["open", "torus", "wall"][edge];
         let settings = vec![
-            number("erodibility", erodibility), number("area_exponent", exponent), number("repose_deg", repose_deg),
+            number("erodibility", erodibility), number("area_exponent", exponent),
+            number("repose_deg", repose_deg),
             number("creep", creep), number("silt", silt), number("lake_depth_m", lake_depth_m),
             number("slope_min", slope_min), number("last_step", last_step),
             number("strata_m", strata_m), number("strata_hardness", strata_hardness),
@@ -123,7 +130,8 @@ proptest! {
             whole("steps", 8), whole("fall", 6),
         ];
         let named = [(Layer::Rain, 1), (Layer::Hardness, 2), (Layer::Vegetation, 4)];
-        let layers = named.iter().fold(Layers::NONE, |all, (layer, bit)| all.with(*layer, layers & bit != 0));
+        let layers = named.iter().fold(Layers::NONE, |all,
+            (layer, bit)| all.with(*layer, layers & bit != 0));
         let case = Case { layers, ..case(settings, width, height, Surface::ALL[surface]) };
         let size = [width as i32, height as i32];
         let torus = edge == "torus";
@@ -150,10 +158,12 @@ proptest! {
                 let around = AROUND.map(|d| neighbour(at, d, size, torus));
                 let ground = || around.iter().flatten().map(|q| before[*q]).chain([before[at]]);
                 let (low, high) = (ground().min().unwrap(), ground().max().unwrap().max(water[at]));
-                prop_assert!((low..=high).contains(&after[at]), "{at}: {} not in {low}..={high}", after[at]);
+                prop_assert!((low..=high).contains(&after[at]), "{at}: {} not in {low}..={high}",
+                    after[at]);
                 prop_assert!(level[at] >= after[at]);
                 let own = if case.layers.has(Layer::Rain) { None } else { Some(64i64) };
-                let comes = (0..8).filter(|q| around[*q].is_some_and(|n| way[n] & 15 == (*q as i32 ^ 1)));
+                let drains_here = |q: &usize| around[*q].is_some_and(|n| way[n] & 15 == *q as i32 ^ 1);
+ let comes = (0..8).filter(drains_here);
                 let sum: i64 = comes.map(|q| i64::from(area[around[q].unwrap()])).sum();
                 let rained = i64::from(drained[at]) - sum;
                 prop_assert!(own.map_or((0..=64).contains(&rained), |own| rained == own), "{at}: \

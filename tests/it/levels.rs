@@ -635,11 +635,13 @@ proptest! {
         origin in (any::<i32>(), any::<i32>()),
         (margin, count, halvings) in (0u32..12, 1u32..4, 0u32..2),
         fade in 0.0..8.0f64,
-        erosion in proptest::collection::vec((0usize..5, 0.0..1.0f64, 2i64..20, 1.0..4.0f64, 0usize..2), 1..3),
+        erosion in proptest::collection::vec((0usize..5, 0.0..1.0f64, 2i64..20, 1.0..4.0f64,
+            0usize..2), 1..3),
         maker in 0usize..2,
         seed: u32,
     ) {
-        let makers = ["diamond_square\"\nfeature_cells = 64\nrelief_m = 900", "island\"\nradius_x_cells = 90\n\
+        let makers = ["diamond_square\"\nfeature_cells = 64\nrelief_m = 900",
+            "island\"\nradius_x_cells = 90\n\
             radius_y_cells = 50\ncrater_rim_m = 500"];
         let sand = "[[stage]]\nkind = \"layer\"\nmap = \"sediment\"\nfrom = \"noise\"\n\
                     feature_cells = 16\nthickness_m = 30\n";
@@ -648,13 +650,16 @@ proptest! {
             let rained = |kind: &str| format!("[[stage]]\nkind = \"{kind}\"\nrain = {rain}\n\
                 lifetime = {lifetime}\nradius_cells = {radius}\nborder = \"{border}\"\n");
             match kind {
-                0 if *radius < 2.5 => format!("{}sea_level_m = {}\nwash = {rain}\n", rained("droplets"), 90.0 * radius),
+                0 if *radius < 2.5 => format!("{}sea_level_m = {}\nwash = {rain}\n",
+                    rained("droplets"), 90.0 * radius),
                 0 => format!("{}river_threshold = {}\n", rained("droplets"), 3.0 * (radius - 1.0)),
-                1 if *radius < 2.5 => format!("{}sea_level_m = {}\nloads = \"left\"\n", rained("snowballs"), 90.0 * radius),
+                1 if *radius < 2.5 => format!("{}sea_level_m = {}\nloads = \"left\"\n",
+                    rained("snowballs"), 90.0 * radius),
                 1 => rained("snowballs"),
                 2 => format!("[[stage]]\nkind = \"thermal\"\n\
                               steps = {{ from = 2, to = {lifetime} }}\n\
-                              repose_deg = {{ from = 60, to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
+                              repose_deg = {{ from = 60,
+                                  to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
                 3 => "[[stage]]\nkind = \"blur\"\n".into(),
                 _ => format!("[[stage]]\nkind = \"wind\"\nrain = {rain}\nlifetime = {lifetime}\n\
                               border = \"{border}\"\n"),
@@ -668,19 +673,23 @@ proptest! {
             origin.0, origin.1, makers[maker]
         );
         let erosion: String = erosion.iter().map(stage).collect();
-        let job = |erosion: &str, scale| Job::new(Recipe::from_toml(&text(erosion, scale), "", "drawn").unwrap()).unwrap();
+        let job = |erosion: &str,
+        scale| Job::new(Recipe::from_toml(&text(erosion, scale), "", "drawn").unwrap()).unwrap();
         let scale = 1 << halvings;
         let whole = run_on(&job(&erosion, scale), &mut cpu());
-        let mut other = Cpu::new(3, Order { shuffle: Some(seed.into()), portion: Some(97), atomic: true }).unwrap();
+        let mut other = Cpu::new(3, Order { shuffle: Some(seed.into()), portion: Some(97),
+            atomic: true }).unwrap();
         // The recipe of a manifest is the same recipe. P5
-        let described = Recipe::from_toml(&text(&erosion, scale), "", "drawn").unwrap().describe().to_string();
+        let described = Recipe::from_toml(&text(&erosion, scale), "",
+            "drawn").unwrap().describe().to_string();
         let described = Recipe::from_json(&described, "", "described").unwrap();
         let again = run_on(&Job::new(described).unwrap(), &mut other);
         for name in whole.names() {
             prop_assert_eq!(whole.words(name).unwrap(), again.words(name).unwrap(), "{}", name);
         }
         for level in &whole.levels {
-            let preview = run_on(&job(&erosion, scale).until_level(level.level).unwrap(), &mut cpu());
+            let preview = run_on(&job(&erosion, scale).until_level(level.level).unwrap(),
+                &mut cpu());
             prop_assert!(preview.words("height").unwrap() == level.words, "level {}", level.level);
         }
         let plain = run_on(&job(&erosion, 1), &mut cpu());

@@ -58,7 +58,8 @@ fn examples_are_recipes() {
     for preset in PRESETS {
         // What the editor writes is what the command runs.
         for levels in [false, true] {
-            let mut written = serde_json::json!({ "schema": 2, "input": "land.tif", "stage": [preset.written(levels)] });
+            let mut written = serde_json::json!({ "schema": 2, "input": "land.tif",
+                "stage": [preset.written(levels)] });
             if levels && preset.has_levels() {
                 written["levels"] = "auto".into();
             }
@@ -341,8 +342,7 @@ fn recipes_of_schema_1_are_rewritten() {
     let upgraded = toml(new).unwrap();
 
     let inline = "schema = 1\nwidth = 64\nheight = 64\nspacing_m = 20\nstage = [{ kind = \
-                  \"noise\", \
-                  feature = 32 }, { kind = \"thermal\" }]\n";
+                  \"noise\", feature = 32 }, { kind = \"thermal\" }]\n";
     let (text, _) = thalweg::recipe::upgrade(inline).unwrap();
     assert_eq!(
         text,

@@ -87,8 +87,10 @@ proptest! {
         ends in (0.0..1.0f64, 0.0..1.0f64),
     ) {
         let records = marks.len() * Touched::BLOCK / each;
-        let [first, last] = [ends.0.min(ends.1), ends.0.max(ends.1)].map(|part| (part * records as f64) as usize);
-        let blocks = (0..marks.len()).filter(|i| marks[*i]).map(|i| i * Touched::BLOCK..(i + 1) * Touched::BLOCK);
+        let [first, last] = [ends.0.min(ends.1),
+            ends.0.max(ends.1)].map(|part| (part * records as f64) as usize);
+        let marked = (0..marks.len()).filter(|i| marks[*i]);
+ let blocks = marked.map(|i| i * Touched::BLOCK..(i + 1) * Touched::BLOCK);
         let mut spans: Vec<std::ops::Range<usize>> = vec![];
         for block in blocks {
             match spans.last_mut() {
@@ -97,7 +99,8 @@ proptest! {
             }
         }
         let found: Vec<usize> = Touched(Some(&spans)).within(first..last, each).flatten().collect();
-        let touched = |record: &usize| (record * each..(record + 1) * each).any(|word| marks[word / Touched::BLOCK]);
+        let words = |record: usize| record * each..(record + 1) * each;
+ let touched = |record: &usize| words(*record).any(|word| marks[word / Touched::BLOCK]);
         prop_assert_eq!(found, (first..last).filter(touched).collect::<Vec<_>>());
         let all: Vec<usize> = Touched(None).within(first..last, each).flatten().collect();
         prop_assert_eq!(all, (first..last).collect::<Vec<_>>());

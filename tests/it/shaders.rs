@@ -97,7 +97,8 @@ fn software_drivers_do_not_know_where_parameters_are() {
         {
             let constant = function.expressions.iter().find(|(_, expression)| {
                 matches!(expression, naga::Expression::AccessIndex { base, .. }
-                    if matches!(function.expressions[*base], naga::Expression::GlobalVariable(global) if global == handle))
+                    if matches!(function.expressions[*base],
+                        naga::Expression::GlobalVariable(global) if global == handle))
             });
             assert!(constant.is_none(), "{} {:?}", stage.name, function.name);
         }

@@ -518,12 +518,14 @@ proptest! {
     /// Holds C10, C19, C20 in part.
     #[test]
     fn no_settings_break_a_law(
-        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
+        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i),
+            any_settings(laws().nth(i).unwrap()))),
         ground in 0..10usize, width in 1u32..40, height in 1u32..40, layered in any::<bool>(),
     ) {
         let stage = laws().nth(law).unwrap();
         let sediment = layered || stage.name == "wind";
-        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment) };
+        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
+            sediment).with(Layer::Sediment, sediment) };
         let window = Window { origin: [-40, 17], width, height };
         let case = Case { name: "made", settings, window, surface: Surface::Flat, layers };
         follows_its_rule(stage, &case, Some(&any_ground(&window, ground)))?;
@@ -536,8 +538,10 @@ proptest! {
     /// The books close when the change of the whole run is smoothed at its end, too (P7).
     #[test]
     fn no_settings_keep_the_books_open(
-        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i), any_settings(laws().nth(i).unwrap()))),
-        smooth in 0i64..=64, ground in 5..10usize, width in 1u32..40, height in 1u32..40, layered in any::<bool>(),
+        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i),
+            any_settings(laws().nth(i).unwrap()))),
+        smooth in 0i64..=64, ground in 5..10usize, width in 1u32..40, height in 1u32..40,
+        layered in any::<bool>(),
     ) {
         let stage = laws().nth(law).unwrap();
         let mut settings = settings;
@@ -545,9 +549,11 @@ proptest! {
             settings.push(("smooth", Value::Integer(smooth)));
         }
         let sediment = layered || stage.name == "wind";
-        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment) };
+        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
+            sediment).with(Layer::Sediment, sediment) };
         let window = Window { origin: [-40, 17], width, height };
-        let case = Case { name: "made", settings, window, surface: Surface::ALL[ground % Surface::ALL.len()], layers };
+        let case = Case { name: "made", settings, window,
+            surface: Surface::ALL[ground % Surface::ALL.len()], layers };
         let (plan, mut cpu) = (plan(stage, &case), cpu());
         prepare(stage, &case, &mut cpu);
         cpu.begin(&plan).unwrap();

@@ -14,7 +14,8 @@ fn recipe(
     strokes: &Value,
 ) -> thalweg::Result<Recipe> {
     let recipe = json!({
-        "schema": 2, "origin": origin, "width": width, "height": height, "spacing_m": spacing, "output": { "maps": ["height"] },
+        "schema": 2, "origin": origin, "width": width, "height": height, "spacing_m": spacing,
+        "output": { "maps": ["height"] },
         "stage": [{ "kind": "flat" }, { "kind": "strokes", "stroke": strokes }],
     });
     Recipe::from_json(&recipe.to_string(), "", "drawn")
@@ -86,14 +87,18 @@ proptest! {
     /// Every cell has the height of the rule, to what 2⁻¹² radii of distance and 2⁻¹⁶ of weight can
     /// be off.
     #[test]
-    fn a_stroke_is_that_of_the_rule(path in paths(), radius in 20.0..800.0f64, falloff in 0.1..=1.0f64, amount in 1.0..5000.0f64) {
+    fn a_stroke_is_that_of_the_rule(path in paths(), radius in 20.0..800.0f64,
+        falloff in 0.1..=1.0f64, amount in 1.0..5000.0f64) {
         let spacing = 20.0;
-        let strokes = json!([{ "tool": "raise", "at_m": path, "radius_m": radius, "falloff": falloff, "amount_m": amount }]);
+        let strokes = json!([{ "tool": "raise", "at_m": path, "radius_m": radius,
+            "falloff": falloff, "amount_m": amount }]);
         let made = heights([0, 0], [31, 29], spacing, &strokes);
         // The weight changes by at most 2 · 2 / (1 − inner) for a radius of distance.
         let inner = (1.0 - falloff) * (1.0 - falloff);
         // The pressure goes along a piece of a path, whose place is known to two units.
-        let units = path.windows(2).map(|p| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1]) / radius * 4096.0).fold(f64::MAX, f64::min);
+        let length = |p: &[[f64; 3]]| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1]);
+ let units = path.windows(2).map(|p| length(p) / radius * 4096.0);
+ let units = units.fold(f64::MAX, f64::min);
         let bound = amount * (4.0 / (1.0 - inner) * 3.0 / 4096.0 + 3.0 / units + 1e-3);
         for (i, height) in made.iter().enumerate() {
             let place = [i % 31, i / 31].map(|n| n as f64 * spacing);
@@ -118,15 +123,19 @@ proptest! {
     ) {
         let corner: [i64; 2] = if far { [-(1 << 33) + 5, (1 << 31) - 7] } else { [0, 0] };
         let path: Vec<_> =
-            path.iter().map(|p| [(p[0] / 10.0 + corner[0] as f64) * spacing, (p[1] / 10.0 + corner[1] as f64) * spacing, p[2]]).collect();
+            path.iter().map(|p| [(p[0] / 10.0 + corner[0] as f64) * spacing,
+                (p[1] / 10.0 + corner[1] as f64) * spacing, p[2]]).collect();
         let mut stroke = json!({ "at_m": path, "radius_m": radius * spacing, "falloff": falloff });
         let settings = [
             json!({ "tool": "raise", "amount_m": 7.77 * spacing }),
-            json!({ "tool": "noise", "amount_m": 5.0 * spacing, "feature_m": 12.0 * spacing, "seed": 3 }),
+            json!({ "tool": "noise", "amount_m": 5.0 * spacing, "feature_m": 12.0 * spacing,
+                "seed": 3 }),
             json!({ "tool": "flatten", "height_m": -3.15 * spacing, "strength": 0.6 }),
             json!({ "tool": "ramp", "height_m": [-10.0 * spacing, 30.0 * spacing] }),
-            json!({ "tool": "stamp", "file": "p.png", "amount_m": 12.3 * spacing, "turn_deg": 77.7 }),
-            json!({ "tool": "stamp", "file": "p.png", "amount_m": -9.0 * spacing, "height_m": 4.5 * spacing, "turn_deg": -190 }),
+            json!({ "tool": "stamp", "file": "p.png", "amount_m": 12.3 * spacing,
+                "turn_deg": 77.7 }),
+            json!({ "tool": "stamp", "file": "p.png", "amount_m": -9.0 * spacing,
+                "height_m": 4.5 * spacing, "turn_deg": -190 }),
         ];
         stroke.as_object_mut().unwrap().extend(settings[tool].as_object().unwrap().clone());
         let strokes = json!([stroke]);
@@ -255,12 +264,14 @@ proptest! {
     ) {
         let spacing = 20.0;
         let mut stroke = json!({
-            "tool": "stamp", "file": "p.png", "at_m": path, "radius_m": radius, "falloff": falloff, "amount_m": amount, "turn_deg": turn,
+            "tool": "stamp", "file": "p.png", "at_m": path, "radius_m": radius, "falloff": falloff,
+            "amount_m": amount, "turn_deg": turn,
         });
         if let Some((height, strength)) = onto {
             (stroke["height_m"], stroke["strength"]) = (height.into(), strength.into());
         }
-        let mut job = Job::new(recipe([0, 0], [31, 29], spacing, &json!([stroke])).unwrap()).unwrap();
+        let mut job = Job::new(recipe([0, 0], [31, 29], spacing,
+            &json!([stroke])).unwrap()).unwrap();
         job.supply_picture("p.png", &picture).unwrap();
         let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
         // As of a path, for two factors, at every point; and places in the picture to some 2⁻¹⁵
@@ -272,7 +283,8 @@ proptest! {
         let bound = most * path.len() as f64 * (slope + 1e-3);
         for (i, height) in made.map("height").unwrap().data.iter().enumerate() {
             let place = [i % 31, i / 31].map(|n| n as f64 * spacing);
-            let expected = path.iter().try_fold(0.0, |h, point| stamped(h, place, *point, &shown, &stroke));
+            let expected = path.iter().try_fold(0.0, |h,
+                point| stamped(h, place, *point, &shown, &stroke));
             let Some(expected) = expected else { continue };
             prop_assert!((f64::from(*height) - expected).abs() <= bound, "{place:?}: {height} for \
                                                                           {expected}, to {bound}");
@@ -287,7 +299,8 @@ fn a_stamp_with_more_samples_than_cells_has_their_means() {
     for (side, turn) in [(256, 0.0), (255, 30.0), (97, -45.0)] {
         let stripes =
             picture(side, side, (0..side * side).map(|i| (i % side % 3 / 2) as f32).collect());
-        let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [[320, 320]], "radius_m": 120, "amount_m": 300, "turn_deg": turn, "falloff": 0 }]);
+        let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [[320, 320]], "radius_m": 120,
+            "amount_m": 300, "turn_deg": turn, "falloff": 0 }]);
         let mut job = Job::new(recipe([0, 0], [64, 64], 10.0, &strokes).unwrap()).unwrap();
         job.supply_picture("p", &stripes).unwrap();
         let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
@@ -345,7 +358,8 @@ fn a_stamp_of_a_slope_is_that_slope() {
 #[test]
 fn a_ramp_goes_evenly_along_its_path() {
     let path = [[50.0, 300.0, 1.0], [350.0, 300.0, 1.0], [350.0, 900.0, 1.0]];
-    let strokes = json!([{ "tool": "ramp", "at_m": path, "radius_m": 60, "falloff": 0.5, "height_m": [100, 400] }]);
+    let strokes = json!([{ "tool": "ramp", "at_m": path, "radius_m": 60, "falloff": 0.5,
+        "height_m": [100, 400] }]);
     let made = heights([0, 0], [50, 100], 10.0, &strokes);
     let at = |x: usize, y: usize| made[y * 50 + x];
     // A third of the way is the bend's end of the first part: 300 of 900 m.
@@ -361,7 +375,8 @@ fn a_ramp_goes_evenly_along_its_path() {
 /// high it is: no steps.
 #[test]
 fn a_ramp_has_no_steps() {
-    let strokes = json!([{ "tool": "ramp", "at_m": [[100, 100], [900, 100]], "radius_m": 80, "falloff": 0, "height_m": [0, 800] }]);
+    let strokes = json!([{ "tool": "ramp", "at_m": [[100, 100], [900, 100]], "radius_m": 80,
+        "falloff": 0, "height_m": [0, 800] }]);
     let made = heights([0, 0], [101, 20], 10.0, &strokes);
     for y in [6, 10, 13] {
         for x in 11..=90 {
@@ -398,10 +413,14 @@ fn a_stroke_counts_once() {
 #[test]
 fn smoothing_levels_what_is_rough() {
     let smooth = json!({ "tool": "smooth", "at_m": [[300, 300]], "radius_m": 200 });
-    let level = json!({ "tool": "flatten", "at_m": [[300, 300]], "radius_m": 4000, "falloff": 0, "height_m": 123.4 });
+    let level = json!({ "tool": "flatten", "at_m": [[300, 300]], "radius_m": 4000, "falloff": 0,
+        "height_m": 123.4 });
     let before = heights([0, 0], [61, 61], 10.0, &json!([level]));
     assert_eq!(before, heights([0, 0], [61, 61], 10.0, &json!([level, smooth])));
-    let spike = |x: f64| json!({ "tool": "raise", "at_m": [[x, 300]], "radius_m": 10, "falloff": 0, "amount_m": 100 });
+    let spike = |x: f64| {
+        json!({ "tool": "raise", "at_m": [[x, 300]], "radius_m": 10, "falloff": 0,
+        "amount_m": 100 })
+    };
     let made = heights([0, 0], [61, 61], 10.0, &json!([spike(300.0), spike(30.0), smooth]));
     // Taps 1, 2 and 4 cells apart, each 1/4 in the middle: the convolution of the three kernels is
     // highest there.
@@ -471,14 +490,18 @@ fn a_coarser_lattice_has_the_same_strokes() {
 /// Painted layers begin as what stages take for granted without them.
 #[test]
 fn layers_are_painted() {
-    let stroke = |layer: &str, tool: &str, amount: f64| json!({ "tool": tool, "layer": layer, "at_m": [[100, 100]], "radius_m": 50, "falloff": 0, "amount": amount });
+    let stroke = |layer: &str, tool: &str, amount: f64| {
+        json!({ "tool": tool, "layer": layer, "at_m": [[100, 100]], "radius_m": 50,
+        "falloff": 0, "amount": amount })
+    };
     let recipe = json!({
         "schema": 2, "width": 30, "height": 30, "spacing_m": 10,
         "output": { "maps": ["height", "rain", "hardness", "vegetation"] },
         "stage": [
             { "kind": "flat" },
             { "kind": "strokes", "stroke": [
-                stroke("rain", "lower", 0.25), stroke("hardness", "raise", 0.5), stroke("vegetation", "raise", 0.75),
+                stroke("rain", "lower", 0.25), stroke("hardness", "raise", 0.5),
+                stroke("vegetation", "raise", 0.75),
                 stroke("vegetation", "raise", 0.75),
             ] },
             { "kind": "droplets", "rain": 0.1 },
@@ -494,13 +517,15 @@ fn layers_are_painted() {
 #[test]
 fn layers_that_are_not_painted_stay() {
     let recipe = json!({
-        "schema": 2, "width": 30, "height": 30, "spacing_m": 10, "output": { "maps": ["height", "hardness", "rain"] },
+        "schema": 2, "width": 30, "height": 30, "spacing_m": 10,
+        "output": { "maps": ["height", "hardness", "rain"] },
         "stage": [
             { "kind": "flat" },
             { "kind": "layer", "map": "hardness", "low": 0.25, "high": 0.25 },
             { "kind": "strokes", "stroke": [
                 { "tool": "raise", "at_m": [[100, 100]], "radius_m": 50, "amount_m": 40 },
-                { "tool": "lower", "layer": "rain", "at_m": [[100, 100]], "radius_m": 50, "amount": 0.5, "falloff": 0 },
+                { "tool": "lower", "layer": "rain", "at_m": [[100, 100]], "radius_m": 50,
+                    "amount": 0.5, "falloff": 0 },
             ] },
             { "kind": "droplets", "rain": 0.1 },
         ],
@@ -515,13 +540,18 @@ fn layers_that_are_not_painted_stay() {
 fn a_recipe_with_strokes_survives_its_description() {
     let strokes = json!([
         { "tool": "lower", "at_m": [[10, 10]], "radius_m": 50, "amount_m": 5 },
-        { "tool": "noise", "at_m": [[10, 10], [90, 40, 0.5]], "radius_m": 50, "amount_m": 5, "feature_m": 40, "seed": 8 },
-        { "tool": "ramp", "at_m": [[10, 10], [90, 40]], "radius_m": 20, "height_m": [3, 9], "strength": 0.5 },
+        { "tool": "noise", "at_m": [[10, 10], [90, 40, 0.5]], "radius_m": 50, "amount_m": 5,
+            "feature_m": 40, "seed": 8 },
+        { "tool": "ramp", "at_m": [[10, 10], [90, 40]], "radius_m": 20, "height_m": [3, 9],
+            "strength": 0.5 },
         { "tool": "flatten", "layer": "rain", "at_m": [[10, 10]], "radius_m": 50, "value": 0.5 },
         { "tool": "smooth", "at_m": [[50, 50]], "radius_m": 40 },
-        { "tool": "stamp", "file": "a.png", "at_m": [[60, 50], [90, 70, 0.5]], "radius_m": 40, "amount_m": -9, "turn_deg": 30 },
-        { "tool": "stamp", "file": "b.png", "at_m": [[60, 50]], "radius_m": 40, "amount_m": 9, "height_m": 3, "strength": 0.5 },
-        { "tool": "stamp", "file": "a.png", "layer": "rain", "at_m": [[60, 50]], "radius_m": 40, "amount": -0.5 },
+        { "tool": "stamp", "file": "a.png", "at_m": [[60, 50], [90, 70, 0.5]], "radius_m": 40,
+            "amount_m": -9, "turn_deg": 30 },
+        { "tool": "stamp", "file": "b.png", "at_m": [[60, 50]], "radius_m": 40, "amount_m": 9,
+            "height_m": 3, "strength": 0.5 },
+        { "tool": "stamp", "file": "a.png", "layer": "rain", "at_m": [[60, 50]], "radius_m": 40,
+            "amount": -0.5 },
     ]);
     let first = recipe([0, 0], [20, 20], 10.0, &strokes).unwrap();
     let text = first.describe().to_string();
@@ -610,7 +640,8 @@ fn what_cannot_be_drawn_is_refused_by_name() {
             "height_m = 80004 at spacing_m = 10: allowed",
         ),
         (
-            json!({ "tool": "stamp", "file": "a", "layer": "rain", "amount_m": null, "amount": -1.5 }),
+            json!({ "tool": "stamp", "file": "a", "layer": "rain", "amount_m": null,
+                "amount": -1.5 }),
             "amount = -1.5: allowed -1 to 1",
         ),
     ] {
@@ -625,7 +656,10 @@ fn what_cannot_be_drawn_is_refused_by_name() {
 /// A picture that is missing, or that cannot be stamped, is refused where the recipe names it.
 #[test]
 fn pictures_that_cannot_be_stamped_are_refused_by_name() {
-    let stroke = |file: &str| json!({ "tool": "stamp", "file": file, "at_m": [[50, 50]], "radius_m": 50, "amount_m": 5 });
+    let stroke = |file: &str| {
+        json!({ "tool": "stamp", "file": file, "at_m": [[50, 50]],
+        "radius_m": 50, "amount_m": 5 })
+    };
     let raise = json!({ "tool": "raise", "at_m": [[50, 50]], "radius_m": 50, "amount_m": 5 });
     let recipe = recipe(
         [0, 0],
@@ -689,7 +723,8 @@ fn stamps_of_any_size_stay_within_their_words() {
         (14.9, [104.0, 97.0]),
     ] {
         for turn in [0.0, 45.0, 137.0] {
-            let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [at], "radius_m": radius, "amount_m": 80_000, "turn_deg": turn, "falloff": 0.5 }]);
+            let strokes = json!([{ "tool": "stamp", "file": "p", "at_m": [at], "radius_m": radius,
+                "amount_m": 80_000, "turn_deg": turn, "falloff": 0.5 }]);
             let mut job = Job::new(recipe([0, 0], [64, 64], 10.0, &strokes).unwrap()).unwrap();
             job.supply_picture("p", &large).unwrap();
             let made = job.run_on(&mut cpu(), &mut |_| Ok(())).unwrap();
@@ -713,7 +748,10 @@ fn stamps_of_any_size_stay_within_their_words() {
 /// made of it.
 #[test]
 fn pieces_are_counted() {
-    let path = |count: usize| json!([{ "tool": "raise", "at_m": vec![[5.0, 5.0]; count + 1], "radius_m": 10, "amount_m": 7 }]);
+    let path = |count: usize| {
+        json!([{ "tool": "raise", "at_m": vec![[5.0, 5.0]; count + 1],
+        "radius_m": 10, "amount_m": 7 }])
+    };
     let most = 1 << 20;
     let made = heights([0, 0], [2, 2], 10.0, &path(most));
     assert!(made.iter().all(|h| *h > 0.0));

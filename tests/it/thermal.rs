@@ -82,15 +82,19 @@ proptest! {
     fn nothing_oscillates(
         repose_deg in prop_oneof![Just(0.0), Just(89.0), 0.0..=89.0],
         rate in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0],
-        torus: bool, layers in 0..16u32, cliff in 0.0..=1.0, surface in 0..Surface::ALL.len(), width in 1u32..70, height in 1u32..50,
+        torus: bool, layers in 0..16u32, cliff in 0.0..=1.0, surface in 0..Surface::ALL.len(),
+        width in 1u32..70, height in 1u32..50,
     ) {
         let border = ("border", Value::Word(if torus { "torus" } else { "wall" }.into()));
         // Bedrock stands at least as steep as loose sediment.
         let cliff_deg = ("cliff_deg", Value::Number(repose_deg + cliff * (89.0 - repose_deg)));
-        let settings = [settings(16, repose_deg), vec![("rate", Value::Number(rate)), border, cliff_deg]].concat();
+        let settings = [settings(16, repose_deg),
+            vec![("rate", Value::Number(rate)), border, cliff_deg]].concat();
         let (drawn, sediment) = (layers, layers & 1 == 1);
-        let layers = [Layer::Ledger, Layer::Sediment].iter().fold(Layers::NONE, |all, layer| all.with(*layer, sediment));
-        let layers = layers.with(Layer::Hardness, drawn & 2 == 2).with(Layer::Vegetation, drawn & 4 == 4);
+        let layers = [Layer::Ledger, Layer::Sediment].iter().fold(Layers::NONE, |all,
+            layer| all.with(*layer, sediment));
+        let layers = layers.with(Layer::Hardness, drawn & 2 == 2).with(Layer::Vegetation,
+            drawn & 4 == 4);
         let layers = layers.with(Layer::Rain, drawn & 8 == 8);
         let case = Case { layers, ..case(settings, width, height, Surface::ALL[surface]) };
         let plan = plan(&STAGE, &case);

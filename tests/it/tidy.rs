@@ -85,6 +85,19 @@ fn source_files_begin_with_what_they_are_for() {
     }
 }
 
+/// Lines have at most 100 characters. rustfmt leaves alone what it cannot read, such as macros and
+/// shaders. Data in strings may be longer.
+#[test]
+fn lines_are_short() {
+    let shaders = files("crates/core/shaders", "wgsl");
+    for (path, text) in sources().into_iter().chain(files("tests", "rs")).chain(shaders) {
+        for (line, number) in text.lines().zip(1..) {
+            let fits = line.chars().count() <= 100 || line.contains('"');
+            assert!(fits, "{path}:{number} has {} characters", line.chars().count());
+        }
+    }
+}
+
 #[test]
 fn each_thing_is_named_in_one_place() {
     for (path, text) in sources() {

@@ -570,8 +570,7 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
             0.0,
             deep,
             format!(
-                "lifetime = 16\nrain = 2\ngrain_cells = 0.5\nsand = 1\nborder = \
-                     \"wall\"\n{far}"
+                "lifetime = 16\nrain = 2\ngrain_cells = 0.5\nsand = 1\nborder = \"wall\"\n{far}"
             ),
         ),
         (
@@ -579,8 +578,7 @@ fn tiles_of_blown_sand_have_the_words_of_one_run() {
             40.0,
             patches,
             format!(
-                "lifetime = 64\nrain = 1\ngrain_cells = 0.5\nsand = 0.05\nborder = \
-                     \"open\"\n{far}"
+                "lifetime = 64\nrain = 1\ngrain_cells = 0.5\nsand = 0.05\nborder = \"open\"\n{far}"
             ),
         ),
         (
@@ -705,11 +703,13 @@ fn an_edit_costs_the_tiles_within_its_reach() {
             0 => json!({ "tool": "raise", "amount_m": draw(3, 20.0, 300.0) }),
             1 => json!({ "tool": "lower", "amount_m": draw(3, 20.0, 300.0) }),
             2 => {
-                json!({ "tool": "noise", "amount_m": draw(3, 20.0, 300.0), "feature_m": draw(4, 100.0, 900.0) })
+                json!({ "tool": "noise", "amount_m": draw(3, 20.0, 300.0),
+                    "feature_m": draw(4, 100.0, 900.0) })
             }
             3 => json!({ "tool": "flatten", "height_m": draw(3, -200.0, 300.0) }),
             4 => {
-                json!({ "tool": "ramp", "height_m": [draw(3, -200.0, 300.0), draw(4, -200.0, 300.0)] })
+                json!({ "tool": "ramp", "height_m": [draw(3, -200.0, 300.0),
+                    draw(4, -200.0, 300.0)] })
             }
             5 => json!({ "tool": "smooth" }),
             _ => json!({ "tool": "raise", "layer": "hardness", "amount": draw(3, 0.1, 0.9) }),
@@ -757,7 +757,10 @@ fn tiles_with_stamps_have_the_words_of_one_run() {
         let data = (0..40 * 30).map(|i| (i * seed % 101) as f32).collect();
         Map { width: 40, height: 30, spacing_m: 1.0, data, range_m: None, georef: None }
     };
-    let stamp = |at: [f64; 2], file: &str| serde_json::json!({ "tool": "stamp", "file": file, "at_m": [at], "radius_m": 500, "amount_m": 300, "turn_deg": 20 });
+    let stamp = |at: [f64; 2], file: &str| {
+        serde_json::json!({ "tool": "stamp", "file": file, "at_m": [at], "radius_m": 500,
+        "amount_m": 300, "turn_deg": 20 })
+    };
     let recipe = stroked(&[
         stamp([0.0, 0.0], "a.png"),
         stamp([900.0, -200.0], "b.png"),
@@ -992,8 +995,10 @@ proptest! {
         let tiles = Tiles::new(job, side).unwrap();
         for axis in 0..2 {
             // The tiles of the first row, and of the first column.
-            let at = |n: i64| tiles.window(Tile { level: 0, slab: 0, x: if axis == 0 { n } else { 0 }, y: if axis == 1 { n } else { 0 } });
-            let cells = |window: &Window| (window.origin[axis], i64::from([window.width, window.height][axis]));
+            let at = |n: i64| tiles.window(Tile { level: 0, slab: 0,
+                x: if axis == 0 { n } else { 0 }, y: if axis == 1 { n } else { 0 } });
+            let cells = |window: &Window| (window.origin[axis],
+                i64::from([window.width, window.height][axis]));
             let mut next = land.origin[axis];
             for n in 0.. {
                 let Ok(window) = at(n) else { break };
@@ -1006,7 +1011,8 @@ proptest! {
             prop_assert!(at(-1).is_err());
         }
         let corner = [0, 1].map(|a| land.origin[a] + (place[a] * f64::from(size[a])) as i64);
-        let over: Vec<Tile> = tiles.over(0, &Window { origin: corner, width: 1, height: 1 }).collect();
+        let over: Vec<Tile> = tiles.over(0, &Window { origin: corner, width: 1,
+            height: 1 }).collect();
         prop_assert_eq!(over.len(), 1);
         prop_assert!(tiles.window(over[0]).unwrap().contains(corner[0], corner[1]));
     }
@@ -1155,7 +1161,8 @@ proptest! {
     #[test]
     fn tiles_of_any_recipe_have_the_words_of_one_run(drawn in drawn(), shuffle in any::<u64>()) {
         prop_assume!(drawn.work() < 2e8);
-        random_tiles(&drawn, &mut Cpu::new(2, Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
+        random_tiles(&drawn, &mut Cpu::new(2,
+            Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
     }
 }
 
@@ -1468,8 +1475,10 @@ proptest! {
 
     /// P1, P8. `THALWEG_SOAK=2000` draws 2000 others.
     #[test]
-    fn parts_of_any_given_land_have_the_words_of_the_whole(drawn in given(), shuffle in any::<u64>()) {
-        assert_parts_of_given(&drawn, &mut Cpu::new(2, Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
+    fn parts_of_any_given_land_have_the_words_of_the_whole(drawn in given(),
+        shuffle in any::<u64>()) {
+        assert_parts_of_given(&drawn, &mut Cpu::new(2,
+            Order { shuffle: Some(shuffle), ..Order::default() }).unwrap());
     }
 }
 
@@ -1539,13 +1548,15 @@ proptest! {
         let job = job.with_recipe(recipe).unwrap();
         let whole = run(&job);
         // Lands that only blur have fewer steps.
-        let filmed = job.clone().frames(2 + drawn.seed as usize % 9).or_else(|_| job.frames(2)).unwrap();
+        let frames = 2 + drawn.seed as usize % 9;
+ let filmed = job.clone().frames(frames).or_else(|_| job.frames(2)).unwrap();
         let mut steps = vec![];
         let mut look = |event: Event| {
             if let Event::Frame(frame) = event {
                 steps.push(frame.step);
                 for (name, map) in &frame.maps {
-                    assert_eq!([map.width, map.height], [whole.window.width, whole.window.height], "{name}: {drawn:?}");
+                    assert_eq!([map.width, map.height], [whole.window.width, whole.window.height],
+                        "{name}: {drawn:?}");
                 }
                 for name in ["erosion", "deposition"] {
                     assert_eq!(frame.maps.contains_key(name), frame.step > 0, "{name} at step {}: \
@@ -1568,7 +1579,8 @@ proptest! {
     /// The same on a graphics adapter.
     #[test]
     fn parts_of_any_given_land_are_the_same_on_an_adapter(drawn in given()) {
-        if let Some(mut adapter) = gpu("parts_of_any_given_land_are_the_same_on_an_adapter", 64, None) {
+        if let Some(mut adapter) = gpu("parts_of_any_given_land_are_the_same_on_an_adapter", 64,
+            None) {
             assert_parts_of_given(&drawn, &mut adapter);
         }
     }

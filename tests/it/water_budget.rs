@@ -109,7 +109,10 @@ fn risen(size: Size, ground: &[i32], rain: &[i32], dry: i64) -> Vec<i32> {
             }
         }
         let pair = (0..pools.len()).flat_map(|a| (0..a).map(move |b| (a, b))).find(|&(a, b)| {
-            let into = |a: usize, b: usize| matches!(pools[a].over, Some(Some(pit)) if pools[b].pits.contains(&pit));
+            let into = |a: usize, b: usize| {
+                matches!(pools[a].over,
+                Some(Some(pit)) if pools[b].pits.contains(&pit))
+            };
             into(a, b) && into(b, a)
         });
         if let Some((a, b)) = pair {

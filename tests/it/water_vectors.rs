@@ -691,8 +691,8 @@ fn recipes_have_files_of_rivers() {
     assert_eq!(godot.matches("type=\"Path3D\" parent=\".\"]").count(), splines.len());
 }
 
-/// Holds that the index of a layer has the box of each feature, and nothing else. It has 32-bit floats, so coordinates must be such numbers, as
-/// halves of cells of 20 m are.
+/// Holds that the index of a layer has the box of each feature, and nothing else. It has 32-bit
+/// floats, so coordinates must be such numbers, as halves of cells of 20 m are.
 fn indexed(gpkg: &[u8], geojson: &Value, layer: &str) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), gpkg).unwrap();

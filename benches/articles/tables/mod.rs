@@ -29,7 +29,8 @@ pub struct Arguments {
     #[arg(value_enum)]
     table: Table,
     /// Rounds of each measurement; one with --quick
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "quick")]
+    #[arg(long, value_name = "N", default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "quick")]
     rounds: u32,
     /// Runs of biomes before those that count, 1 or more [default: 1]; the article has 16, and 128
     /// rounds

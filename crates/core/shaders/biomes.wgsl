@@ -83,7 +83,10 @@ fn times(a: i32, n: i32) -> i32 {
 fn cell_of(i: u32) -> vec2<i32> {
     let half = (1 << (params.fraction & 31u)) >> 1u;
     let at = i * POINT_WORDS;
-    return vec2<i32>((points[at] + half) >> (params.fraction & 31u), (points[at + 1u] + half) >> (params.fraction & 31u));
+    return vec2<i32>(
+        (points[at] + half) >> (params.fraction & 31u),
+        (points[at + 1u] + half) >> (params.fraction & 31u),
+    );
 }
 
 fn place_of(i: u32) -> vec2<i32> {
@@ -176,14 +179,16 @@ fn by_climate(invocation: Invocation) {
         return;
     }
     let cold = (u32(min(abs(place.y - params.equator), params.pole)) << 16u) / u32(params.pole);
-    let high = (min(u32(max(above, 0)) >> (params.lapse_shift & 31u), params.lapse) << 16u) / params.lapse;
+    let high =
+        (min(u32(max(above, 0)) >> (params.lapse_shift & 31u), params.lapse) << 16u) / params.lapse;
     let stirred = times(params.stir, mixed(params.octaves, place.x, place.y));
     let temperature = u32(clamp(65536 - i32(cold) - i32(high) + stirred, 0, 65535));
     let far = min(isqrt(u32(distance_to(water[at], column, row))), params.inland);
     let damp = ((params.inland - far) << 16u) / params.inland;
     let rain = (mixed(0u, place.x, place.y) + 65536) >> 1u;
     let moisture = u32(clamp(lerp(rain, i32(damp), params.coast), 0, 65535));
-    own_kinds[i] = table[((temperature * params.rows) >> 16u) * params.columns + ((moisture * params.columns) >> 16u)];
+    own_kinds[i] = table[((temperature * params.rows) >> 16u) * params.columns
+        + ((moisture * params.columns) >> 16u)];
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -210,7 +215,9 @@ fn run(corner: vec2<i32>, row: i32) -> vec2<u32> {
     let y = ((corner.y - params.reach) >> (bits & 31u)) + row;
     let x = (corner.x - params.reach) >> (bits & 31u);
     let end = min((corner.x + far) >> (bits & 31u), params.buckets_across - 1) + 1;
-    if y >= params.buckets_down || y > (corner.y + far) >> (bits & 31u) || x >= end { return vec2<u32>(0u, 0u); }
+    if y >= params.buckets_down || y > (corner.y + far) >> (bits & 31u) || x >= end {
+        return vec2<u32>(0u, 0u);
+    }
     let first = y * params.buckets_across;
     return vec2<u32>(u32(buckets[first + x]), u32(buckets[first + end]));
 }
@@ -226,7 +233,10 @@ fn census(invocation: Invocation) {
     let corner = corner_of(i32(i));
     let wide_side = params.step * ((1 << (params.bits & 31u)) - 1);
     let low = vec2<i32>(corner.x << (params.fraction & 31u), corner.y << (params.fraction & 31u));
-    let high = vec2<i32>((corner.x + wide_side) << (params.fraction & 31u), (corner.y + wide_side) << (params.fraction & 31u));
+    let high = vec2<i32>(
+        (corner.x + wide_side) << (params.fraction & 31u),
+        (corner.y + wide_side) << (params.fraction & 31u),
+    );
     for (var row = params.rows_from; row < params.rows_to; row += 1) {
         let range = run(corner, row);
         for (var n = range.x; n < range.y; n += 1u) {
@@ -280,7 +290,8 @@ fn convolve(invocation: Invocation) {
         let side = (1 << (params.bits & 31u)) - 1;
         let inside = i32(i & ((1u << (twice & 31u)) - 1u));
         let x = (corner.x + params.step * (inside & side)) << (params.fraction & 31u);
-        let y = (corner.y + params.step * (inside >> (params.bits & 31u))) << (params.fraction & 31u);
+        let y =
+            (corner.y + params.step * (inside >> (params.bits & 31u))) << (params.fraction & 31u);
         let half = (1u << (params.halve & 31u)) >> 1u;
         for (var row = params.rows_from; row < params.rows_to; row += 1) {
             let range = run(corner, row);
@@ -366,7 +377,8 @@ fn node(x: i32, y: i32) -> u32 {
     let side = (1 << (params.bits & 31u)) - 1;
     let chunk = (y >> (params.bits & 31u)) * params.node_chunks_across + (x >> (params.bits & 31u));
     let twice = 2u * params.bits;
-    return u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
+    return u32((chunk << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side))
+        * RECORD_WORDS;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -378,15 +390,19 @@ fn interpolate(invocation: Invocation) {
     let side = (1 << (bits & 31u)) - 1;
     let chunk = params.strip + i32(i >> (twice & 31u));
     let inside = i32(i & ((1u << (twice & 31u)) - 1u));
-    let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side) - params.node_start.x;
-    let y = params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u)) - params.node_start.y;
+    let x = params.margin + ((chunk % params.chunks_across) << (bits & 31u)) + (inside & side)
+        - params.node_start.x;
+    let y =
+        params.margin + ((chunk / params.chunks_across) << (bits & 31u)) + (inside >> (bits & 31u))
+            - params.node_start.y;
     let fx = x % params.interval;
     let fy = y % params.interval;
     var record = Record();
     var before = 0u;
     for (var c = 0; c < 4; c += 1) {
         let at = node(x / params.interval + (c & 1), y / params.interval + (c >> 1u));
-        let share = u32(select(params.interval - fx, fx, (c & 1) == 1) * select(params.interval - fy, fy, c > 1));
+        let share = u32(select(params.interval - fx, fx, (c & 1) == 1)
+            * select(params.interval - fy, fy, c > 1));
         before += part(nodes[at + SO_FAR], nodes[at + TOTAL]) * share;
         for (var n = 0u; n < GROUP; n += 1u) {
             before -= nodes[at + n] * share;
@@ -407,7 +423,10 @@ fn fetch(i: u32) -> Record {
     let twice = 2u * params.bits;
     var record = Record();
     if is_left(u32(chunk)) { return record; }
-    let at = u32(((chunk - params.strip) << (twice & 31u)) + ((y & side) << (params.bits & 31u)) + (x & side)) * RECORD_WORDS;
+    let at = u32(((chunk - params.strip) << (twice & 31u))
+        + ((y & side) << (params.bits & 31u))
+        + (x & side))
+        * RECORD_WORDS;
     for (var n = 0u; n < RECORD_WORDS; n += 1u) { record[n] = records[at + n]; }
     return record;
 }
@@ -425,7 +444,9 @@ fn dominate(invocation: Invocation) {
     var best = 255u;
     if params.group > 0u { best = u32(own_biome[i]); }
     for (var n = 0u; n < GROUP; n += 1u) {
-        if record[n] > 0u { best = max(best, (record[n] << 8u) | (255u - (params.group * GROUP + n))); }
+        if record[n] > 0u {
+            best = max(best, (record[n] << 8u) | (255u - (params.group * GROUP + n)));
+        }
     }
     own_biome[i] = i32(select(best, 255u - (best & 255u), ends()));
 }
@@ -445,7 +466,8 @@ fn paint(invocation: Invocation) {
     }
     own_red[i] = sum.x;
     own_green[i] = sum.y;
-    own_biome_colour[i] = select(sum.z, (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u), ends());
+    own_biome_colour[i] =
+        select(sum.z, (sum.x & 0xffff0000u) | ((sum.y >> 16u) << 8u) | (sum.z >> 16u), ends());
 }
 
 fn height_of(biome: u32, x: i32, y: i32) -> i32 {
@@ -477,7 +499,9 @@ fn raise(invocation: Invocation) {
     var sum = 0;
     if params.group > 0u { sum = own_lift[i]; }
     for (var n = 0u; n < GROUP; n += 1u) {
-        if record[n] > 0u { sum += mul_q16_near(height_of(params.group * GROUP + n, x, y), record[n]); }
+        if record[n] > 0u {
+            sum += mul_q16_near(height_of(params.group * GROUP + n, x, y), record[n]);
+        }
     }
     own_lift[i] = sum;
     if ends() {
@@ -491,7 +515,9 @@ fn assigned(i: u32, value: u32) -> i32 {
     var record = fetch(i);
     var sum = 0;
     for (var n = 0u; n < GROUP; n += 1u) {
-        if record[n] > 0u { sum += mul_q16(forms[(params.group * GROUP + n) * FORM_WORDS + value], record[n]); }
+        if record[n] > 0u {
+            sum += mul_q16(forms[(params.group * GROUP + n) * FORM_WORDS + value], record[n]);
+        }
     }
     return sum;
 }

@@ -17,13 +17,21 @@ fn smooth_cells(invocation: Invocation) {
         // Nothing folds.
         let n = i32(at) - params.width;
         let s = i32(at) + params.width;
-        own_blurred[at] = sum + (height[n] >> 3u) + (height[s] >> 3u) + (height[at - 1u] >> 3u) + (height[at + 1u] >> 3u)
-            + (height[n - 1] >> 4u) + (height[n + 1] >> 4u) + (height[s - 1] >> 4u) + (height[s + 1] >> 4u);
+        own_blurred[at] = sum
+            + (height[n] >> 3u)
+            + (height[s] >> 3u)
+            + (height[at - 1u] >> 3u)
+            + (height[at + 1u] >> 3u)
+            + (height[n - 1] >> 4u)
+            + (height[n + 1] >> 4u)
+            + (height[s - 1] >> 4u)
+            + (height[s + 1] >> 4u);
         return;
     }
     for (var dy = -1; dy <= 1; dy += 1) {
         for (var dx = -1; dx <= 1; dx += 1) {
-            let h = height[fold(y + dy, params.height, params.torus == 1u) * params.width + fold(x + dx, params.width, params.torus == 1u)];
+            let h = height[fold(y + dy, params.height, params.torus == 1u) * params.width
+                + fold(x + dx, params.width, params.torus == 1u)];
             if dx != 0 && dy != 0 {
                 sum += h >> 4u;
             } else if dx != 0 || dy != 0 {

@@ -15,7 +15,13 @@ fn noise(i: u32, j: u32) -> u32 {
     let v = params.inner.y + j;
     let x = params.lattice.x + u / params.scale;
     let y = params.lattice.y + v / params.scale;
-    return u32(value_noise(params.key, x, y, smooth_part(u % params.scale), smooth_part(v % params.scale)));
+    return u32(value_noise(
+        params.key,
+        x,
+        y,
+        smooth_part(u % params.scale),
+        smooth_part(v % params.scale),
+    ));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -27,10 +33,12 @@ fn waves(invocation: Invocation) {
     let above = h - params.sea;
     // A height more than 2³¹ above the sea wraps.
     if above < 0 || above >= params.low + params.span { return; }
-    let threshold = params.low + mul_q16(params.span, noise(at % u32(params.width), at / u32(params.width)));
+    let threshold =
+        params.low + mul_q16(params.span, noise(at % u32(params.width), at / u32(params.width)));
     if above >= threshold { return; }
     let shift = max(log2_floor(u32(threshold) >> 8u), 6u) - 6u;
-    let part = min(div_small(u32(above >> (shift & 31u)) << 16u, u32(threshold >> (shift & 31u))), 65535u);
+    let part =
+        min(div_small(u32(above >> (shift & 31u)) << 16u, u32(threshold >> (shift & 31u))), 65535u);
     var left = 65536u;
     for (var n = 0u; n < params.power; n += 1u) {
         left = (left * part) >> 16u;

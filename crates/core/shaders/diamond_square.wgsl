@@ -16,8 +16,12 @@ fn rand_from_pair(x0: u32, y0: u32) -> u32 {
     var xh = 0u;
     var yh = 0u;
     for (var round = 0u; round < params.rounds; round += 1u) {
-        sum = remainder(x, xh, 7u, 4u) + remainder(x, xh, 13u, 9u) + remainder(x, xh, 1301081u, 98915u)
-            + remainder(y, yh, 8461u, 2937u) + remainder(y, yh, 105467u, 34655u) + remainder(y, yh, 105943u, 38076u);
+        sum = remainder(x, xh, 7u, 4u)
+            + remainder(x, xh, 13u, 9u)
+            + remainder(x, xh, 1301081u, 98915u)
+            + remainder(y, yh, 8461u, 2937u)
+            + remainder(y, yh, 105467u, 34655u)
+            + remainder(y, yh, 105943u, 38076u);
         y = x + params.key.x;
         yh = xh + u32(y < x);
         x += sum;
@@ -62,7 +66,12 @@ fn centre(k: i32, m: i32) -> i32 {
     let i = 2 * k + 1 - params.odd.x;
     let j = 2 * m + 1 - params.odd.y;
     if !inside(i, j) { return params.edge; }
-    return displace((coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1)) >> 2u, i, j);
+    return displace(
+        (coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1))
+            >> 2u,
+        i,
+        j,
+    );
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -105,7 +114,11 @@ fn refine(invocation: Invocation) {
         if params.mode == MIDPOINT {
             value = ends >> 1u;
         } else {
-            if odd_u { ends += centre(k, m - 1) + centre(k, m); } else { ends += centre(k - 1, m) + centre(k, m); }
+            if odd_u {
+                ends += centre(k, m - 1) + centre(k, m);
+            } else {
+                ends += centre(k - 1, m) + centre(k, m);
+            }
             value = displace(ends >> 2u, i, j);
         }
     }

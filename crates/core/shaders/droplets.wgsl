@@ -9,11 +9,13 @@ fn turn(u: i32, g: i32) -> i32 {
 // Proposal and new speed. It is `wet` where it has come below the sea.
 fn weigh(d: i32, wet: bool, load: i32, fast: i32, age: u32, stream: u32) -> vec2<i32> {
     let speed = select(fast, fast >> 1u, wet);
-    let carry = min((u32(water[2u * age]) * u32(water[2u * params.lifetime + stream])) >> 8u, CARRY_MAX);
+    let carry =
+        min((u32(water[2u * age]) * u32(water[2u * params.lifetime + stream])) >> 8u, CARRY_MAX);
     let lay = max(u32(water[2u * age + 1u]), select(0u, u32(SEA_LAY), wet));
     let drop = clamp(-d, 0, DROP_MAX);
     let steep = max(drop, params.law.slope_min);
-    let capacity = min(mul_q16(mul_q16(steep << 8u, carry), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
+    let capacity =
+        min(mul_q16(mul_q16(steep << 8u, carry), u32(speed)) << 2u, LOAD_MAX >> 2u) << 2u;
     let room = capacity - load;
     let take = min(mul_q16(max(room, 0), params.law.erosion), drop << 2u);
     let over = max(-room, 0);
@@ -139,7 +141,10 @@ fn drops(invocation: Invocation) {
                 ny = y;
                 heading = vec2<i32>(0, 0);
             } else if params.border == HIGH {
-                heading = vec2<i32>(turned_back(x, heading.x, span.x), turned_back(y, heading.y, span.y));
+                heading = vec2<i32>(
+                    turned_back(x, heading.x, span.x),
+                    turned_back(y, heading.y, span.y),
+                );
                 nx = x + (heading.x << 2u);
                 ny = y + (heading.y << 2u);
             } else {
@@ -169,5 +174,6 @@ fn drops(invocation: Invocation) {
     own_drop[word + TILE_DROPS] = select(0, y | (i32(spent) << 31u), alive);
     own_drop[word + 2u * TILE_DROPS] = select(0, (heading.x & 0xffff) | (heading.y << 16u), alive);
     own_drop[word + 3u * TILE_DROPS] = select(0, load | ((want >> 16u) << 24u), alive);
-    own_drop[word + 4u * TILE_DROPS] = select(0, (i32(fills) << 31u) | (speed << 16u) | (want & 0xffff), alive);
+    own_drop[word + 4u * TILE_DROPS] =
+        select(0, (i32(fills) << 31u) | (speed << 16u) | (want & 0xffff), alive);
 }

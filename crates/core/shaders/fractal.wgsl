@@ -12,12 +12,17 @@ fn spot(size: vec2<i32>, n: u32, x: i32, y: i32) -> Spot {
     let first = i32(n) * 2 * (size.x + size.y);
     let column = first + 2 * x;
     let row = first + 2 * (size.x + y);
-    return Spot(vec2<i32>(places[column], places[row]), vec2<i32>(places[column + 1], places[row + 1]));
+    return Spot(
+        vec2<i32>(places[column], places[row]),
+        vec2<i32>(places[column + 1], places[row + 1]),
+    );
 }
 
 fn moved(at: Spot, by: vec2<i32>) -> Spot {
     let part = at.part + (by & vec2<i32>(0xfffff)) * 256;
-    let square = at.square + vec2<i32>(by.x >> 20u, by.y >> 20u) + vec2<i32>(part.x >> 28u, part.y >> 28u);
+    let square = at.square
+        + vec2<i32>(by.x >> 20u, by.y >> 20u)
+        + vec2<i32>(part.x >> 28u, part.y >> 28u);
     return Spot(square, part & vec2<i32>(ONE - 1));
 }
 

@@ -26,12 +26,21 @@ fn hill(at: Spot, dx: i32, dy: i32) -> i32 {
 fn heap(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
-    let at = spot(vec2<i32>(params.width, params.height), 0u, i32(i) % params.width, i32(i) / params.width);
+    let at = spot(
+        vec2<i32>(params.width, params.height),
+        0u,
+        i32(i) % params.width,
+        i32(i) / params.width,
+    );
     var height = 0;
     for (var dy = -1; dy < 2; dy += 1) {
         for (var dx = -1; dx < 2; dx += 1) {
             let more = hill(at, dx, dy);
-            if params.merge == ADDED { height = add_within(height, more); } else { height = max(height, more); }
+            if params.merge == ADDED {
+                height = add_within(height, more);
+            } else {
+                height = max(height, more);
+            }
         }
     }
     own_height[i] = min(add_within(params.base, height), HIGHEST);

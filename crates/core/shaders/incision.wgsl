@@ -98,7 +98,11 @@ fn places_around(at: vec2<i32>) -> Around {
     let diagonals = vec4<i32>(n + x.x, s + x.y, n + x.y, s + x.x);
     return Around(
         select(vec4<i32>(-1), sides, vec4<bool>(north, south, west, east)),
-        select(vec4<i32>(-1), diagonals, vec4<bool>(north && west, south && east, north && east, south && west)),
+        select(
+            vec4<i32>(-1),
+            diagonals,
+            vec4<bool>(north && west, south && east, north && east, south && west),
+        ),
     );
 }
 
@@ -249,7 +253,8 @@ fn route(invocation: Invocation) {
     let side_dice = (die >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u);
     let diagonal_dice = (die >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u);
     let sides = drops_to(water.sides, here) * (SPREAD + side_dice);
-    let diagonals = ((drops_to(water.diagonals, here) * 9u) >> vec4<u32>(4u)) * (SPREAD + diagonal_dice);
+    let diagonals =
+        ((drops_to(water.diagonals, here) * 9u) >> vec4<u32>(4u)) * (SPREAD + diagonal_dice);
     var found = larger(vec2<u32>(0u, u32(STAYS)), sides.x, 0u);
     found = larger(found, sides.y, 1u);
     found = larger(found, sides.z, 2u);

@@ -23,7 +23,15 @@ fn value(key: vec2<u32>, x: i32, y: i32) -> i32 {
 }
 
 fn between_rows(key: vec2<u32>, x: i32, y: i32, f: i32) -> i32 {
-    return cubic(vec4<i32>(value(key, x, y - 1), value(key, x, y), value(key, x, y + 1), value(key, x, y + 2)), f);
+    return cubic(
+        vec4<i32>(
+            value(key, x, y - 1),
+            value(key, x, y),
+            value(key, x, y + 1),
+            value(key, x, y + 2),
+        ),
+        f,
+    );
 }
 
 // The noise of octave n at d cells from the middle.
@@ -51,7 +59,8 @@ fn squared(d: i32, inverse: i32) -> i32 {
 
 fn crater(ground: i32, rim: i32) -> i32 {
     if params.craters == 0u { return ground; }
-    let above = max(ground - params.crater_rim - mul_q28(params.crater_relief, clamp(rim, 0, ONE)), 0);
+    let above =
+        max(ground - params.crater_rim - mul_q28(params.crater_relief, clamp(rim, 0, ONE)), 0);
     return ground - above - mul_q16(above, params.crater_slope);
 }
 

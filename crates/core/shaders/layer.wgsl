@@ -10,7 +10,8 @@
 @group(0) @binding(12) var<storage, read_write> own_uplift: array<i32>;
 
 fn height_at(x: i32, y: i32) -> i32 {
-    return height[fold(y, params.height, false) * params.width + fold(x, params.width, false)] >> 10u;
+    return height[fold(y, params.height, false) * params.width + fold(x, params.width, false)]
+        >> 10u;
 }
 
 fn slope(x: i32, y: i32) -> i32 {
@@ -87,7 +88,8 @@ fn paint_sediment(invocation: Invocation) {
     let t = ramp_at(i);
     var fresh = lerp(params.thick_low, params.thick_high, t);
     if params.combine == MULTIPLY { fresh = lerp(params.low, params.high, t); }
-    own_ledger[i * LEDGER_WORDS + 1u] = combined(own_ledger[i * LEDGER_WORDS + 1u], fresh, THICKEST);
+    own_ledger[i * LEDGER_WORDS + 1u] =
+        combined(own_ledger[i * LEDGER_WORDS + 1u], fresh, THICKEST);
 }
 
 @compute @workgroup_size(WORKGROUP)

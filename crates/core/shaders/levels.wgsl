@@ -50,7 +50,8 @@ fn halve(invocation: Invocation) {
     let place = 2 * place_of(i, params.coarse.x) - params.offset;
     let x = three(place.x, params.fine.x);
     let y = three(place.y, params.fine.y);
-    own_coarse[i] = mean(mean(row_mean(x, y.x), row_mean(x, y.z)), row_mean(x, y.y)) >> (params.halve & 31u);
+    own_coarse[i] =
+        mean(mean(row_mean(x, y.x), row_mean(x, y.z)), row_mean(x, y.y)) >> (params.halve & 31u);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -91,7 +92,17 @@ fn around(i: u32) -> Around {
     let x = three(place.x >> 1u, params.coarse.x);
     let y = three(place.y >> 1u, params.coarse.y) * params.coarse.x;
     var a: Around;
-    a.at = array<i32, 9>(y.x + x.x, y.x + x.y, y.x + x.z, y.y + x.x, y.y + x.y, y.y + x.z, y.z + x.x, y.z + x.y, y.z + x.z);
+    a.at = array<i32, 9>(
+        y.x + x.x,
+        y.x + x.y,
+        y.x + x.z,
+        y.y + x.x,
+        y.y + x.y,
+        y.y + x.z,
+        y.z + x.x,
+        y.z + x.y,
+        y.z + x.z,
+    );
     a.odd = vec2<bool>((place.x & 1) == 1, (place.y & 1) == 1);
     return a;
 }
@@ -164,7 +175,8 @@ fn raise_ledger(invocation: Invocation) {
     let at = i * LEDGER_WORDS;
     own_ledger[at] = h;
     own_ledger[at + 1u] = clamp((before >> 1u) + up(gains, a.odd), 0, THICKEST >> 1u) << 1u;
-    let change = clamp((h >> 1u) - (base[i] >> 1u), -1073741823, 1073741823) * 2 + (h & 1) - (base[i] & 1);
+    let change =
+        clamp((h >> 1u) - (base[i] >> 1u), -1073741823, 1073741823) * 2 + (h & 1) - (base[i] & 1);
     if change > 0 {
         let raised = max(double(up(highs, a.odd)), change);
         own_ledger[at + 2u] = raised - change;

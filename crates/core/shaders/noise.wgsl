@@ -13,13 +13,18 @@ fn sum(invocation: Invocation) {
     var by = vec2<i32>(0);
     if params.warped == 1u {
         let middle = params.octaves + WARP_OCTAVES;
-        by = vec2<i32>(shift(size, params.octaves, middle, x, y), shift(size, middle, middle + WARP_OCTAVES, x, y));
+        by = vec2<i32>(
+            shift(size, params.octaves, middle, x, y),
+            shift(size, middle, middle + WARP_OCTAVES, x, y),
+        );
     }
     var total = 0;
     var strength = ONE;
     for (var n = 0u; n < params.octaves; n += 1u) {
         var at = spot(size, n, x, y);
-        if params.warped == 1u { at = moved(at, vec2<i32>(in_squares(n, by.x), in_squares(n, by.y))); }
+        if params.warped == 1u {
+            at = moved(at, vec2<i32>(in_squares(n, by.x), in_squares(n, by.y)));
+        }
         var part = noise(params.pattern, key_of(n), at);
         let fold = abs((part << 1u) - ONE);
         if params.form == BILLOW {

@@ -8,6 +8,12 @@ fn lift(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let window = vec2<i32>(params.width, params.height);
-    let height = surveyed(params.nodes, window, params.warped == 1u, i32(i) % params.width, i32(i) / params.width);
+    let height = surveyed(
+        params.nodes,
+        window,
+        params.warped == 1u,
+        i32(i) % params.width,
+        i32(i) / params.width,
+    );
     own_height[i] = params.base + mul_q28(params.relief, height);
 }

@@ -11,7 +11,10 @@ fn pick(invocation: Invocation) {
     let i = index_of(invocation);
     if i >= dispatch.end { return; }
     let cell = i / params.words;
-    let at = params.first + cell / params.across * params.row + cell % params.across * params.each + i % params.words;
+    let at = params.first
+        + cell / params.across * params.row
+        + cell % params.across * params.each
+        + i % params.words;
     own_picked[i - dispatch.first] = source[at];
 }
 

@@ -125,7 +125,12 @@ fn measure(invocation: Invocation) {
     if x > 0 { steepest = u32(abs(here - height[cell - 1])); }
     if x + 1 < params.width { steepest = max(steepest, u32(abs(here - height[cell + 1]))); }
     if y > 0 { steepest = max(steepest, u32(abs(here - height[cell - params.width]))); }
-    if y + 1 < params.height { steepest = max(steepest, u32(abs(here - height[cell + params.width]))); }
+    if y + 1 < params.height {
+        steepest = max(steepest, u32(abs(here - height[cell + params.width])));
+    }
     let above = u32(max(here - params.sea, 0));
-    own_beach[at] = i32((share(u32(square), params.wide) * share(above, params.high) * share(steepest, params.steep)) >> 5u);
+    own_beach[at] = i32((share(u32(square), params.wide)
+        * share(above, params.high)
+        * share(steepest, params.steep))
+        >> 5u);
 }

@@ -29,7 +29,8 @@ fn feel(x: i32, y: i32) -> vec2<i32> {
     let across_top = lerp(steep(at(c.x, r.y), at(c.z, r.y)), steep(at(c.y, r.y), at(c.w, r.y)), fx);
     let across_low = lerp(steep(at(c.x, r.z), at(c.z, r.z)), steep(at(c.y, r.z), at(c.w, r.z)), fx);
     let along_left = lerp(steep(at(c.y, r.x), at(c.y, r.z)), steep(at(c.y, r.y), at(c.y, r.w)), fy);
-    let along_right = lerp(steep(at(c.z, r.x), at(c.z, r.z)), steep(at(c.z, r.y), at(c.z, r.w)), fy);
+    let along_right =
+        lerp(steep(at(c.z, r.x), at(c.z, r.z)), steep(at(c.z, r.y), at(c.z, r.w)), fy);
     return vec2<i32>(lerp(across_top, across_low, fy), lerp(along_left, along_right, fx));
 }
 

@@ -73,7 +73,10 @@ fn lives_last(world: vec2<u32>) -> bool {
 fn home_of(i: u32) -> Home {
     let tile = i / TILE_DROPS;
     let inner = i % TILE_DROPS;
-    let place = vec2<u32>(tile % params.tiles_wide * TILE + inner % TILE, tile / params.tiles_wide * TILE + inner / TILE);
+    let place = vec2<u32>(
+        tile % params.tiles_wide * TILE + inner % TILE,
+        tile / params.tiles_wide * TILE + inner / TILE,
+    );
     let world = params.home + place;
     var age = params.step_rest + phase(row_phase(world.y), world.x);
     var life = params.step_life;
@@ -133,8 +136,10 @@ fn height_at(corner: vec4<i32>, fx: u32, fy: u32) -> i32 {
 fn spot_of(home: Home, life: u32) -> vec3<i32> {
     let spot = mix_bits(hash_of(home) + life * 0x9e3779b9u);
     return vec3<i32>(
-        ((params.corner.x + i32(home.place.x * params.block)) << 16u) + i32((spot & 0xffffu) * params.block),
-        ((params.corner.y + i32(home.place.y * params.block)) << 16u) + i32((spot >> 16u) * params.block),
+        ((params.corner.x + i32(home.place.x * params.block)) << 16u)
+            + i32((spot & 0xffffu) * params.block),
+        ((params.corner.y + i32(home.place.y * params.block)) << 16u)
+            + i32((spot >> 16u) * params.block),
         i32(mix_bits(spot + 0x85ebca6bu) >> 16u),
     );
 }
@@ -190,7 +195,10 @@ fn around(x: i32, span: i32) -> i32 {
 // What is granted of a proposal to a vertex, in height units and not negative.
 fn granted(at: i32, want: i32) -> i32 {
     let shares = u32(grant[at]);
-    return mul_q16(abs(want) << 2u, (select(shares, shares >> 14u, want < 0) & (2u * WHOLE - 1u)) << 3u);
+    return mul_q16(
+        abs(want) << 2u,
+        (select(shares, shares >> 14u, want < 0) & (2u * WHOLE - 1u)) << 3u,
+    );
 }
 
 // Books what is granted of a proposal, of which no more than `most` is given. Returns the change of
@@ -295,7 +303,8 @@ fn range_round(x: i32, y: i32) -> vec2<i32> {
 }
 
 fn is_rim(x: i32, y: i32) -> bool {
-    return params.border == OPEN && (x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1);
+    return params.border == OPEN
+        && (x == 0 || y == 0 || x == params.width - 1 || y == params.height - 1);
 }
 
 // How far a vertex of height `h` may fall and rise in this step, 2⁻¹⁶ cells, where the lowest and
@@ -397,7 +406,9 @@ fn lose_to_eight(i: i32, here: i32, a: i32, b: i32, r: i32) -> i32 {
 // What a vertex inside loses by what was taken round it, less what the others have of its own.
 fn lose_inside(i: i32, here: i32) -> i32 {
     if TAPS == 2 {
-        return lose_to_ring(i, here, 1, 2) + lose_to_ring(i, here, 2, 2) + lose_to_eight(i, here, 2, 1, 2);
+        return lose_to_ring(i, here, 1, 2)
+            + lose_to_ring(i, here, 2, 2)
+            + lose_to_eight(i, here, 2, 1, 2);
     }
     let r = params.radius;
     var loss = 0;
@@ -418,11 +429,23 @@ fn gain_inside(i: i32) -> i32 {
     let n = i - params.width;
     let s = i + params.width;
     return spread(moved[i * i32(MOVED_WORDS) + 1], 0, 0)
-        + (given_at(n) >> 6u) + (given_at(s) >> 6u) + (given_at(i - 1) >> 6u) + (given_at(i + 1) >> 6u)
-        + (given_at(n - 1) >> 7u) + (given_at(n + 1) >> 7u) + (given_at(s - 1) >> 7u) + (given_at(s + 1) >> 7u)
-        + share_carried(n - 1) + share_carried(n) + share_carried(n + 1)
-        + share_carried(i - 1) + share_carried(i) + share_carried(i + 1)
-        + share_carried(s - 1) + share_carried(s) + share_carried(s + 1);
+        + (given_at(n) >> 6u)
+        + (given_at(s) >> 6u)
+        + (given_at(i - 1) >> 6u)
+        + (given_at(i + 1) >> 6u)
+        + (given_at(n - 1) >> 7u)
+        + (given_at(n + 1) >> 7u)
+        + (given_at(s - 1) >> 7u)
+        + (given_at(s + 1) >> 7u)
+        + share_carried(n - 1)
+        + share_carried(n)
+        + share_carried(n + 1)
+        + share_carried(i - 1)
+        + share_carried(i)
+        + share_carried(i + 1)
+        + share_carried(s - 1)
+        + share_carried(s)
+        + share_carried(s + 1);
 }
 
 // The same as `gain_inside` less `lose_inside`, near the border.
@@ -436,7 +459,10 @@ fn gain_folded(x: i32, y: i32, here: i32) -> i32 {
         for (var dx = -r; dx <= r; dx += 1) {
             let weight = u32(brush[tap]);
             tap += 1;
-            wish -= mul_q16(moved[(row + fold(x + dx, params.width, torus)) * i32(MOVED_WORDS)], weight) - mul_q16(here, weight);
+            wish -= mul_q16(
+                moved[(row + fold(x + dx, params.width, torus)) * i32(MOVED_WORDS)],
+                weight,
+            ) - mul_q16(here, weight);
         }
     }
     for (var dy = -1; dy <= 1; dy += 1) {
@@ -468,7 +494,9 @@ fn settle(invocation: Invocation) {
         range = range_round(x, y);
         rim = is_rim(x, y);
     }
-    if wish < -OVERRUN || wish >= OVERRUN { atomicAdd(&add_spilled[4 * (params.width + params.height)], 1); }
+    if wish < -OVERRUN || wish >= OVERRUN {
+        atomicAdd(&add_spilled[4 * (params.width + params.height)], 1);
+    }
     let h = height[i];
     var change = 0;
     var rest = 0;
@@ -496,7 +524,10 @@ fn allowed(room: vec2<i32>, carried: i32) -> vec2<i32> {
     let owed = min(carried, 0) >> 2u;
     let due = (max(carried, 0) + 3) >> 2u;
     let least = select(SLACK, ALLOW_MAX, (params.flags & EBB) != 0u);
-    return vec2<i32>(clamp(room.x + owed, 0, ALLOW_MAX) >> 2u, clamp(max(room.y, least) - due, 0, ALLOW_MAX) >> 2u);
+    return vec2<i32>(
+        clamp(room.x + owed, 0, ALLOW_MAX) >> 2u,
+        clamp(max(room.y, least) - due, 0, ALLOW_MAX) >> 2u,
+    );
 }
 
 // The share of `want` that is granted where `allow` may be moved, in 2⁻¹³.
@@ -558,7 +589,8 @@ fn limit(invocation: Invocation) {
     if (params.flags & (SOFT | SEDIMENT)) != 0u {
         taken = (taken * erodibility(i, asked_of(allow.x, own_want[record]))) >> 15u;
     }
-    own_grant[i] = shares_of(taken, share_of(allow.y, own_want[record + 1])) | class_of(own_want[record + 2]);
+    own_grant[i] =
+        shares_of(taken, share_of(allow.y, own_want[record + 1])) | class_of(own_want[record + 2]);
     own_want[record] = 0;
     own_want[record + 1] = 0;
 }
@@ -602,8 +634,14 @@ fn smoothen(invocation: Invocation) {
         let n = at - params.width;
         let s = at + params.width;
         own_smoothed[i] = binomial(delta[at], 0, 0)
-            + (delta[n] >> 3u) + (delta[s] >> 3u) + (delta[at - 1] >> 3u) + (delta[at + 1] >> 3u)
-            + (delta[n - 1] >> 4u) + (delta[n + 1] >> 4u) + (delta[s - 1] >> 4u) + (delta[s + 1] >> 4u);
+            + (delta[n] >> 3u)
+            + (delta[s] >> 3u)
+            + (delta[at - 1] >> 3u)
+            + (delta[at + 1] >> 3u)
+            + (delta[n - 1] >> 4u)
+            + (delta[n + 1] >> 4u)
+            + (delta[s - 1] >> 4u)
+            + (delta[s + 1] >> 4u);
         return;
     }
     let torus = params.border == TORUS;

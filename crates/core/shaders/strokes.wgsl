@@ -45,7 +45,9 @@ fn stamp(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
     let width = strokes[stroke + 12u];
     let right = width - 1;
     let bottom = strokes[stroke + 13u] - 1;
-    if u < 0 || v < 0 || u > (right << 16u) || v > (bottom << 16u) { return vec3<i32>(0, 0, 2147483647); }
+    if u < 0 || v < 0 || u > (right << 16u) || v > (bottom << 16u) {
+        return vec3<i32>(0, 0, 2147483647);
+    }
     let both = mul_q16(from_middle(stroke, u, right), u32(from_middle(stroke, v, bottom)));
     let column = min(u >> 16u, right - 1);
     let row = min(v >> 16u, bottom - 1);
@@ -62,7 +64,8 @@ fn weight(piece: u32, stroke: u32, x: i32, y: i32) -> vec3<i32> {
     if abs(dx) > far || abs(dy) > far { return vec3<i32>(0, 0, 2147483647); }
     let px = ((dx * pieces[piece + 5u]) >> 16u) - pieces[piece + 3u];
     let py = ((dy * pieces[piece + 5u]) >> 16u) - pieces[piece + 4u];
-    let along = clamp((px * pieces[piece + 7u] + py * pieces[piece + 8u]) >> 14u, 0, pieces[piece + 9u]);
+    let along =
+        clamp((px * pieces[piece + 7u] + py * pieces[piece + 8u]) >> 14u, 0, pieces[piece + 9u]);
     let rx = px - ((along * pieces[piece + 7u] + 8192) >> 14u);
     let ry = py - ((along * pieces[piece + 8u] + 8192) >> 14u);
     let d2 = rx * rx + ry * ry;
@@ -101,7 +104,8 @@ fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
 
 // The list of a cell's square: its first word and the word after its last.
 fn list_of(x: i32, y: i32) -> vec2<u32> {
-    let square = params.lists + (u32(y) >> (TILE_BITS & 31u)) * params.tiles + (u32(x) >> (TILE_BITS & 31u));
+    let square =
+        params.lists + (u32(y) >> (TILE_BITS & 31u)) * params.tiles + (u32(x) >> (TILE_BITS & 31u));
     return vec2<u32>(u32(lists[square]), u32(lists[square + 1u]));
 }
 
@@ -115,7 +119,9 @@ struct Best {
 
 fn best_of(first: u32, end: u32, x: i32, y: i32) -> Best {
     let own = pieces[u32(lists[first])];
-    if u32(strokes[own]) >= STAMP { return Best(u32(own), stamp(u32(lists[first]), u32(own), x, y), first + 1u); }
+    if u32(strokes[own]) >= STAMP {
+        return Best(u32(own), stamp(u32(lists[first]), u32(own), x, y), first + 1u);
+    }
     var best = vec3<i32>(0, 0, 2147483647);
     var at = first;
     while at < end {
@@ -217,6 +223,7 @@ fn blend(invocation: Invocation) {
     // A smoothing stroke is alone in its pass.
     let best = best_of(list.x, list.y, x, y);
     if best.weight.x > 0 {
-        own_height[i] = towards(own_height[i], soft[i], mul_q16(strokes[best.stroke + 4u], u32(best.weight.x)));
+        own_height[i] =
+            towards(own_height[i], soft[i], mul_q16(strokes[best.stroke + 4u], u32(best.weight.x)));
     }
 }

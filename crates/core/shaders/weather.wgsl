@@ -12,7 +12,10 @@ fn along(slope: i32, part: i32) -> i32 {
 }
 
 fn half_at(x: i32, y: i32) -> i32 {
-    return max(height[fold(y, params.height, false) * params.width + fold(x, params.width, false)], params.sea) >> 1u;
+    return max(
+        height[fold(y, params.height, false) * params.width + fold(x, params.width, false)],
+        params.sea,
+    ) >> 1u;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -38,7 +41,8 @@ fn carry(invocation: Invocation) {
     if i >= dispatch.end { return; }
     let x = i32(i) % params.width + params.up_x;
     let y = i32(i) / params.width + params.up_y;
-    let sides = lift_at(x + params.across_x, y + params.across_y) + lift_at(x - params.across_x, y - params.across_y);
+    let sides = lift_at(x + params.across_x, y + params.across_y)
+        + lift_at(x - params.across_x, y - params.across_y);
     own_carried[i] = lerp(lift[i], (sides + 2 * lift_at(x, y) + 2) >> 2u, params.share);
 }
 

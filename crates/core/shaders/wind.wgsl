@@ -72,7 +72,9 @@ fn blow(invocation: Invocation) {
         let speed = wind[vertex] >> 1u;
         var chance = params.law.rock;
         if loose { chance = params.law.sand; }
-        let rests = spent || (load > 0 && (sheltered || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - speed)));
+        let rests = spent
+            || (load > 0
+                && (sheltered || i32(mix_bits(draw) >> 16u) < scaled(i32(chance), 131072 - speed)));
         if rests {
             want = -min((load + 3) >> 2u, WANT_MAX);
         } else if load == 0 && loose && !sheltered {
@@ -115,7 +117,10 @@ fn flux(i: i32, k: i32, across: i32) -> i32 {
     let d = u32(min(drop >> (params.law.shift & 31u), SLOPE_SEEN));
     let c = u32(min(abs(across) >> (params.law.shift & 31u), SLOPE_SEEN));
     let square = d * d + c * c;
-    let steep = min(div_small(max(square, params.law.repose) - params.law.repose, max(square >> 15u, 1u)), 32768u);
+    let steep = min(
+        div_small(max(square, params.law.repose) - params.law.repose, max(square >> 15u, 1u)),
+        32768u,
+    );
     let most = mul_q16(drop, max(steep, params.law.creep) >> 1u);
     if a < b { return -min(most, loose_at(k) >> 2u); }
     return min(most, loose_at(i) >> 2u);
@@ -194,7 +199,8 @@ fn limit_sand(invocation: Invocation) {
     let due = (max(carry[i], 0) + 3) >> 2u;
     let take = clamp(room, 0, ALLOW_MAX) >> 2u;
     let give = clamp(65536 - due, 0, ALLOW_MAX) >> 2u;
-    own_grant[i] = shares_of(share_of(take, own_want[record]), share_of(give, own_want[record + 1]));
+    own_grant[i] =
+        shares_of(share_of(take, own_want[record]), share_of(give, own_want[record + 1]));
     own_want[record] = 0;
     own_want[record + 1] = 0;
     own_moved[i32(i) * i32(MOVED_WORDS)] = 0;

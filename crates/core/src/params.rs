@@ -138,6 +138,50 @@ impl Value {
 }
 
 impl Param {
+    /// A number: smallest, largest, default.
+    pub const fn number(
+        name: &'static str,
+        unit: &'static str,
+        [min, max, default]: [f64; 3],
+        doc: &'static str,
+    ) -> Self {
+        Self { name, unit, kind: ParamKind::Number { min, max, default }, doc }
+    }
+
+    /// An integer: smallest, largest, default.
+    pub const fn integer(
+        name: &'static str,
+        unit: &'static str,
+        [min, max, default]: [i64; 3],
+        doc: &'static str,
+    ) -> Self {
+        Self { name, unit, kind: ParamKind::Integer { min, max, default }, doc }
+    }
+
+    /// One of these words; the first is the default.
+    pub const fn choice(
+        name: &'static str,
+        words: &'static [&'static str],
+        doc: &'static str,
+    ) -> Self {
+        Self { name, unit: "", kind: ParamKind::Choice(words), doc }
+    }
+
+    /// Yes or no.
+    pub const fn switch(name: &'static str, default: bool, doc: &'static str) -> Self {
+        Self { name, unit: "", kind: ParamKind::Switch(default), doc }
+    }
+
+    /// The path of a file.
+    pub const fn file(name: &'static str, doc: &'static str) -> Self {
+        Self { name, unit: "", kind: ParamKind::File, doc }
+    }
+
+    /// A list whose elements have this form, in words.
+    pub const fn list(name: &'static str, form: &'static str, doc: &'static str) -> Self {
+        Self { name, unit: "", kind: ParamKind::List(form), doc }
+    }
+
     /// The default.
     pub fn default(&self) -> Value {
         match self.kind {

@@ -114,13 +114,15 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         let properties: Vec<_> = properties
             .into_iter()
             .filter(|(_, value)| !value.is_null())
-            .map(
-                |(name, value)| json!({ "name": name, "type": if value.is_string() { "string" } else { "int" }, "value": value }),
-            )
+            .map(|(name, value)| {
+                json!({ "name": name,
+                    "type": if value.is_string() { "string" } else { "int" }, "value": value })
+            })
             .collect();
         next += 1;
         json!({
-            "id": next - 1, "name": name, "type": class, "x": pixels(at.x), "y": pixels(at.y), "width": pixels(at.width),
+            "id": next - 1, "name": name, "type": class, "x": pixels(at.x), "y": pixels(at.y),
+            "width": pixels(at.width),
             "height": pixels(at.height), "rotation": 0, "visible": true, "properties": properties,
         })
     };
@@ -176,7 +178,8 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         .collect();
     let group = |id: u32, name: &str, color: &str, objects: Vec<Value>| {
         json!({
-            "color": color, "draworder": "topdown", "id": id, "name": name, "objects": objects, "opacity": 1, "type": "objectgroup",
+            "color": color, "draworder": "topdown", "id": id, "name": name, "objects": objects,
+            "opacity": 1, "type": "objectgroup",
             "visible": true, "x": 0, "y": 0,
         })
     };
@@ -187,10 +190,10 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         .into_iter()
         .zip(0u32..)
         .map(|(t, id)| json!({ "id": id, "type": t.name(), "properties": solid(t) }));
-    let floors = Role::ALL
-        .into_iter()
-        .zip(COLUMNS..)
-        .map(|(role, id)| json!({ "id": id, "type": format!("floor_{}", role.name()), "properties": solid(Tile::Floor) }));
+    let floors = Role::ALL.into_iter().zip(COLUMNS..).map(|(role, id)| {
+        json!({ "id": id, "type": format!("floor_{}", role.name()),
+            "properties": solid(Tile::Floor) })
+    });
     let icons = THINGS
         .into_iter()
         .map(|(t, variant)| json!({ "id": tile_of(t, variant), "type": t.name() }));
@@ -200,7 +203,8 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         "infinite": false,
         "layers": [
             {
-                "data": data, "height": height, "id": 1, "name": "tiles", "opacity": 1, "type": "tilelayer", "visible": true,
+                "data": data, "height": height, "id": 1, "name": "tiles", "opacity": 1,
+                "type": "tilelayer", "visible": true,
                 "width": width, "x": 0, "y": 0,
             },
             group(2, "rooms", "#8ecae6", rooms),
@@ -218,8 +222,10 @@ pub(super) fn tiled(dungeon: &Dungeon) -> Value {
         "tiledversion": "1.10.2",
         "tileheight": TILE,
         "tilesets": [{
-            "columns": COLUMNS, "firstgid": 1, "image": TILESET, "imageheight": ROWS * TILE, "imagewidth": COLUMNS * TILE,
-            "margin": 0, "name": "thalweg-dungeon", "spacing": 0, "tilecount": COLUMNS * ROWS, "tileheight": TILE,
+            "columns": COLUMNS, "firstgid": 1, "image": TILESET, "imageheight": ROWS * TILE,
+            "imagewidth": COLUMNS * TILE,
+            "margin": 0, "name": "thalweg-dungeon", "spacing": 0, "tilecount": COLUMNS * ROWS,
+            "tileheight": TILE,
             "tiles": kinds.chain(floors).chain(icons).collect::<Vec<_>>(), "tilewidth": TILE,
         }],
         "tilewidth": TILE,
@@ -285,18 +291,25 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         })
         .collect();
     let mut instance = |kind: usize, at: Rect, values: [Value; 2]| {
-        let instances: Vec<_> = fields[kind].iter().zip(values).zip(1..).map(|(((name, type_), value), i)| {
-            let raw = match &value {
-                Value::Null => json!([]),
-                Value::String(text) => json!([{ "id": "V_String", "params": [text] }]),
-                number => json!([{ "id": "V_Int", "params": [number] }]),
-            };
-            json!({ "__identifier": name, "__type": type_, "__value": value, "__tile": null, "defUid": uid(kind) + i, "realEditorValues": raw })
-        }).collect();
+        let instances: Vec<_> = fields[kind]
+            .iter()
+            .zip(values)
+            .zip(1..)
+            .map(|(((name, type_), value), i)| {
+                let raw = match &value {
+                    Value::Null => json!([]),
+                    Value::String(text) => json!([{ "id": "V_String", "params": [text] }]),
+                    number => json!([{ "id": "V_Int", "params": [number] }]),
+                };
+                json!({ "__identifier": name, "__type": type_, "__value": value, "__tile": null,
+                "defUid": uid(kind) + i, "realEditorValues": raw })
+            })
+            .collect();
         json!({
             "__identifier": names[kind], "__grid": [at.x, at.y], "__pivot": [0, 0], "__tags": [],
             "__tile": things.get(kind).map(|thing| tile_rect(tile_of(*thing, 0))),
-            "__smartColor": colours[kind], "iid": iid(), "width": pixels(at.width), "height": pixels(at.height),
+            "__smartColor": colours[kind], "iid": iid(), "width": pixels(at.width),
+            "height": pixels(at.height),
             "defUid": uid(kind), "px": [pixels(at.x), pixels(at.y)], "fieldInstances": instances,
             "__worldX": pixels(at.x), "__worldY": pixels(at.y),
         })
@@ -343,10 +356,13 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
                  placed: Vec<Value>| {
         let tileset = (type_ == "Tiles").then_some(TILESET_UID);
         json!({
-            "__identifier": identifier, "__type": type_, "__cWid": width, "__cHei": height, "__gridSize": TILE, "__opacity": 1,
+            "__identifier": identifier, "__type": type_, "__cWid": width, "__cHei": height,
+            "__gridSize": TILE, "__opacity": 1,
             "__pxTotalOffsetX": 0, "__pxTotalOffsetY": 0, "__tilesetDefUid": tileset,
-            "__tilesetRelPath": tileset.map(|_| TILESET), "iid": iid, "levelId": LEVEL, "layerDefUid": def, "pxOffsetX": 0,
-            "pxOffsetY": 0, "visible": true, "optionalRules": [], "intGridCsv": csv, "autoLayerTiles": [], "seed": 0,
+            "__tilesetRelPath": tileset.map(|_| TILESET), "iid": iid, "levelId": LEVEL,
+            "layerDefUid": def, "pxOffsetX": 0,
+            "pxOffsetY": 0, "visible": true, "optionalRules": [], "intGridCsv": csv,
+            "autoLayerTiles": [], "seed": 0,
             "overrideTilesetUid": null, "gridTiles": painted, "entityInstances": placed,
         })
     };
@@ -393,13 +409,18 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
         "dummyWorldIid": world,
     });
     all["defs"] = json!({
-            "layers": [layer_def("Things", "Entities", LAYER_THINGS), layer_def("Tiles", "Tiles", LAYER_TILES)],
+            "layers": [layer_def("Things", "Entities", LAYER_THINGS),
+                layer_def("Tiles", "Tiles", LAYER_TILES)],
             "entities": entities,
             "tilesets": [{
-                "__cWid": COLUMNS, "__cHei": ROWS, "identifier": "Dungeon", "uid": TILESET_UID, "relPath": TILESET,
-                "embedAtlas": null, "pxWid": COLUMNS * TILE, "pxHei": ROWS * TILE, "tileGridSize": TILE, "spacing": 0,
-                "padding": 0, "tags": [], "tagsSourceEnumUid": null, "enumTags": [], "savedSelections": [],
-                "customData": Tile::ALL.into_iter().zip(0u32..).map(|(t, id)| json!({ "tileId": id, "data": t.name() })).collect::<Vec<_>>(),
+                "__cWid": COLUMNS, "__cHei": ROWS, "identifier": "Dungeon", "uid": TILESET_UID,
+                "relPath": TILESET,
+                "embedAtlas": null, "pxWid": COLUMNS * TILE, "pxHei": ROWS * TILE,
+                "tileGridSize": TILE, "spacing": 0,
+                "padding": 0, "tags": [], "tagsSourceEnumUid": null, "enumTags": [],
+                "savedSelections": [],
+                "customData": Tile::ALL.into_iter().zip(0u32..).map(|(t,
+                    id)| json!({ "tileId": id, "data": t.name() })).collect::<Vec<_>>(),
                 "cachedPixelData": null,
             }],
             "enums": [],
@@ -407,10 +428,14 @@ pub(super) fn ldtk(dungeon: &Dungeon) -> Value {
             "levelFields": [],
     });
     all["levels"] = json!([{
-            "identifier": format!("{}_{}", dungeon.kind.name(), dungeon.seed), "iid": level, "uid": LEVEL, "worldX": 0, "worldY": 0,
-            "worldDepth": 0, "pxWid": width * TILE, "pxHei": height * TILE, "__bgColor": "#14151B", "bgColor": null,
-            "useAutoIdentifier": false, "bgRelPath": null, "bgPos": null, "bgPivotX": 0.5, "bgPivotY": 0.5,
-            "__smartColor": "#8A8B8D", "__bgPos": null, "externalRelPath": null, "fieldInstances": [],
+            "identifier": format!("{}_{}", dungeon.kind.name(), dungeon.seed), "iid": level,
+            "uid": LEVEL, "worldX": 0, "worldY": 0,
+            "worldDepth": 0, "pxWid": width * TILE, "pxHei": height * TILE, "__bgColor": "#14151B",
+            "bgColor": null,
+            "useAutoIdentifier": false, "bgRelPath": null, "bgPos": null, "bgPivotX": 0.5,
+            "bgPivotY": 0.5,
+            "__smartColor": "#8A8B8D", "__bgPos": null, "externalRelPath": null,
+            "fieldInstances": [],
             "layerInstances": [
                 layer("Things", "Entities", &layer_things, LAYER_THINGS, vec![], vec![], placed),
                 layer("Tiles", "Tiles", &layer_tiles, LAYER_TILES, vec![], painted, vec![]),
@@ -431,12 +456,18 @@ fn capital(word: &str) -> String {
 fn layer_def(identifier: &str, type_: &str, uid: u32) -> Value {
     let tileset = (type_ == "Tiles").then_some(TILESET_UID);
     json!({
-        "__type": type_, "identifier": identifier, "type": type_, "uid": uid, "doc": null, "uiColor": null, "gridSize": TILE,
-        "guideGridWid": 0, "guideGridHei": 0, "displayOpacity": 1, "inactiveOpacity": 1, "hideInList": false,
-        "hideFieldsWhenInactive": false, "canSelectWhenInactive": true, "renderInWorldView": true, "pxOffsetX": 0, "pxOffsetY": 0,
-        "parallaxFactorX": 0, "parallaxFactorY": 0, "parallaxScaling": true, "requiredTags": [], "excludedTags": [],
-        "autoTilesKilledByOtherLayerUid": null, "uiFilterTags": [], "useAsyncRender": false, "intGridValues": [],
-        "intGridValuesGroups": [], "autoRuleGroups": [], "autoSourceLayerDefUid": null, "tilesetDefUid": tileset,
+        "__type": type_, "identifier": identifier, "type": type_, "uid": uid, "doc": null,
+        "uiColor": null, "gridSize": TILE,
+        "guideGridWid": 0, "guideGridHei": 0, "displayOpacity": 1, "inactiveOpacity": 1,
+        "hideInList": false,
+        "hideFieldsWhenInactive": false, "canSelectWhenInactive": true, "renderInWorldView": true,
+        "pxOffsetX": 0, "pxOffsetY": 0,
+        "parallaxFactorX": 0, "parallaxFactorY": 0, "parallaxScaling": true, "requiredTags": [],
+        "excludedTags": [],
+        "autoTilesKilledByOtherLayerUid": null, "uiFilterTags": [], "useAsyncRender": false,
+        "intGridValues": [],
+        "intGridValuesGroups": [], "autoRuleGroups": [], "autoSourceLayerDefUid": null,
+        "tilesetDefUid": tileset,
         "tilePivotX": 0, "tilePivotY": 0, "biomeFieldUid": null,
     })
 }
@@ -456,25 +487,37 @@ fn entity(
 ) -> Value {
     let hollow = tile.is_none();
     json!({
-        "identifier": identifier, "uid": uid, "tags": [], "exportToToc": false, "allowOutOfBounds": false, "doc": null,
-        "width": TILE, "height": TILE, "resizableX": hollow, "resizableY": hollow, "minWidth": null, "maxWidth": null,
+        "identifier": identifier, "uid": uid, "tags": [], "exportToToc": false,
+        "allowOutOfBounds": false, "doc": null,
+        "width": TILE, "height": TILE, "resizableX": hollow, "resizableY": hollow,
+        "minWidth": null, "maxWidth": null,
         "minHeight": null, "maxHeight": null, "keepAspectRatio": false, "tileOpacity": 1,
-        "fillOpacity": if hollow { 0.1 } else { 1.0 }, "lineOpacity": 1, "hollow": hollow, "color": color,
+        "fillOpacity": if hollow { 0.1 } else { 1.0 }, "lineOpacity": 1, "hollow": hollow,
+        "color": color,
         "renderMode": if hollow { "Rectangle" } else { "Tile" }, "showName": false,
-        "tilesetId": tile.as_ref().map(|_| TILESET_UID), "tileRenderMode": "FitInside", "tileRect": tile, "uiTileRect": null, "nineSliceBorders": [], "maxCount": 0,
-        "limitScope": "PerLevel", "limitBehavior": "MoveLastOne", "pivotX": 0, "pivotY": 0, "fieldDefs": field_defs,
+        "tilesetId": tile.as_ref().map(|_| TILESET_UID), "tileRenderMode": "FitInside",
+        "tileRect": tile, "uiTileRect": null, "nineSliceBorders": [], "maxCount": 0,
+        "limitScope": "PerLevel", "limitBehavior": "MoveLastOne", "pivotX": 0, "pivotY": 0,
+        "fieldDefs": field_defs,
     })
 }
 
 fn field(identifier: &str, type_: &str, uid: u32) -> Value {
     json!({
-        "identifier": identifier, "doc": null, "__type": type_, "uid": uid, "type": format!("F_{type_}"), "isArray": false,
-        "canBeNull": true, "arrayMinLength": null, "arrayMaxLength": null, "editorDisplayMode": "Hidden", "editorDisplayScale": 1,
-        "editorDisplayPos": "Above", "editorLinkStyle": "StraightArrow", "editorDisplayColor": null, "editorAlwaysShow": false,
-        "editorShowInWorld": true, "editorCutLongValues": true, "editorTextSuffix": null, "editorTextPrefix": null,
-        "useForSmartColor": false, "exportToToc": false, "searchable": false, "min": null, "max": null, "regex": null,
-        "acceptFileTypes": null, "defaultOverride": null, "textLanguageMode": null, "symmetricalRef": false,
-        "autoChainRef": true, "allowOutOfLevelRef": true, "allowedRefs": "OnlySame", "allowedRefsEntityUid": null,
+        "identifier": identifier, "doc": null, "__type": type_, "uid": uid,
+        "type": format!("F_{type_}"), "isArray": false,
+        "canBeNull": true, "arrayMinLength": null, "arrayMaxLength": null,
+        "editorDisplayMode": "Hidden", "editorDisplayScale": 1,
+        "editorDisplayPos": "Above", "editorLinkStyle": "StraightArrow",
+        "editorDisplayColor": null, "editorAlwaysShow": false,
+        "editorShowInWorld": true, "editorCutLongValues": true, "editorTextSuffix": null,
+        "editorTextPrefix": null,
+        "useForSmartColor": false, "exportToToc": false, "searchable": false, "min": null,
+        "max": null, "regex": null,
+        "acceptFileTypes": null, "defaultOverride": null, "textLanguageMode": null,
+        "symmetricalRef": false,
+        "autoChainRef": true, "allowOutOfLevelRef": true, "allowedRefs": "OnlySame",
+        "allowedRefsEntityUid": null,
         "allowedRefTags": [], "tilesetUid": null,
     })
 }

@@ -86,7 +86,8 @@ fn dungeon_pits_look_like_pits() {
     assert!(seen > 200, "{seen} pits");
 }
 
-/// Holds G15: the JSON has the rooms, the graph with lengths and the grid, as the schema says; the other formats have the same dungeon.
+/// Holds G15: the JSON has the rooms, the graph with lengths and the grid, as the schema says; the
+/// other formats have the same dungeon.
 #[test]
 fn dungeon_files_hold_what_they_say() {
     let schema: serde_json::Value = serde_json::from_str(

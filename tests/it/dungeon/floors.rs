@@ -28,8 +28,9 @@ fn touching(dungeon: &Dungeon) -> Vec<(i32, i32, [i32; 2], Side)> {
 /// Holds F7: the boss is not next to the start.
 /// Holds F9: there is always a secret room; it touches no boss room and no hidden room.
 /// Holds F10: there are always a shop, a treasure and a boss.
-/// Holds F11: there is a door in the middle of every shared side that both shapes can open; it is a breakable wall if it is hidden.
-/// Holds F8, F16, D-4: see `check_boss`. F9, F17, D-2: see `check_secrets`.
+/// Holds F11: there is a door in the middle of every shared side that both shapes can open; it is a
+/// breakable wall if it is hidden. Holds F8, F16, D-4: see `check_boss`. F9, F17, D-2: see
+/// `check_secrets`.
 fn check_floor(dungeon: &Dungeon) {
     let what = format!("{} {}", dungeon.kind.name(), dungeon.seed);
     check_common(dungeon);
@@ -287,7 +288,8 @@ fn check_boss(dungeon: &Dungeon) {
 /// Holds F5: the start is queued again if more than 16 rooms are wanted, and only then.
 /// Holds F6: rooms grow breadth first, and only secret rooms close loops.
 /// Holds F8: the boss room is a dead end at the largest distance.
-/// Holds F9: a secret room found in the first 300 tries touches three rooms, in the next 300 two, in the last 300 one, and no dead end.
+/// Holds F9: a secret room found in the first 300 tries touches three rooms, in the next 300 two,
+/// in the last 300 one, and no dead end.
 #[test]
 fn dungeons_of_isaac_keep_the_published_rules() {
     let (mut used, mut late) = (BTreeSet::new(), [0, 0]);
@@ -368,7 +370,8 @@ fn dungeons_of_isaac_keep_the_published_rules() {
     );
 }
 
-/// Holds F9: the search for the secret room relaxes after 300 tries and again after 600, and the room is placed even if it fails.
+/// Holds F9: the search for the secret room relaxes after 300 tries and again after 600, and the
+/// room is placed even if it fails.
 #[test]
 fn dungeon_secret_rooms_relax_in_order() {
     // Small floors rarely have a cell that touches three rooms.
@@ -420,11 +423,12 @@ fn dungeon_plans_do_not_depend_on_what_is_in_the_rooms() {
     assert!(differ > 300, "{differ} of 400");
 }
 
-/// Holds F14, D-2: under the Curse of the Labyrinth a floor of either kind has exactly 80 % more rooms, at most 45, besides the second
-/// boss room and two secret rooms. Every special role has two rooms or none, and each role occurs;
-/// the boss rooms are adjacent and the farthest; the other special rooms are in the six farthest
-/// single dead ends that the boss leaves; furniture of all difficulties is used. Some rooms are
-/// placed like secret rooms and close loops, but nothing is solid.
+/// Holds F14, D-2: under the Curse of the Labyrinth a floor of either kind has exactly 80 % more
+/// rooms, at most 45, besides the second boss room and two secret rooms. Every special role has two
+/// rooms or none, and each role occurs; the boss rooms are adjacent and the farthest; the other
+/// special rooms are in the six farthest single dead ends that the boss leaves; furniture of all
+/// difficulties is used. Some rooms are placed like secret rooms and close loops, but nothing is
+/// solid.
 #[test]
 fn dungeons_of_double_size_keep_their_rules() {
     let isaac = |level| {
@@ -583,7 +587,8 @@ fn dungeons_of_one_run_are_no_more_alike_than_those_of_others() {
     }
 }
 
-/// Holds F13, D-1: whether the alternative replaces a chapter is drawn once for both of its levels, and anew for each chapter.
+/// Holds F13, D-1: whether the alternative replaces a chapter is drawn once for both of its levels,
+/// and anew for each chapter.
 #[test]
 fn dungeon_chapters_have_two_levels_that_agree() {
     for kind in [isaac as fn(u32) -> Generator, rebirth] {
@@ -708,8 +713,8 @@ fn dungeon_shapes_have_their_exits() {
     assert_eq!(exits, expected.map(|(name, n)| (name.to_string(), n)));
 }
 
-/// Holds F16, D-4: a large boss room replaces the single one if any dead end at the largest distance has space for it, and a large dead end may
-/// be the boss room.
+/// Holds F16, D-4: a large boss room replaces the single one if any dead end at the largest
+/// distance has space for it, and a large dead end may be the boss room.
 #[test]
 fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
     let (mut large, mut given_up, mut l_shaped) = (0, 0, 0);
@@ -741,9 +746,9 @@ fn dungeons_of_rebirth_give_the_boss_a_large_room_where_one_fits() {
 }
 
 /// Holds F2: a large room counts once.
-/// Holds F15: all shapes occur; the neighbour rule holds only for the first cell beyond the door; loops occur; two adjacent large rooms
-/// have a door on each shared side.
-/// Holds F17: the secret room counts only rooms whose shape can have a door on that side.
+/// Holds F15: all shapes occur; the neighbour rule holds only for the first cell beyond the door;
+/// loops occur; two adjacent large rooms have a door on each shared side. Holds F17: the secret
+/// room counts only rooms whose shape can have a door on that side.
 #[test]
 fn dungeons_of_rebirth_have_large_rooms_and_loops() {
     let (mut shapes, mut loops, mut double, mut large_bosses, mut crowded) =
@@ -805,9 +810,9 @@ fn dungeons_of_rebirth_have_large_rooms_and_loops() {
 /// Holds F2: one more room in half of the floors.
 /// Holds F3: a coin decides whether a room grows.
 /// Holds F10: a sacrifice room on 1 of 7 floors, on 1 of 3 at full health.
-/// Holds F12: alternative chapters in half of the games; one enemy of ten is a champion, one fire of eight is red.
-/// Holds F14: the Curse of the Labyrinth comes as often as asked for.
-/// Holds F15: a shape leaves the pool in 95 of 100 cases after it was placed.
+/// Holds F12: alternative chapters in half of the games; one enemy of ten is a champion, one fire
+/// of eight is red. Holds F14: the Curse of the Labyrinth comes as often as asked for. Holds F15: a
+/// shape leaves the pool in 95 of 100 cases after it was placed.
 #[test]
 fn dungeon_chances_are_the_published_ones() {
     // Fails if k of n is more than five standard deviations away from the probability p.

@@ -62,9 +62,9 @@ fn furniture_from_bad_files_end_in_an_error_that_helps() {
 }
 
 /// Holds F11: a room of Isaac can be entered from all four sides.
-/// Holds F12: the first floor of a chapter uses easy and medium furniture, the second medium and hard; alternative chapters have their own.
-/// Holds F13: two levels make a chapter.
-/// Holds F17: a room of Rebirth gets furniture that allows the doors it has.
+/// Holds F12: the first floor of a chapter uses easy and medium furniture, the second medium and
+/// hard; alternative chapters have their own. Holds F13: two levels make a chapter. Holds F17: a
+/// room of Rebirth gets furniture that allows the doors it has.
 #[test]
 fn furniture_of_chapters_follows_the_level() {
     let rooms = Rooms::standard();
@@ -117,8 +117,9 @@ fn furniture_of_chapters_follows_the_level() {
     assert!(found > 20, "{found}");
 }
 
-/// Holds F12, D-4: there are 60 normal rooms or more, 20 or more of each difficulty, all different. In every room every door can be reached from
-/// every other, and so can all floor and everything that stands on it.
+/// Holds F12, D-4: there are 60 normal rooms or more, 20 or more of each difficulty, all different.
+/// In every room every door can be reached from every other, and so can all floor and everything
+/// that stands on it.
 #[test]
 fn furniture_is_rich_and_open() {
     let rooms = Rooms::standard();

@@ -22,10 +22,10 @@ fn corridors_are_wide(dungeon: &Dungeon) -> bool {
 ///
 /// Holds G2: no room is a square or longer than the allowed ratio.
 /// Holds G5: no two rooms overlap.
-/// Holds G7, G13: the grid has the rooms, and cells of corridor exactly where a corridor crosses no room.
-/// Holds G10, G11: the graph is the minimum spanning tree and some more edges of the Delaunay triangulation of G9.
-/// Holds G12: every corridor is three tiles wide and straight or bent as its rooms demand.
-/// Holds G15: an edge has the length of its corridor, and the grid the ids of rooms.
+/// Holds G7, G13: the grid has the rooms, and cells of corridor exactly where a corridor crosses no
+/// room. Holds G10, G11: the graph is the minimum spanning tree and some more edges of the Delaunay
+/// triangulation of G9. Holds G12: every corridor is three tiles wide and straight or bent as its
+/// rooms demand. Holds G15: an edge has the length of its corridor, and the grid the ids of rooms.
 /// Holds G16: doors are at the ends of corridors, and rooms hold what their roles demand.
 fn check_keep(dungeon: &Dungeon, settings: &tinykeep::Settings) {
     check_common(dungeon);
@@ -295,8 +295,8 @@ fn check_corners(dungeon: &Dungeon, mains: usize) {
     }
 }
 
-/// Holds G2, G5, G7, G9, G10, G11, G12, G13, G15, G16: with default settings, and with a flat ellipse (G6), other factors and no
-/// thresholds (G8).
+/// Holds G2, G5, G7, G9, G10, G11, G12, G13, G15, G16: with default settings, and with a flat
+/// ellipse (G6), other factors and no thresholds (G8).
 #[test]
 fn dungeons_of_tinykeep_keep_the_published_rules() {
     let standard = tinykeep::Settings::default();

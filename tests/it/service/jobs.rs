@@ -402,7 +402,8 @@ fn inputs_are_sent_and_named() {
     assert_eq!(problem["errors"][0]["pointer"], "/stage/0/file");
     // Of a stroke no more than of a stage.
     for file in [json!("/etc/passwd"), json!("secret.r32"), json!({ "upload": "../../x" })] {
-        let stamp = json!({ "tool": "stamp", "file": file, "at_m": [[80, 60]], "radius_m": 60, "amount_m": 30 });
+        let stamp = json!({ "tool": "stamp", "file": file, "at_m": [[80, 60]], "radius_m": 60,
+            "amount_m": 30 });
         let stages = json!([{ "kind": "flat" }, { "kind": "strokes", "stroke": [stamp] }]);
         let stolen =
             json!({ "schema": 2, "width": 32, "height": 32, "spacing_m": 5, "stage": stages })

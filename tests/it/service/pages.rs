@@ -144,7 +144,8 @@ fn recipes_that_are_written_read_as_they_were() {
         assert_eq!(heads(&written), heads(example), "{name}");
     }
     let odd = json!({ "schema": 2, "name": "a \"b\"\n\\c", "stage": [
-        { "kind": "layer", "file": { "upload": "00" }, "start": -1.5e-7, "end": 1e300, "table": [["a"], []], "no bare key": [] },
+        { "kind": "layer", "file": { "upload": "00" }, "start": -1.5e-7, "end": 1e300,
+            "table": [["a"], []], "no bare key": [] },
     ] });
     assert_eq!(toml::from_str::<Value>(&text::toml(&odd).unwrap()).unwrap(), odd);
     // TOML has no null, and no whole number above 2⁶³.

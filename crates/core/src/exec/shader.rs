@@ -109,7 +109,12 @@ impl Checked {
                 },
                 _ => (Access::Read, name),
             };
-            let writable = matches!(variable.space, naga::AddressSpace::Storage { access } if access.contains(naga::StorageAccess::STORE));
+            let writable = match variable.space {
+                naga::AddressSpace::Storage { access } => {
+                    access.contains(naga::StorageAccess::STORE)
+                }
+                _ => false,
+            };
             if writable != matches!(access, Access::Own | Access::Add) {
                 return Err(format!(
                     "{name}: the names of buffers that are written begin with own_ or add_, and no \

@@ -157,10 +157,7 @@ const GULP: usize = 16384;
 pub static STAGE: Stage = Stage {
     name: "biomes",
     about: "Biomes, blended without a visible grid: their heights, layers, textures and map.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
-    halo: None,
     layers,
     samples: |s| (s.word("from") == "image").then_some(Samples::Numbers),
     params: PARAMS,
@@ -188,173 +185,154 @@ pub static STAGE: Stage = Stage {
     plan: |s, site| plan_of(s, site, RECORDS_MAX),
     reach,
     summary,
-    work: None,
     cases: cases::cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "method",
-        unit: "",
-        kind: ParamKind::Choice(&["scattered", "full", "convolved", "lerped"]),
-        doc: "Where weights come from: scattered points, every cell, a square grid, or a square \
-              grid with linear interpolation.",
-    },
-    Param {
-        name: "frequency",
-        unit: "1/cells",
-        kind: ParamKind::Number { min: FREQUENCIES[0], max: FREQUENCIES[1], default: 0.04 },
-        doc: "Scattered only: density of the points; a cell has 1.73 times its square of them.",
-    },
-    Param {
-        name: "padding_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 32.0 },
-        doc: "Scattered only: the radius is this plus 1.18 / frequency, within which there always \
-              is a point.",
-    },
-    Param {
-        name: "radius_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 512.0, default: 24.0 },
-        doc: "The other methods only: how far the influence of a point reaches.",
-    },
-    Param {
-        name: "interval_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 2, max: 128, default: 8 },
-        doc: "Convolved and lerped only: spacing of the grid.",
-    },
+    Param::choice(
+        "method",
+        &["scattered", "full", "convolved", "lerped"],
+        "Where weights come from: scattered points, every cell, a square grid, or a square grid \
+         with linear interpolation.",
+    ),
+    Param::number(
+        "frequency",
+        "1/cells",
+        [FREQUENCIES[0], FREQUENCIES[1], 0.04],
+        "Scattered only: density of the points; a cell has 1.73 times its square of them.",
+    ),
+    Param::number(
+        "padding_cells",
+        "cells",
+        [1.0, 512.0, 32.0],
+        "Scattered only: the radius is this plus 1.18 / frequency, within which there always is a \
+         point.",
+    ),
+    Param::number(
+        "radius_cells",
+        "cells",
+        [1.0, 512.0, 24.0],
+        "The other methods only: how far the influence of a point reaches.",
+    ),
+    Param::integer(
+        "interval_cells",
+        "cells",
+        [2, 128, 8],
+        "Convolved and lerped only: spacing of the grid.",
+    ),
     Param {
         name: "chunk_cells",
         unit: "cells",
         kind: ParamKind::Choice(&["16", "8", "32"]),
         doc: "Side of the squares in which the work is done. Only the speed depends on it.",
     },
-    Param {
-        name: "skip",
-        unit: "",
-        kind: ParamKind::Switch(true),
-        doc: "Skip the sums where there is only one biome. Only the speed depends on it.",
-    },
-    Param {
-        name: "from",
-        unit: "",
-        kind: ParamKind::Choice(&["noise", "climate", "image"]),
-        doc: "How a point gets its biome: noise for each biome, of which the highest wins; \
-              temperature and moisture; or a picture.",
-    },
-    Param {
-        name: "file",
-        unit: "",
-        kind: ParamKind::File,
-        doc: "A picture with 8 bits a sample and the terrain's size. The palette index or grey \
-              level 0 is the first biome, 1 the second.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 2.0, max: 1e6, default: 500.0 },
-        doc: "Noise and climate only: size of the largest features.",
-    },
-    Param {
-        name: "octaves",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 8, default: 2 },
-        doc: "Noise and climate only: number of octaves, each with half the size and half the \
-              strength of the last.",
-    },
-    Param {
-        name: "table",
-        unit: "",
-        kind: ParamKind::List(
-            "rows from cold to hot, each with the same number of names of biomes from dry to wet",
-        ),
-        doc: "Climate only: the biome of each temperature and moisture.",
-    },
-    Param {
-        name: "sea_level_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Climate only: ground below it is water, and the biome called sea, if there is one.",
-    },
-    Param {
-        name: "equator",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 40), max: 1 << 40, default: 0 },
-        doc: "Climate only: the world row where it is hottest.",
-    },
-    Param {
-        name: "pole_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 65535, default: 8192 },
-        doc: "Climate only: distance from the equator over which the temperature falls from 1 to \
-              0.",
-    },
-    Param {
-        name: "lapse_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 1.0, max: 1e6, default: 5000.0 },
-        doc: "Climate only: height above the sea at which the temperature has fallen by 1.",
-    },
-    Param {
-        name: "water",
-        unit: "",
-        kind: ParamKind::Choice(&["sea", "rivers"]),
-        doc: "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and \
-              the sea, the lakes, puddles and rivers of the table [water] on the ground before \
-              this stage.",
-    },
-    Param {
-        name: "inland_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 2048, default: 128 },
-        doc: "Climate only: how far inland the nearness of water counts.",
-    },
-    Param {
-        name: "coast",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.3 },
-        doc: "Climate only: share of the moisture that comes from the nearness of water. The rest \
-              is noise.",
-    },
-    Param {
-        name: "stir",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
-        doc: "Climate only: how much noise changes the temperature, up or down.",
-    },
-    Param {
-        name: "heights",
-        unit: "",
-        kind: ParamKind::Choice(&["keep", "replace", "add"]),
-        doc: "What happens to the ground: it stays, is replaced by the blended heights of the \
-              biomes, or these are added to it.",
-    },
-    Param {
-        name: "splat",
-        unit: "",
-        kind: ParamKind::Switch(false),
-        doc: "Make textures of the weights. Red, green, blue and alpha are four biomes, and the \
-              texels of a cell add up to 255.",
-    },
-    Param {
-        name: "weights",
-        unit: "",
-        kind: ParamKind::Choice(&["none", "npy", "exr"]),
-        doc: "Make biome_weights, a file of this format with the weights of every biome: 16 bits \
-              each, and 65535 in all in every cell.",
-    },
-    Param {
-        name: "biome",
-        unit: "",
-        kind: ParamKind::List(
-            "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, \
-             hardness, rain, vegetation",
-        ),
-        doc: "The biomes. Without this list, the article's four: forest, plains, mountains, \
-              desert.",
-    },
+    Param::switch(
+        "skip",
+        true,
+        "Skip the sums where there is only one biome. Only the speed depends on it.",
+    ),
+    Param::choice(
+        "from",
+        &["noise", "climate", "image"],
+        "How a point gets its biome: noise for each biome, of which the highest wins; temperature \
+         and moisture; or a picture.",
+    ),
+    Param::file(
+        "file",
+        "A picture with 8 bits a sample and the terrain's size. The palette index or grey level 0 \
+         is the first biome, 1 the second.",
+    ),
+    Param::number(
+        "feature_cells",
+        "cells",
+        [2.0, 1e6, 500.0],
+        "Noise and climate only: size of the largest features.",
+    ),
+    Param::integer(
+        "octaves",
+        "",
+        [1, 8, 2],
+        "Noise and climate only: number of octaves, each with half the size and half the strength \
+         of the last.",
+    ),
+    Param::list(
+        "table",
+        "rows from cold to hot, each with the same number of names of biomes from dry to wet",
+        "Climate only: the biome of each temperature and moisture.",
+    ),
+    Param::number(
+        "sea_level_m",
+        "m",
+        [-1e6, 1e6, 0.0],
+        "Climate only: ground below it is water, and the biome called sea, if there is one.",
+    ),
+    Param::integer(
+        "equator",
+        "cells",
+        [-(1 << 40), 1 << 40, 0],
+        "Climate only: the world row where it is hottest.",
+    ),
+    Param::integer(
+        "pole_cells",
+        "cells",
+        [1, 65535, 8192],
+        "Climate only: distance from the equator over which the temperature falls from 1 to 0.",
+    ),
+    Param::number(
+        "lapse_m",
+        "m",
+        [1.0, 1e6, 5000.0],
+        "Climate only: height above the sea at which the temperature has fallen by 1.",
+    ),
+    Param::choice(
+        "water",
+        &["sea", "rivers"],
+        "Climate only: what water is near. sea: ground below sea_level_m. rivers: that, and the \
+         sea, the lakes, puddles and rivers of the table [water] on the ground before this stage.",
+    ),
+    Param::integer(
+        "inland_cells",
+        "cells",
+        [1, 2048, 128],
+        "Climate only: how far inland the nearness of water counts.",
+    ),
+    Param::number(
+        "coast",
+        "",
+        [0.0, 1.0, 0.3],
+        "Climate only: share of the moisture that comes from the nearness of water. The rest is \
+         noise.",
+    ),
+    Param::number(
+        "stir",
+        "",
+        [0.0, 1.0, 0.1],
+        "Climate only: how much noise changes the temperature, up or down.",
+    ),
+    Param::choice(
+        "heights",
+        &["keep", "replace", "add"],
+        "What happens to the ground: it stays, is replaced by the blended heights of the biomes, \
+         or these are added to it.",
+    ),
+    Param::switch(
+        "splat",
+        false,
+        "Make textures of the weights. Red, green, blue and alpha are four biomes, and the texels \
+         of a cell add up to 255.",
+    ),
+    Param::choice(
+        "weights",
+        &["none", "npy", "exr"],
+        "Make biome_weights, a file of this format with the weights of every biome: 16 bits each, \
+         and 65535 in all in every cell.",
+    ),
+    Param::list(
+        "biome",
+        "1 to 255 tables: name, colour, shape, base_m, relief_m, frequency, amplitudes, hardness, rain, vegetation",
+        "The biomes. Without this list, the article's four: forest, plains, mountains, desert.",
+    ),
 ];
 
 /// How many textures the stage makes of the weights, four biomes each.
@@ -564,7 +542,8 @@ fn inland(s: &Settings, site: &Site) -> i64 {
 fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     let layout = Layout::new(s, site);
     let names: Vec<String> = biomes(s).unwrap_or_default().into_iter().map(|b| b.name).collect();
-    json!({ "radius_cells": radius(s), "chunks": layout.chunks[0] * layout.chunks[1], "biomes": names })
+    json!({ "radius_cells": radius(s), "chunks": layout.chunks[0] * layout.chunks[1],
+        "biomes": names })
 }
 
 uniform! {

@@ -36,7 +36,7 @@
 
 use super::{Case, Stage, Surface};
 use crate::arith::fold;
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::twin::uniform;
@@ -47,38 +47,31 @@ use multiversion::multiversion;
 pub static STAGE: Stage = Stage {
     name: "blur",
     about: "Smooths the heights with the binomial kernel.",
-    is_generator: false,
     changes: true,
     can_interleave: true,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/blur.wgsl")),
     kernels: &[&SMOOTH],
-    maps: &[],
-    check: |_, _| Ok(()),
     plan,
     reach: |s, _| s.integer("passes") as u64,
     summary: |s, _| serde_json::json!({ "deviation_cells": (s.integer("passes") as f64 / 2.0).sqrt() }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "passes",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 64, default: 1 },
-        doc: "Number of passes: n passes are a Gaussian of √(n / 2) cells.",
-    },
-    Param {
-        name: "border",
-        unit: "",
-        kind: ParamKind::Choice(&["mirror", "torus"]),
-        doc: "mirror: what would leave the map stays at its border; torus: it comes in on the \
-              other side.",
-    },
+    Param::integer(
+        "passes",
+        "",
+        [1, 64, 1],
+        "Number of passes: n passes are a Gaussian of √(n / 2) cells.",
+    ),
+    Param::choice(
+        "border",
+        &["mirror", "torus"],
+        "mirror: what would leave the map stays at its border; torus: it comes in on the other \
+         side.",
+    ),
 ];
 
 uniform! {

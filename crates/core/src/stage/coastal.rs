@@ -50,7 +50,7 @@
 use super::{Case, Stage, Surface};
 use crate::arith::{self, LEDGER_WORDS, div_small, log2, mul_q16, value_noise};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layer, Layers, Site, Window};
@@ -65,57 +65,51 @@ const SCALE_MAX: f64 = 32767.0;
 pub static STAGE: Stage = Stage {
     name: "coastal",
     about: "Coastal erosion: waves wear the land down as high as they reach.",
-    is_generator: false,
     changes: true,
     can_interleave: true,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/coastal.wgsl")),
     kernels: &[&WAVES],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
     summary: |s, site| serde_json::json!({ "noise_cells": scale(s, site) }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "sea_level_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the sea. Ground at or below it does not change.",
-    },
-    Param {
-        name: "wave_height_min_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 20.0 },
-        doc: "How high above the sea waves reach on sheltered shores.",
-    },
-    Param {
-        name: "wave_height_max_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 60.0 },
-        doc: "How high above the sea waves reach on exposed shores. A beach is about as wide as \
-              this height divided by the slope of the shore.",
-    },
-    Param {
-        name: "noise_size_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e9, default: 400.0 },
-        doc: "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at \
-              least one.",
-    },
-    Param {
-        name: "power",
-        unit: "",
-        kind: ParamKind::Integer { min: 0, max: 8, default: 3 },
-        doc: "With 0 nothing erodes. More gives a flatter beach and a steeper bank behind it.",
-    },
+    Param::number(
+        "sea_level_m",
+        "m",
+        [-1e6, 1e6, 0.0],
+        "Height of the sea. Ground at or below it does not change.",
+    ),
+    Param::number(
+        "wave_height_min_m",
+        "m",
+        [0.0, 1e6, 20.0],
+        "How high above the sea waves reach on sheltered shores.",
+    ),
+    Param::number(
+        "wave_height_max_m",
+        "m",
+        [0.0, 1e6, 60.0],
+        "How high above the sea waves reach on exposed shores. A beach is about as wide as this \
+         height divided by the slope of the shore.",
+    ),
+    Param::number(
+        "noise_size_m",
+        "m",
+        [0.0, 1e9, 400.0],
+        "Spacing of the noise that varies the reach of the waves, rounded to whole cells, at least \
+         one.",
+    ),
+    Param::integer(
+        "power",
+        "",
+        [0, 8, 3],
+        "With 0 nothing erodes. More gives a flatter beach and a steeper bank behind it.",
+    ),
 ];
 
 /// Spacing of the noise in cells.

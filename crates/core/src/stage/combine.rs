@@ -34,7 +34,7 @@
 use super::{Case, Stage, Surface};
 use crate::arith::{mul_q16, mul_q16_near, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -57,62 +57,51 @@ constants! {
 }
 
 /// How what a generator makes is combined with the ground.
-pub const COMBINE: Param = Param {
-    name: "combine",
-    unit: "",
-    kind: ParamKind::Choice(&["none", "add", "subtract", "multiply", "min", "max", "blend"]),
-    doc: "How what it makes is combined with the heights that are there. none: it makes the first \
-          heights.",
-};
+pub const COMBINE: Param = Param::choice(
+    "combine",
+    &["none", "add", "subtract", "multiply", "min", "max", "blend"],
+    "How what it makes is combined with the heights that are there. none: it makes the first \
+     heights.",
+);
 
 /// Where it is.
-pub const MASK: Param = Param {
-    name: "mask",
-    unit: "",
-    kind: ParamKind::Choice(&["none", "rain", "hardness", "vegetation", "uplift"]),
-    doc: "With combine: the layer that says where, from 0 for not at all to 1.",
-};
+pub const MASK: Param = Param::choice(
+    "mask",
+    &["none", "rain", "hardness", "vegetation", "uplift"],
+    "With combine: the layer that says where, from 0 for not at all to 1.",
+);
 
 /// How much.
-pub const SHARE: Param = Param {
-    name: "opacity",
-    unit: "",
-    kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
-    doc: "With combine: how far the ground goes to what is combined.",
-};
+pub const SHARE: Param = Param::number(
+    "opacity",
+    "",
+    [0.0, 1.0, 1.0],
+    "With combine: how far the ground goes to what is combined.",
+);
 
 /// What multiplies by one.
-pub const ONE_M: Param = Param {
-    name: "unit_m",
-    unit: "m",
-    kind: ParamKind::Number { min: 0.001, max: 1e6, default: 1000.0 },
-    doc: "With combine = \"multiply\": the height that multiplies by 1.",
-};
+pub const ONE_M: Param = Param::number(
+    "unit_m",
+    "m",
+    [0.001, 1e6, 1000.0],
+    "With combine = \"multiply\": the height that multiplies by 1.",
+);
 
 /// The stage that the pass belongs to. Recipes cannot name it.
 pub static STAGE: Stage = Stage {
     name: "combine",
     about: "Combines what a generator makes with the ground.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: &[COMBINE, MASK, SHARE, ONE_M],
     shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/combine.wgsl")),
     kernels: &[&JOIN],
-    maps: &[],
     check,
     plan: |s, site| {
         let (buffers, pass) = joining(s, site, "ground");
         let buffers = [vec![Buffer::height(&site.window)], buffers].concat();
         Plan::new(STAGE.shader, site.window, buffers, vec![Pass { shader: None, ..pass }])
     },
-    reach: |_, _| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 uniform! {

@@ -58,7 +58,7 @@ use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -88,11 +88,6 @@ pub static STAGE: Stage = Stage {
     name: "diamond_square",
     about: "Fractal terrain: a window of a diamond-square world.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         WGSL,
@@ -100,100 +95,73 @@ pub static STAGE: Stage = Stage {
         include_str!("../../shaders/diamond_square.wgsl")
     ),
     kernels: &[&START, &REFINE, &SHAPE],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
-    summary: |s, site| serde_json::json!({ "world_cells": world(s, &site.own), "levels": feature(s, &site.own).ilog2() }),
-    work: None,
+    summary: |s, site| {
+        serde_json::json!({ "world_cells": world(s, &site.own),
+        "levels": feature(s, &site.own).ilog2() })
+    },
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "world_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
-        doc: "Side of the world, a power of two. 0 is the smallest that holds the window.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 0, max: 1 << 32, default: 0 },
-        doc: "Spacing of the coarsest lattice, a power of two: large for continents, small for \
-              archipelagos. 0 is the side of the world.",
-    },
-    Param {
-        name: "mode",
-        unit: "",
-        kind: ParamKind::Choice(&["diamond_square", "midpoint", "skyline"]),
-        doc: "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint \
-              displacement along x.",
-    },
-    Param {
-        name: "edge",
-        unit: "",
-        kind: ParamKind::Choice(&["constant", "torus"]),
-        doc: "constant: the rim of the world and everything outside it are at edge_height; torus: \
-              the world repeats.",
-    },
-    Param {
-        name: "edge_height",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
-        doc: "Value of the rim. With 0 the borders sink.",
-    },
-    Param {
-        name: "roughness",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 7.0, default: 1.0 },
-        doc: "Width of the first random displacement, as part of the relief.",
-    },
-    Param {
-        name: "gain",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Displacement of a level compared with the last. The article has ½, and more is \
-              rougher at small scales.",
-    },
-    Param {
-        name: "random",
-        unit: "",
-        kind: ParamKind::Choice(&["hash", "pair", "mul"]),
-        doc: "Source of random numbers: a hash; the article's generator, which repeats remainders \
-              by primes (slow, and by the low 31 bits of the stage's seed, which a line `seed` in \
-              the stage sets); or its readers', which multiplies (artefacts in large worlds).",
-    },
-    Param {
-        name: "rounds",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 80, default: 80 },
-        doc: "Rounds of the article's generator.",
-    },
-    Param {
-        name: "normalise",
-        unit: "",
-        kind: ParamKind::Switch(false),
-        doc: "Stretches the range of the whole world to 0..1.",
-    },
-    Param {
-        name: "square",
-        unit: "",
-        kind: ParamKind::Switch(false),
-        doc: "Squares the values: flatter plains, steeper peaks.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
-        doc: "Height of the value 1 above that of the value 0.",
-    },
-    Param {
-        name: "base_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the value 0.",
-    },
+    Param::integer(
+        "world_cells",
+        "cells",
+        [0, 1 << 32, 0],
+        "Side of the world, a power of two. 0 is the smallest that holds the window.",
+    ),
+    Param::integer(
+        "feature_cells",
+        "cells",
+        [0, 1 << 32, 0],
+        "Spacing of the coarsest lattice, a power of two: large for continents, small for \
+         archipelagos. 0 is the side of the world.",
+    ),
+    Param::choice(
+        "mode",
+        &["diamond_square", "midpoint", "skyline"],
+        "midpoint shows the creases of 2-D midpoint displacement; skyline is midpoint displacement \
+         along x.",
+    ),
+    Param::choice(
+        "edge",
+        &["constant", "torus"],
+        "constant: the rim of the world and everything outside it are at edge_height; torus: the \
+         world repeats.",
+    ),
+    Param::number("edge_height", "", [0.0, 1.0, 0.0], "Value of the rim. With 0 the borders sink."),
+    Param::number(
+        "roughness",
+        "",
+        [0.0, 7.0, 1.0],
+        "Width of the first random displacement, as part of the relief.",
+    ),
+    Param::number(
+        "gain",
+        "",
+        [0.0, 1.0, 0.5],
+        "Displacement of a level compared with the last. The article has ½, and more is rougher at \
+         small scales.",
+    ),
+    Param::choice(
+        "random",
+        &["hash", "pair", "mul"],
+        "Source of random numbers: a hash; the article's generator, which repeats remainders by \
+         primes (slow, and by the low 31 bits of the stage's seed, which a line `seed` in the \
+         stage sets); or its readers', which multiplies (artefacts in large worlds).",
+    ),
+    Param::integer("rounds", "", [1, 80, 80], "Rounds of the article's generator."),
+    Param::switch("normalise", false, "Stretches the range of the whole world to 0..1."),
+    Param::switch("square", false, "Squares the values: flatter plains, steeper peaks."),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 1000.0],
+        "Height of the value 1 above that of the value 0.",
+    ),
+    Param::number("base_m", "m", [-1e6, 1e6, 0.0], "Height of the value 0."),
     COMBINE,
     MASK,
     SHARE,

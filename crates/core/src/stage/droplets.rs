@@ -83,7 +83,7 @@ use super::stepper::{
 };
 use super::{Case, Stage, Surface};
 use crate::arith::{self, isqrt, mul_q16};
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -119,15 +119,11 @@ constants! {
 pub static STAGE: Stage = Stage {
     name: "droplets",
     about: "Hydraulic erosion by droplets.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
     halo: Some(|s, _, steps| {
         spread(Walk::of(s, 1).steps, s.number("radius_cells"), steps, u64::from(stepper::EDGE))
             + s.integer("smooth") as u64
     }),
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
@@ -140,6 +136,7 @@ pub static STAGE: Stage = Stage {
     summary: |s, site| Walk::of(s, 1).summary(site),
     work: Some("flow"),
     cases,
+    ..Stage::PLAIN
 };
 
 const SHADER: &str = constcat::concat!(
@@ -154,57 +151,52 @@ const PARAMS: &[Param] = &[
     stepper::rain(1.0),
     stepper::density(0.25),
     stepper::lifetime(8192, 128),
-    Param {
-        name: "inertia",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1 },
-        doc: "With 0 a droplet turns down the slope at once, with 1 it never turns.",
-    },
-    Param {
-        name: "capacity",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 2.0 },
-        doc: "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full \
-              water.",
-    },
-    Param {
-        name: "river_threshold",
-        unit: "passages",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
-        doc: "Streams that carry more: where more droplets than this have passed a vertex for each \
-              that falls on it, the capacity grows in proportion to their number. With 0 all \
-              streams are alike. On a coarser level half as many droplets count as much.",
-    },
-    Param {
-        name: "slope_min",
-        unit: "rise per cell",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.01 },
-        doc: "Downhill slopes count as at least this steep for the capacity.",
-    },
-    Param {
-        name: "erosion",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.05 },
-        doc: "Part of its free capacity that a droplet tries to fill in a step.",
-    },
-    Param {
-        name: "deposition",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.02 },
-        doc: "Part of its surplus that a droplet tries to lay down in a step.",
-    },
-    Param {
-        name: "evaporation",
-        unit: "a step",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.005 },
-        doc: "Part of its water that a droplet loses in a step.",
-    },
-    Param {
-        name: "gravity",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 4.0 },
-        doc: "Gain of squared speed for each cell of drop.",
-    },
+    Param::number(
+        "inertia",
+        "",
+        [0.0, 1.0, 0.1],
+        "With 0 a droplet turns down the slope at once, with 1 it never turns.",
+    ),
+    Param::number(
+        "capacity",
+        "",
+        [0.0, 16.0, 2.0],
+        "Sediment that a droplet can carry, in cells of height, at slope 1, speed 1 and full \
+         water.",
+    ),
+    Param::number(
+        "river_threshold",
+        "passages",
+        [0.0, 1e6, 0.0],
+        "Streams that carry more: where more droplets than this have passed a vertex for each that \
+         falls on it, the capacity grows in proportion to their number. With 0 all streams are \
+         alike. On a coarser level half as many droplets count as much.",
+    ),
+    Param::number(
+        "slope_min",
+        "rise per cell",
+        [0.0, 16.0, 0.01],
+        "Downhill slopes count as at least this steep for the capacity.",
+    ),
+    Param::number(
+        "erosion",
+        "",
+        [0.0, 1.0, 0.05],
+        "Part of its free capacity that a droplet tries to fill in a step.",
+    ),
+    Param::number(
+        "deposition",
+        "",
+        [0.0, 1.0, 0.02],
+        "Part of its surplus that a droplet tries to lay down in a step.",
+    ),
+    Param::number(
+        "evaporation",
+        "a step",
+        [0.0, 1.0, 0.005],
+        "Part of its water that a droplet loses in a step.",
+    ),
+    Param::number("gravity", "", [0.0, 16.0, 4.0], "Gain of squared speed for each cell of drop."),
     stepper::radius(3.0),
     stepper::LIMIT_PARAM,
     stepper::BORDER,

@@ -15,7 +15,7 @@
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layers, Site, Window};
 use crate::twin::uniform;
@@ -26,30 +26,17 @@ pub static STAGE: Stage = Stage {
     name: "flat",
     about: "Level ground, to draw on.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/flat.wgsl")),
     kernels: &[&LAY],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "height_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the ground.",
-    },
+    Param::number("height_m", "m", [-1e6, 1e6, 0.0], "Height of the ground."),
     COMBINE,
     MASK,
     SHARE,

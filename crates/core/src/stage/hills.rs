@@ -36,7 +36,7 @@ use super::fractal::{ONE, Octaves, Spot, Tables, spot};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -62,11 +62,6 @@ pub static STAGE: Stage = Stage {
     name: "hills",
     about: "Round hills of various heights at random places.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         super::fractal::SHADER,
@@ -75,64 +70,35 @@ pub static STAGE: Stage = Stage {
         include_str!("../../shaders/hills.wgsl")
     ),
     kernels: &[&HEAP],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "spacing_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 2.0, max: 1e6, default: 64.0 },
-        doc: "Side of the squares of which each can have a hill.",
-    },
-    Param {
-        name: "chance",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.7 },
-        doc: "Share of the squares that have one.",
-    },
-    Param {
-        name: "smallest",
-        unit: "of spacing",
-        kind: ParamKind::Number { min: 0.05, max: 1.0, default: 0.3 },
-        doc: "Radius of the smallest hills.",
-    },
-    Param {
-        name: "largest",
-        unit: "of spacing",
-        kind: ParamKind::Number { min: 0.05, max: 1.0, default: 1.0 },
-        doc: "Radius of the largest hills.",
-    },
-    Param {
-        name: "lowest_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 10.0 },
-        doc: "Height of the lowest hills above the plain.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 100.0 },
-        doc: "Height of the highest hills above the plain.",
-    },
-    Param {
-        name: "merge",
-        unit: "",
-        kind: ParamKind::Choice(&["add", "max"]),
-        doc: "Where hills overlap they are added, or the highest counts.",
-    },
-    Param {
-        name: "base_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the plain between the hills.",
-    },
+    Param::number(
+        "spacing_cells",
+        "cells",
+        [2.0, 1e6, 64.0],
+        "Side of the squares of which each can have a hill.",
+    ),
+    Param::number("chance", "", [0.0, 1.0, 0.7], "Share of the squares that have one."),
+    Param::number("smallest", "of spacing", [0.05, 1.0, 0.3], "Radius of the smallest hills."),
+    Param::number("largest", "of spacing", [0.05, 1.0, 1.0], "Radius of the largest hills."),
+    Param::number("lowest_m", "m", [0.0, 1e6, 10.0], "Height of the lowest hills above the plain."),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 100.0],
+        "Height of the highest hills above the plain.",
+    ),
+    Param::choice(
+        "merge",
+        &["add", "max"],
+        "Where hills overlap they are added, or the highest counts.",
+    ),
+    Param::number("base_m", "m", [-1e6, 1e6, 0.0], "Height of the plain between the hills."),
     COMBINE,
     MASK,
     SHARE,

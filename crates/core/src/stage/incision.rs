@@ -105,11 +105,11 @@
 //! A cell and step: 10 reads, a hash and a quotient to route, 16 reads to drain, 19 to cut; 5
 //! writes. Memory: 32 bytes a cell.
 
-use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, number, sea_level_m};
+use super::stepper::{FLOOR_M, SEA_LEVEL_M, floor_m, sea_level_m};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, CELL, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Interim, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -147,16 +147,12 @@ const FALL_ENDLESS: u32 = 128;
 pub static STAGE: Stage = Stage {
     name: "incision",
     about: "Rivers cut: what runs off a land carves its valleys, while the land may rise.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
     halo: Some(|s, site, steps| {
         let falls = if steps.start == 0 { fall(s, site) } else { 0 };
         let begins = steps.start == 0 && site.layers.has(Layer::Water);
         u64::from(falls + steps.end - steps.start) + 1 + u64::from(begins)
     }),
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/incision.wgsl")),
     kernels: &[&BEGIN, &BEGIN_LEDGER, &FALL, &ROUTE, &DRAIN, &RAISE_LEDGER, &CUT, &COUNT],
@@ -167,72 +163,74 @@ pub static STAGE: Stage = Stage {
         let begins = site.layers.has(Layer::Water);
         u64::from(fall(s, site)) + s.integer("steps") as u64 + 1 + u64::from(begins)
     },
-    summary: |s, site| serde_json::json!({ "fall_steps": fall(s, site), "uplift_cells": rise(s, site) as f64 / f64::from(CELL) }),
-    work: None,
+    summary: |s, site| {
+        serde_json::json!({ "fall_steps": fall(s, site),
+        "uplift_cells": rise(s, site) as f64 / f64::from(CELL) })
+    },
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "steps",
-        unit: "steps",
-        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 40 },
-        doc: "Number of steps. On coarse levels some hundreds give the large valleys time to form; \
-              on fine ones a few dozen are enough.",
-    },
-    number(
+    Param::integer(
+        "steps",
+        "steps",
+        [1, 1 << 18, 40],
+        "Number of steps. On coarse levels some hundreds give the large valleys time to form; on \
+         fine ones a few dozen are enough.",
+    ),
+    Param::number(
         "erodibility",
         "a step",
         [0.0, 100.0, 0.04],
         "How fast rivers cut: the ratio of what a river that drains one vertex cuts to what is \
          left of its drop, in a step. With 0 nothing is cut.",
     ),
-    number(
+    Param::number(
         "area_exponent",
         "",
         [0.35, 0.6, 0.5],
         "How much more a large river cuts: by its area to this power. It is the concavity of the \
          rivers of a land that rises as fast as it is cut.",
     ),
-    number(
+    Param::number(
         "uplift_m",
         "m a step",
         [0.0, 1000.0, 0.0],
         "How much the land rises in a step, everywhere or as the layer uplift says. Mountains end \
          at a height in proportion to uplift_m / erodibility.",
     ),
-    number(
+    Param::number(
         "strata_m",
         "m",
         [0.0, 1e6, 0.0],
         "Thickness of level strata of rock, some hard and some soft by chance: hard ones become \
          cliffs, soft ones slopes and benches. They show where a stratum is as thick as a quarter \
-         of \
-         a cell. 0: no strata.",
+         of a cell. 0: no strata.",
     ),
-    number(
+    Param::number(
         "strata_hardness",
         "",
         [0.0, 1.0, 0.9],
         "Hardness of the hardest strata, as in the layer hardness. The softest have 0, and stand \
          up to four times less steeply than repose_deg.",
     ),
-    Param {
-        name: "strata_seed",
-        unit: "",
-        kind: ParamKind::Integer { min: 0, max: u32::MAX as i64, default: 0 },
-        doc: "Which strata are hard. It is not changed by the recipe's seed, so that all levels, \
-              stages and lands have the same strata.",
-    },
-    number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
-    number(
+    Param::integer(
+        "strata_seed",
+        "",
+        [0, u32::MAX as i64, 0],
+        "Which strata are hard. It is not changed by the recipe's seed, so that all levels, stages \
+         and lands have the same strata.",
+    ),
+    Param::number("repose_deg", "degrees", [0.0, 89.0, 45.0], "Slopes that are steeper fall."),
+    Param::number(
         "creep",
         "",
         [0.0, 0.5, 0.0],
         "How fast soil creeps: it rounds crests. 0.5 is the mean of the neighbourhood in two \
          steps.",
     ),
-    number(
+    Param::number(
         "slope_min",
         "rise per cell",
         [0.0001, 1.0, 0.01],
@@ -240,7 +238,7 @@ const PARAMS: &[Param] = &[
          silt. With less than the default rivers may be as gentle as those of plains, and lakes \
          rise more slowly where their outlets do. last_step makes it less in the last steps.",
     ),
-    number(
+    Param::number(
         "last_step",
         "",
         [0.02, 1.0, 1.0],
@@ -249,13 +247,13 @@ const PARAMS: &[Param] = &[
          rivers fall from cell to cell by at least what it rises in a step: with 0.2 large ones \
          become up to five times gentler, while hillslopes stay as steep.",
     ),
-    number(
+    Param::number(
         "silt",
         "",
         [0.0, 1.0, 0.05],
         "Part of its depth that standing water lays down in a step: lakes become plains.",
     ),
-    number(
+    Param::number(
         "roughness_cells",
         "cells",
         [0.0, 16.0, 0.5],
@@ -264,34 +262,32 @@ const PARAMS: &[Param] = &[
          quarter of a cell to its lowest neighbour, it is less rough in proportion, down to a \
          sixteenth.",
     ),
-    number(
+    Param::number(
         "lake_depth_m",
         "m",
         [0.0, 1e6, 1000.0],
         "No lake is deeper: where a basin is, its water sinks into the ground. With 0 there are no \
          lakes, and every basin stays closed.",
     ),
-    Param {
-        name: "fall",
-        unit: "steps",
-        kind: ParamKind::Integer { min: 0, max: 1 << 18, default: 0 },
-        doc: "Steps for water to fall to its level before rivers cut, on the coarsest level. With \
-              0: twice the longer side of the land there, and 128 where the land has no end.",
-    },
+    Param::integer(
+        "fall",
+        "steps",
+        [0, 1 << 18, 0],
+        "Steps for water to fall to its level before rivers cut, on the coarsest level. With 0: \
+         twice the longer side of the land there, and 128 where the land has no end.",
+    ),
     Param {
         doc: "Height of the sea, in which rivers end: ground below it is not worn. The default is \
               no sea.",
         ..SEA_LEVEL_M
     },
     FLOOR_M,
-    Param {
-        name: "border",
-        unit: "",
-        kind: ParamKind::Choice(&["open", "torus", "wall"]),
-        doc: "open: the border keeps its height, and rivers end there; torus: what leaves the land \
-              comes in on the other side; wall: nothing passes, so a land without a sea becomes a \
-              lake.",
-    },
+    Param::choice(
+        "border",
+        &["open", "torus", "wall"],
+        "open: the border keeps its height, and rivers end there; torus: what leaves the land \
+         comes in on the other side; wall: nothing passes, so a land without a sea becomes a lake.",
+    ),
 ];
 
 uniform! {

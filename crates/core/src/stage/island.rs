@@ -53,7 +53,7 @@ use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
 use crate::site::{Layers, Site, Window};
@@ -84,134 +84,111 @@ pub static STAGE: Stage = Stage {
     name: "island",
     about: "A smooth volcanic island of cubic noise.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/island.wgsl")),
     kernels: &[&RAISE],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
     summary: |s, _| serde_json::json!({ "finest_lattice_cells": finest(s) }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "centre_x",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 62), max: 1 << 62, default: 125 },
-        doc: "World coordinate of the middle of the island, to the east.",
-    },
-    Param {
-        name: "centre_y",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 62), max: 1 << 62, default: 250 },
-        doc: "World coordinate of the middle of the island, to the south.",
-    },
-    Param {
-        name: "radius_x_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 125 },
-        doc: "Half the width of the island, from its middle to where the sea floor is level.",
-    },
-    Param {
-        name: "radius_y_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: RADIUS_MAX, default: 250 },
-        doc: "Half its extent from north to south.",
-    },
-    Param {
-        name: "shape_power",
-        unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 1.6 },
-        doc: "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at \
-              the top.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 100.0 },
-        doc: "Spacing of the coarsest lattice of noise: the size of the largest ridges.",
-    },
-    Param {
-        name: "octaves",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 12, default: 6 },
-        doc: "Number of noises that are added, each finer than the last.",
-    },
-    Param {
-        name: "lacunarity",
-        unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 4.0, default: 1.7 },
-        doc: "Factor by which an octave is finer than the last.",
-    },
-    Param {
-        name: "gain",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Weight of an octave compared with the last.",
-    },
-    Param {
-        name: "height_power",
-        unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 8.0, default: 4.5 },
-        doc: "Power to which the noise is raised. More gives a flatter shore and steeper peaks.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 3000.0 },
-        doc: "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of \
-              it.",
-    },
-    Param {
-        name: "base_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -50.0 },
-        doc: "Height of the sea floor.",
-    },
-    Param {
-        name: "craters",
-        unit: "",
-        kind: ParamKind::Switch(true),
-        doc: "Whether high ground sinks into craters.",
-    },
-    Param {
-        name: "crater_rim_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 250.0 },
-        doc: "Height of the lowest rim of a crater above the sea floor.",
-    },
-    Param {
-        name: "crater_relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 200.0 },
-        doc: "Range of the noise that is added to the height of rims.",
-    },
-    Param {
-        name: "crater_feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 32767.0, default: 50.0 },
-        doc: "Spacing of the lattice of that noise.",
-    },
-    Param {
-        name: "crater_depth_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 50.0 },
-        doc: "Greatest depth of a crater. The rims on a high island are raised to keep it.",
-    },
-    Param {
-        name: "crater_slope",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Slope inside a crater compared with that of its mountain.",
-    },
+    Param::integer(
+        "centre_x",
+        "cells",
+        [-(1 << 62), 1 << 62, 125],
+        "World coordinate of the middle of the island, to the east.",
+    ),
+    Param::integer(
+        "centre_y",
+        "cells",
+        [-(1 << 62), 1 << 62, 250],
+        "World coordinate of the middle of the island, to the south.",
+    ),
+    Param::integer(
+        "radius_x_cells",
+        "cells",
+        [1, RADIUS_MAX, 125],
+        "Half the width of the island, from its middle to where the sea floor is level.",
+    ),
+    Param::integer(
+        "radius_y_cells",
+        "cells",
+        [1, RADIUS_MAX, 250],
+        "Half its extent from north to south.",
+    ),
+    Param::number(
+        "shape_power",
+        "",
+        [1.0, 8.0, 1.6],
+        "Shape of the dome: 1 is a cosine from the middle to the rim, and more is broader at the \
+         top.",
+    ),
+    Param::number(
+        "feature_cells",
+        "cells",
+        [1.0, 32767.0, 100.0],
+        "Spacing of the coarsest lattice of noise: the size of the largest ridges.",
+    ),
+    Param::integer(
+        "octaves",
+        "",
+        [1, 12, 6],
+        "Number of noises that are added, each finer than the last.",
+    ),
+    Param::number(
+        "lacunarity",
+        "",
+        [1.0, 4.0, 1.7],
+        "Factor by which an octave is finer than the last.",
+    ),
+    Param::number("gain", "", [0.0, 1.0, 0.5], "Weight of an octave compared with the last."),
+    Param::number(
+        "height_power",
+        "",
+        [1.0, 8.0, 4.5],
+        "Power to which the noise is raised. More gives a flatter shore and steeper peaks.",
+    ),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 3000.0],
+        "Height above the sea floor of noise with the value 1. Peaks reach about a tenth of it.",
+    ),
+    Param::number("base_m", "m", [-1e6, 1e6, -50.0], "Height of the sea floor."),
+    Param::switch("craters", true, "Whether high ground sinks into craters."),
+    Param::number(
+        "crater_rim_m",
+        "m",
+        [0.0, 1e6, 250.0],
+        "Height of the lowest rim of a crater above the sea floor.",
+    ),
+    Param::number(
+        "crater_relief_m",
+        "m",
+        [0.0, 1e6, 200.0],
+        "Range of the noise that is added to the height of rims.",
+    ),
+    Param::number(
+        "crater_feature_cells",
+        "cells",
+        [1.0, 32767.0, 50.0],
+        "Spacing of the lattice of that noise.",
+    ),
+    Param::number(
+        "crater_depth_m",
+        "m",
+        [0.0, 1e6, 50.0],
+        "Greatest depth of a crater. The rims on a high island are raised to keep it.",
+    ),
+    Param::number(
+        "crater_slope",
+        "",
+        [0.0, 1.0, 0.5],
+        "Slope inside a crater compared with that of its mountain.",
+    ),
     COMBINE,
     MASK,
     SHARE,

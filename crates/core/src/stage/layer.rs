@@ -58,7 +58,7 @@ use super::{Case, Stage, Surface};
 use crate::arith::{CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16};
 use crate::error::Invalid;
 use crate::map::Samples;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 
@@ -79,10 +79,6 @@ constants! {
 pub static STAGE: Stage = Stage {
     name: "layer",
     about: "A map that other stages use: rain, hardness, vegetation, uplift, or loose sediment.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
     layers,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
@@ -105,153 +101,121 @@ pub static STAGE: Stage = Stage {
         &weather::CARRY,
         &weather::FALL,
     ],
-    maps: &[],
     check,
     plan,
     reach,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "map",
-        unit: "",
-        kind: ParamKind::Choice(&["hardness", "rain", "vegetation", "sediment", "uplift"]),
-        doc: "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; \
-              vegetation: share of the ground held by roots; sediment: loose material on the \
-              bedrock; uplift: share of what incision raises the land by.",
-    },
-    Param {
-        name: "from",
-        unit: "",
-        kind: ParamKind::Choice(&["constant", "noise", "slope", "height", "file", "weather"]),
-        doc: "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per \
-              cell), the height (metres), a file, or the rain that a wind brings (1 is the most \
-              that a layer holds).",
-    },
-    Param {
-        name: "file",
-        unit: "",
-        kind: ParamKind::File,
-        doc: "A map of the same size as the terrain with values from 0 to 1. The samples of a \
-              picture are scaled to 0 to 1.",
-    },
-    Param {
-        name: "start",
-        unit: "of from",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Up to this value the layer is low.",
-    },
-    Param {
-        name: "end",
-        unit: "of from",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 1.0 },
-        doc: "From this value on the layer is high. It can be below start.",
-    },
-    Param {
-        name: "low",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.0 },
-        doc: "The layer at start.",
-    },
-    Param {
-        name: "high",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
-        doc: "The layer at end.",
-    },
-    Param {
-        name: "combine",
-        unit: "",
-        kind: ParamKind::Choice(&["replace", "multiply", "add", "min", "max"]),
-        doc: "How the new values combine with the layer of that name, which is 0 if there is none \
-              yet.",
-    },
-    Param {
-        name: "thickness_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1.0 },
-        doc: "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of \
-              it becomes loose.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: FEATURE_MAX, default: 64 },
-        doc: "Noise only: size of its largest features.",
-    },
-    Param {
-        name: "octaves",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 15, default: 4 },
-        doc: "Noise only: number of octaves, each with half the size of the last.",
-    },
-    Param {
-        name: "gain",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Noise only: weight of an octave compared with the last.",
-    },
-    weather(
+    Param::choice(
+        "map",
+        &["hardness", "rain", "vegetation", "sediment", "uplift"],
+        "hardness: resistance of bedrock to erosion; rain: share of the droplets that fall; \
+         vegetation: share of the ground held by roots; sediment: loose material on the bedrock; \
+         uplift: share of what incision raises the land by.",
+    ),
+    Param::choice(
+        "from",
+        &["constant", "noise", "slope", "height", "file", "weather"],
+        "Where the value comes from: 1 everywhere, noise of 0 to 1, the slope (rise per cell), the \
+         height (metres), a file, or the rain that a wind brings (1 is the most that a layer \
+         holds).",
+    ),
+    Param::file(
+        "file",
+        "A map of the same size as the terrain with values from 0 to 1. The samples of a picture \
+         are scaled to 0 to 1.",
+    ),
+    Param::number("start", "of from", [-1e6, 1e6, 0.0], "Up to this value the layer is low."),
+    Param::number(
+        "end",
+        "of from",
+        [-1e6, 1e6, 1.0],
+        "From this value on the layer is high. It can be below start.",
+    ),
+    Param::number("low", "", [0.0, 1.0, 0.0], "The layer at start."),
+    Param::number("high", "", [0.0, 1.0, 1.0], "The layer at end."),
+    Param::choice(
+        "combine",
+        &["replace", "multiply", "add", "min", "max"],
+        "How the new values combine with the layer of that name, which is 0 if there is none yet.",
+    ),
+    Param::number(
+        "thickness_m",
+        "m",
+        [0.0, 1e6, 1.0],
+        "Sediment only: the thickness that 1 stands for. The ground does not rise: the top of it \
+         becomes loose.",
+    ),
+    Param::integer(
+        "feature_cells",
+        "cells",
+        [1, FEATURE_MAX, 64],
+        "Noise only: size of its largest features.",
+    ),
+    Param::integer(
+        "octaves",
+        "",
+        [1, 15, 4],
+        "Noise only: number of octaves, each with half the size of the last.",
+    ),
+    Param::number(
+        "gain",
+        "",
+        [0.0, 1.0, 0.5],
+        "Noise only: weight of an octave compared with the last.",
+    ),
+    Param::number(
         "from_deg",
         "degrees",
         [0.0, 360.0, 270.0],
         "Weather only: where the wind comes from, clockwise from north: 270 is a west wind.",
     ),
-    weather("background", "", [0.0, 1.0, 0.3], "Weather only: rain over level ground."),
-    weather(
+    Param::number("background", "", [0.0, 1.0, 0.3], "Weather only: rain over level ground."),
+    Param::number(
         "moisture",
         "",
         [0.0, weather::MOISTURE_MAX, 8.0],
         "Weather only: how much water the air has to lose: rain for a mean rise of the ground \
          upwind of 1 in 1.",
     ),
-    weather(
+    Param::number(
         "carry_m",
         "m",
         [1.0, 1e6, 2000.0],
         "Weather only: how far a stronger wind carries drops while they form, and again while they \
          fall: its speed times some 200 to 2000 s.",
     ),
-    weather(
+    Param::number(
         "fetch_m",
         "m",
         [0.0, 1e6, 8000.0],
         "Weather only: how far upwind the ground counts, twice; rounded up to a power of two of \
          cells. 4 times carry_m leaves out 2 %.",
     ),
-    weather(
+    Param::number(
         "sea_level_m",
         "m",
         [-1e6, 1e6, 0.0],
         "Weather only: height of the sea, over which air does not rise: ground below it counts as \
          level. Put it low where there is none.",
     ),
-    weather(
+    Param::number(
         "shadow",
         "",
         [0.0, 1.0, 1.0],
         "Weather only: how much sinking air dries, compared with what rising air loses: 0 for no \
          rain shadow.",
     ),
-    weather(
+    Param::number(
         "veer_deg",
         "degrees",
         [0.0, 45.0, 15.0],
         "Weather only: how far the wind turns to either side over time.",
     ),
 ];
-
-const fn weather(
-    name: &'static str,
-    unit: &'static str,
-    [min, max, default]: [f64; 3],
-    doc: &'static str,
-) -> Param {
-    Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
-}
 
 fn reach(s: &Settings, site: &Site) -> u64 {
     match s.word("from") {

@@ -49,7 +49,7 @@
 
 use super::{Case, Stage, Surface};
 use crate::arith::{CELL, HEIGHT_END, LEDGER_WORDS, THICKEST, div_small, fold, mul_q16};
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -145,91 +145,65 @@ pub fn spacing_m(own: f64, level: i32) -> f64 {
     if level < 0 { own / times } else { own * times }
 }
 
-const fn switch(name: &'static str, doc: &'static str) -> Param {
-    Param { name, unit: "", kind: ParamKind::Switch(false), doc }
-}
-
 /// Puts a map aside until its level's turn comes.
 pub static KEEP: Stage = Stage {
     name: "keep",
     about: "A level's map before any stage changes it.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
-    params: &[Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." }],
+    params: &[Param::choice("map", &MAPS, "The map.")],
     shader: SHADER,
     kernels: &[&PICK],
-    maps: &[],
-    check: |_, _| Ok(()),
     plan: keep,
-    reach: |_, _| 0,
     summary: |s, site| serde_json::json!({ "map": s.word("map"), "level": site.level }),
-    work: None,
     cases: keep_cases,
+    ..Stage::PLAIN
 };
 
 /// Makes the next coarser lattice of a map.
 pub static RESTRICT: Stage = Stage {
     name: "restrict",
     about: "The next coarser level of a map.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: &[
-        Param { name: "map", unit: "", kind: ParamKind::Choice(&MAPS), doc: "The map." },
-        switch("torus", "Whether the land is a torus."),
+        Param::choice("map", &MAPS, "The map."),
+        Param::switch("torus", false, "Whether the land is a torus."),
     ],
     shader: SHADER,
     kernels: &[&HALVE],
-    maps: &[],
-    check: |_, _| Ok(()),
     plan: restrict,
     reach: |_, _| 1,
     summary: |s, site| serde_json::json!({ "map": s.word("map"), "level": site.level + 1 }),
-    work: None,
     cases: restrict_cases,
+    ..Stage::PLAIN
 };
 
 /// Makes the land of a level.
 pub static REFINE: Stage = Stage {
     name: "refine",
     about: "The land of a level, from that of the next coarser one.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: &[
-        switch("coarsest", "Whether there is no coarser level."),
-        switch("finest", "Whether there is no finer level."),
-        switch("flow", "Whether particles of the level count flow."),
-        switch("water", "Whether rivers cut on the level."),
-        switch("loose", "Whether there is sediment before any stage moves it."),
-        switch("torus", "Whether the land is a torus."),
-        Param {
-            name: "fade",
-            unit: "cells",
-            kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 1.0 },
-            doc: "Thickness of sediment, in cells of the level, over which fine detail fades. \
-                  Where the land is worn away it takes four times as much. 0: it stays.",
-        },
+        Param::switch("coarsest", false, "Whether there is no coarser level."),
+        Param::switch("finest", false, "Whether there is no finer level."),
+        Param::switch("flow", false, "Whether particles of the level count flow."),
+        Param::switch("water", false, "Whether rivers cut on the level."),
+        Param::switch("loose", false, "Whether there is sediment before any stage moves it."),
+        Param::switch("torus", false, "Whether the land is a torus."),
+        Param::number(
+            "fade",
+            "cells",
+            [0.0, 1000.0, 1.0],
+            "Thickness of sediment, in cells of the level, over which fine detail fades. Where the \
+             land is worn away it takes four times as much. 0: it stays.",
+        ),
     ],
     shader: SHADER,
     kernels: &[&START, &START_LEDGER, &RAISE, &RAISE_LEDGER, &RAISE_FLOW, &RAISE_WATER],
-    maps: &[],
-    check: |_, _| Ok(()),
     plan: refine,
     reach: |_, _| 4,
-    summary: |_, site| serde_json::json!({ "level": site.level, "width": site.window.width, "height": site.window.height, "spacing_m": site.spacing_m() }),
-    work: None,
+    summary: |_, site| {
+        serde_json::json!({ "level": site.level, "width": site.window.width,
+        "height": site.window.height, "spacing_m": site.spacing_m() })
+    },
     cases: refine_cases,
+    ..Stage::PLAIN
 };
 
 const SHADER: &str =

@@ -93,6 +93,28 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// What a stage has that says no more than its name, its kernels, its plan and its cases.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        about: "",
+        is_generator: false,
+        changes: false,
+        can_interleave: false,
+        halo: None,
+        layers: |_| Layers::NONE,
+        samples: |_| None,
+        params: &[],
+        shader: "",
+        kernels: &[],
+        maps: &[],
+        check: |_, _| Ok(()),
+        plan: |_, site| Plan::new("", site.window, vec![], vec![]),
+        reach: |_, _| 0,
+        summary: |_, _| serde_json::json!({}),
+        work: None,
+        cases: Vec::new,
+    };
+
     /// Whether other stages can run between its steps.
     pub fn hosts(&self) -> bool {
         self.halo.is_some()

@@ -49,7 +49,7 @@ use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, 
 use super::{Case, Stage, Surface};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -70,11 +70,6 @@ pub static STAGE: Stage = Stage {
     name: "noise",
     about: "Fractal noise: hills, ridges, heaps or cells, without an end.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         fractal::SHADER,
@@ -83,77 +78,63 @@ pub static STAGE: Stage = Stage {
         include_str!("../../shaders/noise.wgsl")
     ),
     kernels: &[&SUM],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
     summary: |s, _| serde_json::json!({ "finest_lattice_cells": rounded(finest(s)) }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "pattern",
-        unit: "",
-        kind: ParamKind::Choice(&["gradient", "value", "cellular", "borders"]),
-        doc: "The noise that is summed. cellular is the distance to the nearest of scattered \
-              points, borders how much farther the second is.",
-    },
-    Param {
-        name: "form",
-        unit: "",
-        kind: ParamKind::Choice(&["fbm", "billow", "ridged"]),
-        doc: "How octaves are summed: as they are, folded to round heaps, or folded to ridges.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 1.0, max: 1e6, default: 256.0 },
-        doc: "Spacing of the coarsest lattice: the size of the largest hills.",
-    },
-    Param {
-        name: "octaves",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 16, default: 6 },
-        doc: "Number of noises that are added, each finer than the last.",
-    },
-    Param {
-        name: "lacunarity",
-        unit: "",
-        kind: ParamKind::Number { min: 1.0, max: 4.0, default: 2.0 },
-        doc: "Factor by which an octave is finer than the last.",
-    },
-    Param {
-        name: "gain",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "Weight of an octave compared with the last.",
-    },
-    Param {
-        name: "warp_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 0.0 },
-        doc: "How far another noise moves places along each axis, at most.",
-    },
-    Param {
-        name: "warp_feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 0.0 },
-        doc: "Spacing of the coarsest lattice of that noise, 4 or more. 0: half of feature_cells.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 1000.0 },
-        doc: "Height of the value 1 above that of the value 0.",
-    },
-    Param {
-        name: "base_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the value 0.",
-    },
+    Param::choice(
+        "pattern",
+        &["gradient", "value", "cellular", "borders"],
+        "The noise that is summed. cellular is the distance to the nearest of scattered points, \
+         borders how much farther the second is.",
+    ),
+    Param::choice(
+        "form",
+        &["fbm", "billow", "ridged"],
+        "How octaves are summed: as they are, folded to round heaps, or folded to ridges.",
+    ),
+    Param::number(
+        "feature_cells",
+        "cells",
+        [1.0, 1e6, 256.0],
+        "Spacing of the coarsest lattice: the size of the largest hills.",
+    ),
+    Param::integer(
+        "octaves",
+        "",
+        [1, 16, 6],
+        "Number of noises that are added, each finer than the last.",
+    ),
+    Param::number(
+        "lacunarity",
+        "",
+        [1.0, 4.0, 2.0],
+        "Factor by which an octave is finer than the last.",
+    ),
+    Param::number("gain", "", [0.0, 1.0, 0.5], "Weight of an octave compared with the last."),
+    Param::number(
+        "warp_cells",
+        "cells",
+        [0.0, 1000.0, 0.0],
+        "How far another noise moves places along each axis, at most.",
+    ),
+    Param::number(
+        "warp_feature_cells",
+        "cells",
+        [0.0, 1e6, 0.0],
+        "Spacing of the coarsest lattice of that noise, 4 or more. 0: half of feature_cells.",
+    ),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 1000.0],
+        "Height of the value 1 above that of the value 0.",
+    ),
+    Param::number("base_m", "m", [-1e6, 1e6, 0.0], "Height of the value 0."),
     COMBINE,
     MASK,
     SHARE,

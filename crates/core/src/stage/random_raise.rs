@@ -31,7 +31,7 @@
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q16, mul_q28};
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -50,72 +50,44 @@ pub static STAGE: Stage = Stage {
     name: "random_raise",
     about: "Land heaped up at random, a little at each of many places near a few points.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/random_raise.wgsl")),
     kernels: &[&HIT, &RAISE],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "centre_x",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 75 },
-        doc: "World coordinate of the middle of the square, to the east.",
-    },
-    Param {
-        name: "centre_y",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 75 },
-        doc: "World coordinate of the middle of the square, to the south.",
-    },
-    Param {
-        name: "extent_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 32767, default: 150 },
-        doc: "Side of the square in which the points lie.",
-    },
-    Param {
-        name: "points",
-        unit: "",
-        kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 50 },
-        doc: "Number of points.",
-    },
-    Param {
-        name: "hits",
-        unit: "",
-        kind: ParamKind::Integer { min: 0, max: 1 << 24, default: 1_000_000 },
-        doc: "How often a cell is raised.",
-    },
-    Param {
-        name: "spread_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 4096.0, default: 12.0 },
-        doc: "Standard deviation of the distance from the point, along each axis.",
-    },
-    Param {
-        name: "raise_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 5.0 },
-        doc: "By how much a hit raises a cell.",
-    },
-    Param {
-        name: "start_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: -100.0 },
-        doc: "Height of the ground before.",
-    },
+    Param::integer(
+        "centre_x",
+        "cells",
+        [-(1 << 60), 1 << 60, 75],
+        "World coordinate of the middle of the square, to the east.",
+    ),
+    Param::integer(
+        "centre_y",
+        "cells",
+        [-(1 << 60), 1 << 60, 75],
+        "World coordinate of the middle of the square, to the south.",
+    ),
+    Param::integer(
+        "extent_cells",
+        "cells",
+        [1, 32767, 150],
+        "Side of the square in which the points lie.",
+    ),
+    Param::integer("points", "", [1, 1 << 16, 50], "Number of points."),
+    Param::integer("hits", "", [0, 1 << 24, 1_000_000], "How often a cell is raised."),
+    Param::number(
+        "spread_cells",
+        "cells",
+        [0.0, 4096.0, 12.0],
+        "Standard deviation of the distance from the point, along each axis.",
+    ),
+    Param::number("raise_m", "m", [0.0, 1e6, 5.0], "By how much a hit raises a cell."),
+    Param::number("start_m", "m", [-1e6, 1e6, -100.0], "Height of the ground before."),
     COMBINE,
     MASK,
     SHARE,

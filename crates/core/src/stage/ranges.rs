@@ -61,7 +61,7 @@ use super::survey::{self, Memory, surveyed};
 use super::{Case, Stage, Surface};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::twin::uniform;
@@ -79,11 +79,6 @@ pub static STAGE: Stage = Stage {
     name: "ranges",
     about: "Mountain ranges: rock rises while rivers cut into it, so that valleys are trees.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         super::fractal::SHADER,
@@ -92,113 +87,105 @@ pub static STAGE: Stage = Stage {
         include_str!("../../shaders/ranges.wgsl")
     ),
     kernels: &[&LIFT],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
     summary,
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "centre_x",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 512 },
-        doc: "World coordinate of the middle of the area, to the east.",
-    },
-    Param {
-        name: "centre_y",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 512 },
-        doc: "World coordinate of the middle of the area, to the south.",
-    },
-    Param {
-        name: "extent_x_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
-        doc: "Extent of the area from west to east.",
-    },
-    Param {
-        name: "extent_y_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 8, max: 1 << 24, default: 1024 },
-        doc: "Extent of the area from north to south.",
-    },
-    Param {
-        name: "spacing_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: 1 << 16, default: 4 },
-        doc: "Cells from node to node: the width of the smallest valleys.",
-    },
-    Param {
-        name: "uplift",
-        unit: "",
-        kind: ParamKind::Choice(&["noise", "constant", "picture"]),
-        doc: "Where rock rises: where a noise is high, everywhere, or where a picture is bright.",
-    },
-    Param {
-        name: "file",
-        unit: "",
-        kind: ParamKind::File,
-        doc: "With uplift = \"picture\": the picture, which is laid over the area.",
-    },
-    Param {
-        name: "feature_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 4.0, max: 1e7, default: 512.0 },
-        doc: "Size of the ranges that the noise makes.",
-    },
-    Param {
-        name: "cover",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.6 },
-        doc: "About how much of the area that noise makes mountains of.",
-    },
-    Param {
-        name: "plain",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.03 },
-        doc: "Uplift of the rest, as part of that of the mountains.",
-    },
-    Param {
-        name: "hardness",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 0.9, default: 0.4 },
-        doc: "How much harder or softer rock is from place to place.",
-    },
-    Param {
-        name: "concavity",
-        unit: "",
-        kind: ParamKind::Number { min: 0.25, max: 0.75, default: 0.4375 },
-        doc: "Exponent of the drained area: how much gentler rivers are than brooks. Real ones \
-              have 0.4 to 0.6.",
-    },
-    Param {
-        name: "slope_max",
-        unit: "m/m",
-        kind: ParamKind::Number { min: 0.05, max: 8.0, default: 0.8 },
-        doc: "Steepest slope of a mountainside, rise over run.",
-    },
-    Param {
-        name: "warp_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 6.0 },
-        doc: "How far noise moves places along each axis, at most.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 2000.0 },
-        doc: "Height of the highest node above the base, before mountainsides are cut.",
-    },
-    Param {
-        name: "base_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the sides of the area and of everything outside.",
-    },
+    Param::integer(
+        "centre_x",
+        "cells",
+        [-(1 << 60), 1 << 60, 512],
+        "World coordinate of the middle of the area, to the east.",
+    ),
+    Param::integer(
+        "centre_y",
+        "cells",
+        [-(1 << 60), 1 << 60, 512],
+        "World coordinate of the middle of the area, to the south.",
+    ),
+    Param::integer(
+        "extent_x_cells",
+        "cells",
+        [8, 1 << 24, 1024],
+        "Extent of the area from west to east.",
+    ),
+    Param::integer(
+        "extent_y_cells",
+        "cells",
+        [8, 1 << 24, 1024],
+        "Extent of the area from north to south.",
+    ),
+    Param::integer(
+        "spacing_cells",
+        "cells",
+        [1, 1 << 16, 4],
+        "Cells from node to node: the width of the smallest valleys.",
+    ),
+    Param::choice(
+        "uplift",
+        &["noise", "constant", "picture"],
+        "Where rock rises: where a noise is high, everywhere, or where a picture is bright.",
+    ),
+    Param::file("file", "With uplift = \"picture\": the picture, which is laid over the area."),
+    Param::number(
+        "feature_cells",
+        "cells",
+        [4.0, 1e7, 512.0],
+        "Size of the ranges that the noise makes.",
+    ),
+    Param::number(
+        "cover",
+        "",
+        [0.0, 1.0, 0.6],
+        "About how much of the area that noise makes mountains of.",
+    ),
+    Param::number(
+        "plain",
+        "",
+        [0.0, 1.0, 0.03],
+        "Uplift of the rest, as part of that of the mountains.",
+    ),
+    Param::number(
+        "hardness",
+        "",
+        [0.0, 0.9, 0.4],
+        "How much harder or softer rock is from place to place.",
+    ),
+    Param::number(
+        "concavity",
+        "",
+        [0.25, 0.75, 0.4375],
+        "Exponent of the drained area: how much gentler rivers are than brooks. Real ones have 0.4 \
+         to 0.6.",
+    ),
+    Param::number(
+        "slope_max",
+        "m/m",
+        [0.05, 8.0, 0.8],
+        "Steepest slope of a mountainside, rise over run.",
+    ),
+    Param::number(
+        "warp_cells",
+        "cells",
+        [0.0, 1000.0, 6.0],
+        "How far noise moves places along each axis, at most.",
+    ),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 2000.0],
+        "Height of the highest node above the base, before mountainsides are cut.",
+    ),
+    Param::number(
+        "base_m",
+        "m",
+        [-1e6, 1e6, 0.0],
+        "Height of the sides of the area and of everything outside.",
+    ),
     COMBINE,
     MASK,
     SHARE,

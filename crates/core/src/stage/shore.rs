@@ -63,7 +63,7 @@ use super::{Case, Stage, Surface};
 use crate::arith::{CELL, NOWHERE};
 use crate::error::Invalid;
 use crate::map::Samples;
-use crate::params::{Param, ParamKind, Settings, Value, rounded};
+use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Layers, Site, Window};
 use crate::twin::uniform;
@@ -76,11 +76,6 @@ const FARTHEST: i64 = 4096;
 pub static STAGE: Stage = Stage {
     name: "shore",
     about: "Distance and direction to the nearest coast, and beaches, as maps.",
-    is_generator: false,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
     samples: |s| (s.word("from") == "file").then_some(Samples::Shares),
     params: PARAMS,
     shader: constcat::concat!(Params::WGSL, include_str!("../../shaders/shore.wgsl")),
@@ -90,54 +85,47 @@ pub static STAGE: Stage = Stage {
     plan,
     reach: |s, _| s.integer("within_cells") as u64 + 1,
     summary: |s, _| serde_json::json!({ "within_cells": s.integer("within_cells") }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "sea_level_m",
-        unit: "m",
-        kind: ParamKind::Number { min: -1e6, max: 1e6, default: 0.0 },
-        doc: "Height of the sea. Ground at this height or above it is land.",
-    },
-    Param {
-        name: "from",
-        unit: "",
-        kind: ParamKind::Choice(&["height", "file"]),
-        doc: "What land is: by its height, or by a file.",
-    },
-    Param {
-        name: "file",
-        unit: "",
-        kind: ParamKind::File,
-        doc: "A map of the same size as the terrain: samples of a half or more are land. The \
-              samples of a picture are scaled to 0 to 1.",
-    },
-    Param {
-        name: "within_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 1, max: FARTHEST, default: 256 },
-        doc: "How far away a coast is looked for. Tiles overlap by as much.",
-    },
-    Param {
-        name: "beach_width_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 120.0 },
-        doc: "Distance from the coast at which beaches end. With 0 there are none.",
-    },
-    Param {
-        name: "beach_height_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 20.0 },
-        doc: "Height above the sea at which beaches end. With 0 there are none.",
-    },
-    Param {
-        name: "beach_slope",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.4 },
-        doc: "Slope at which beaches end, rise per run. With 0 there are none.",
-    },
+    Param::number(
+        "sea_level_m",
+        "m",
+        [-1e6, 1e6, 0.0],
+        "Height of the sea. Ground at this height or above it is land.",
+    ),
+    Param::choice("from", &["height", "file"], "What land is: by its height, or by a file."),
+    Param::file(
+        "file",
+        "A map of the same size as the terrain: samples of a half or more are land. The samples of \
+         a picture are scaled to 0 to 1.",
+    ),
+    Param::integer(
+        "within_cells",
+        "cells",
+        [1, FARTHEST, 256],
+        "How far away a coast is looked for. Tiles overlap by as much.",
+    ),
+    Param::number(
+        "beach_width_m",
+        "m",
+        [0.0, 1e6, 120.0],
+        "Distance from the coast at which beaches end. With 0 there are none.",
+    ),
+    Param::number(
+        "beach_height_m",
+        "m",
+        [0.0, 1e6, 20.0],
+        "Height above the sea at which beaches end. With 0 there are none.",
+    ),
+    Param::number(
+        "beach_slope",
+        "",
+        [0.0, 16.0, 0.4],
+        "Slope at which beaches end, rise per run. With 0 there are none.",
+    ),
 ];
 
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {

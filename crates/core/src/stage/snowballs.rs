@@ -93,12 +93,8 @@ pub static STAGE: Stage = Stage {
     name: "snowballs",
     about: "Hydraulic erosion by snowballs: faster and coarser than droplets, for islands and \
             sketches.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
     halo: Some(|s, _, steps| spread(s, steps) + s.integer("smooth") as u64),
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &KERNELS,
@@ -109,6 +105,7 @@ pub static STAGE: Stage = Stage {
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,
+    ..Stage::PLAIN
 };
 
 const SHADER: &str = constcat::concat!(
@@ -123,44 +120,44 @@ const PARAMS: &[Param] = &[
     stepper::rain(0.4),
     stepper::density(0.25),
     stepper::lifetime(2048, 80),
-    Param {
-        name: "speed",
-        unit: "cells a step",
-        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.15 },
-        doc: "Gain of velocity in a step on a vertical slope. The top speed is speed / (1 − \
-              friction), and at most 15.",
-    },
-    Param {
-        name: "friction",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 0.99, default: 0.7 },
-        doc: "Part of its velocity that a snowball keeps in a step.",
-    },
-    Param {
-        name: "offset_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 8.0, default: 0.8 },
-        doc: "How far from itself a snowball can sample the ground, along each axis.",
-    },
-    Param {
-        name: "erosion",
-        unit: "cells a step",
-        kind: ParamKind::Number { min: 0.0, max: 16.0, default: 0.4 },
-        doc: "Height that a snowball tries to take in a step on a vertical slope.",
-    },
-    Param {
-        name: "deposition",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.03 },
-        doc: "Part of its load that a snowball tries to lay down in a step on level ground.",
-    },
-    Param {
-        name: "quicken",
-        unit: "a step",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.04 },
-        doc: "Erosion grows by this part of its full value in each step of a life, so young \
-              snowballs erode less.",
-    },
+    Param::number(
+        "speed",
+        "cells a step",
+        [0.0, 8.0, 0.15],
+        "Gain of velocity in a step on a vertical slope. The top speed is speed / (1 − friction), \
+         and at most 15.",
+    ),
+    Param::number(
+        "friction",
+        "",
+        [0.0, 0.99, 0.7],
+        "Part of its velocity that a snowball keeps in a step.",
+    ),
+    Param::number(
+        "offset_cells",
+        "cells",
+        [0.0, 8.0, 0.8],
+        "How far from itself a snowball can sample the ground, along each axis.",
+    ),
+    Param::number(
+        "erosion",
+        "cells a step",
+        [0.0, 16.0, 0.4],
+        "Height that a snowball tries to take in a step on a vertical slope.",
+    ),
+    Param::number(
+        "deposition",
+        "",
+        [0.0, 1.0, 0.03],
+        "Part of its load that a snowball tries to lay down in a step on level ground.",
+    ),
+    Param::number(
+        "quicken",
+        "a step",
+        [0.0, 1.0, 0.04],
+        "Erosion grows by this part of its full value in each step of a life, so young snowballs \
+         erode less.",
+    ),
     stepper::radius(2.0),
     stepper::LIMIT_PARAM,
     Param {
@@ -169,14 +166,13 @@ const PARAMS: &[Param] = &[
               side; wall: they stay.",
         ..stepper::BORDER
     },
-    Param {
-        name: "loads",
-        unit: "",
-        kind: ParamKind::Choice(&["lost", "left"]),
-        doc: "What becomes of its load where a snowball stops or ends. lost: it vanishes, as in \
-              the article's program; left: the snowball falls apart and leaves it there, as the \
-              article's text says.",
-    },
+    Param::choice(
+        "loads",
+        &["lost", "left"],
+        "What becomes of its load where a snowball stops or ends. lost: it vanishes, as in the \
+         article's program; left: the snowball falls apart and leaves it there, as the article's \
+         text says.",
+    ),
     stepper::WASH,
     stepper::SEA_LEVEL_M,
     stepper::FLOOR_M,

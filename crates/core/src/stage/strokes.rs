@@ -63,7 +63,7 @@ mod plan;
 mod stroke;
 
 use super::Stage;
-use crate::params::{Param, ParamKind, Settings};
+use crate::params::{Param, Settings};
 use crate::plan::Kernel;
 use crate::site::{Layers, Site};
 use crate::twin::{constants, uniform};
@@ -102,17 +102,13 @@ const RAISE: u32 = 0;
 pub static STAGE: Stage = Stage {
     name: "strokes",
     about: "Brush strokes on the land or on a layer, as a person drew them.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
-    halo: None,
     layers: |s| {
         strokes(s)
             .unwrap_or_default()
             .iter()
             .fold(Layers::NONE, |all, s| s.layer.map_or(all, |layer| all.with(layer, true)))
     },
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         super::octaves::SHADER,
@@ -130,28 +126,25 @@ pub static STAGE: Stage = Stage {
         &SOFTEN,
         &BLEND,
     ],
-    maps: &[],
     check,
     plan,
     reach: |s, site| strokes(s).unwrap_or_default().iter().map(|stroke| stroke.spread(site)).sum(),
     summary,
-    work: None,
     cases: cases::cases,
+    ..Stage::PLAIN
 };
 
-const PARAMS: &[Param] = &[Param {
-    name: "stroke",
-    unit: "",
-    kind: ParamKind::List(
-        "a list of tables such as { tool = \"raise\", at_m = [[500, 700], [900, 800]], radius_m = \
-         200, amount_m = 50 }",
-    ),
-    doc: "The strokes, in order.",
-}];
+const PARAMS: &[Param] = &[Param::list(
+    "stroke",
+    "a list of tables such as { tool = \"raise\", at_m = [[500, 700], [900, 800]], radius_m = \
+     200, amount_m = 50 }",
+    "The strokes, in order.",
+)];
 
 fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     let all = strokes(s).unwrap_or_default();
-    let mut summary = serde_json::json!({ "strokes": all.len(), "pieces": strips(s, site).map_or(0, |all| all.len()) });
+    let mut summary = serde_json::json!({ "strokes": all.len(),
+        "pieces": strips(s, site).map_or(0, |all| all.len()) });
     let mut pictures = serde_json::Map::new();
     for file in all.iter().filter_map(|stroke| stroke.file.as_deref()) {
         if let Some(picture) = s.picture(file) {

@@ -67,7 +67,7 @@
 use super::{Case, Stage, Surface};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, PlanBuilder, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -87,57 +87,47 @@ constants! {
 pub static STAGE: Stage = Stage {
     name: "thermal",
     about: "Thermal erosion: material slides where the ground is steeper than the angle of repose.",
-    is_generator: false,
     changes: true,
     can_interleave: true,
     halo: Some(|_, _, steps| u64::from(steps.end - steps.start)),
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(WGSL, Params::WGSL, include_str!("../../shaders/thermal.wgsl")),
     kernels: &[&SLIDE],
-    maps: &[],
     check,
     plan,
     reach: |s, _| s.integer("steps") as u64,
     summary: |s, _| serde_json::json!({ "repose_slope": libm::tan(s.number("repose_deg").to_radians()) }),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "steps",
-        unit: "steps",
-        kind: ParamKind::Integer { min: 1, max: 1 << 18, default: 100 },
-        doc: "Number of steps. A heap of radius R takes about R² to come to rest.",
-    },
-    Param {
-        name: "repose_deg",
-        unit: "degrees",
-        kind: ParamKind::Number { min: 0.0, max: 89.0, default: 35.0 },
-        doc: "Angle of repose: steeper ground slides. Sand 30 to 35, scree 35 to 40.",
-    },
-    Param {
-        name: "cliff_deg",
-        unit: "degrees",
-        kind: ParamKind::Number { min: 0.0, max: 89.0, default: CLIFF_DEG },
-        doc: "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment \
-              separates bedrock from loose material.",
-    },
-    Param {
-        name: "rate",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 1.0 },
-        doc: "Speed. 1 is the fastest that cannot oscillate.",
-    },
-    Param {
-        name: "border",
-        unit: "",
-        kind: ParamKind::Choice(&["wall", "torus"]),
-        doc: "wall: nothing slides over the border; torus: what slides over it comes in on the \
-              other side.",
-    },
+    Param::integer(
+        "steps",
+        "steps",
+        [1, 1 << 18, 100],
+        "Number of steps. A heap of radius R takes about R² to come to rest.",
+    ),
+    Param::number(
+        "repose_deg",
+        "degrees",
+        [0.0, 89.0, 35.0],
+        "Angle of repose: steeper ground slides. Sand 30 to 35, scree 35 to 40.",
+    ),
+    Param::number(
+        "cliff_deg",
+        "degrees",
+        [0.0, 89.0, CLIFF_DEG],
+        "Steeper bedrock slides. At least repose_deg, and only used where a layer of sediment \
+         separates bedrock from loose material.",
+    ),
+    Param::number("rate", "", [0.0, 1.0, 1.0], "Speed. 1 is the fastest that cannot oscillate."),
+    Param::choice(
+        "border",
+        &["wall", "torus"],
+        "wall: nothing slides over the border; torus: what slides over it comes in on the other \
+         side.",
+    ),
 ];
 
 uniform! {

@@ -46,7 +46,7 @@ use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
 use super::survey::{self, Memory, surveyed};
 use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q28};
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -68,11 +68,6 @@ pub static STAGE: Stage = Stage {
     name: "voronoi_island",
     about: "An island of polygons: the farther from the sea, the higher.",
     is_generator: true,
-    changes: false,
-    can_interleave: false,
-    halo: None,
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: constcat::concat!(
         super::fractal::SHADER,
@@ -82,77 +77,54 @@ pub static STAGE: Stage = Stage {
         include_str!("../../shaders/voronoi_island.wgsl")
     ),
     kernels: &[&RISE],
-    maps: &[],
     check,
     plan,
-    reach: |_, _| 0,
-    summary: |_, _| serde_json::json!({}),
-    work: None,
     cases,
+    ..Stage::PLAIN
 };
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "centre_x",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 256 },
-        doc: "World coordinate of the middle of the square, to the east.",
-    },
-    Param {
-        name: "centre_y",
-        unit: "cells",
-        kind: ParamKind::Integer { min: -(1 << 60), max: 1 << 60, default: 256 },
-        doc: "World coordinate of the middle of the square, to the south.",
-    },
-    Param {
-        name: "extent_cells",
-        unit: "cells",
-        kind: ParamKind::Integer { min: 16, max: 1 << 24, default: 512 },
-        doc: "Side of the square.",
-    },
-    Param {
-        name: "points",
-        unit: "",
-        kind: ParamKind::Integer { min: 4, max: 1024, default: 300 },
-        doc: "Number of points, each with its polygon.",
-    },
-    Param {
-        name: "lloyd",
-        unit: "",
-        kind: ParamKind::Integer { min: 0, max: 16, default: 3 },
-        doc: "How often points move to the middle of their polygons.",
-    },
-    Param {
-        name: "water",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.15 },
-        doc: "Share of the polygons that become sea, besides those round the island, where they \
-              are joined to that.",
-    },
-    Param {
-        name: "warp_cells",
-        unit: "cells",
-        kind: ParamKind::Number { min: 0.0, max: 1000.0, default: 24.0 },
-        doc: "How far noise moves borders along each axis, at most.",
-    },
-    Param {
-        name: "rough",
-        unit: "",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.5 },
-        doc: "By what share noise raises and lowers heights.",
-    },
-    Param {
-        name: "relief_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 800.0 },
-        doc: "Height above the sea of what is farthest from it, without noise.",
-    },
-    Param {
-        name: "depth_m",
-        unit: "m",
-        kind: ParamKind::Number { min: 0.0, max: 1e6, default: 100.0 },
-        doc: "Depth of the sea away from land.",
-    },
+    Param::integer(
+        "centre_x",
+        "cells",
+        [-(1 << 60), 1 << 60, 256],
+        "World coordinate of the middle of the square, to the east.",
+    ),
+    Param::integer(
+        "centre_y",
+        "cells",
+        [-(1 << 60), 1 << 60, 256],
+        "World coordinate of the middle of the square, to the south.",
+    ),
+    Param::integer("extent_cells", "cells", [16, 1 << 24, 512], "Side of the square."),
+    Param::integer("points", "", [4, 1024, 300], "Number of points, each with its polygon."),
+    Param::integer(
+        "lloyd",
+        "",
+        [0, 16, 3],
+        "How often points move to the middle of their polygons.",
+    ),
+    Param::number(
+        "water",
+        "",
+        [0.0, 1.0, 0.15],
+        "Share of the polygons that become sea, besides those round the island, where they are \
+         joined to that.",
+    ),
+    Param::number(
+        "warp_cells",
+        "cells",
+        [0.0, 1000.0, 24.0],
+        "How far noise moves borders along each axis, at most.",
+    ),
+    Param::number("rough", "", [0.0, 1.0, 0.5], "By what share noise raises and lowers heights."),
+    Param::number(
+        "relief_m",
+        "m",
+        [0.0, 1e6, 800.0],
+        "Height above the sea of what is farthest from it, without noise.",
+    ),
+    Param::number("depth_m", "m", [0.0, 1e6, 100.0], "Depth of the sea away from land."),
     COMBINE,
     MASK,
     SHARE,

@@ -82,12 +82,12 @@
 
 use super::stepper::{
     self, ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Options, Params, Rules, Stream, TAIL,
-    TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export, loose, lose, number, propose,
+    TILE_DROPS, TORUS, WALL, WANT_MAX, WANT_WORDS, Walk, export, loose, lose, propose,
     settle_granted, shares, spot, vertex,
 };
 use super::{Case, Stage, Surface, thermal};
 use crate::arith::{CELL, LEDGER_WORDS, div_small, fold, mix, mul_q16};
-use crate::params::{Param, ParamKind, Settings, Value};
+use crate::params::{Param, Settings, Value};
 use crate::plan::{Adder, Buffer, Call, Kernel, Plan, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -123,12 +123,8 @@ const LEFT_MAX: u64 = 1 << 29;
 pub static STAGE: Stage = Stage {
     name: "wind",
     about: "Erosion by wind: loose sediment hops downwind and forms dunes.",
-    is_generator: false,
     changes: true,
-    can_interleave: false,
     halo: Some(|s, _, steps| spread(s, steps)),
-    layers: |_| Layers::NONE,
-    samples: |_| None,
     params: PARAMS,
     shader: SHADER,
     kernels: &[
@@ -148,6 +144,7 @@ pub static STAGE: Stage = Stage {
     summary: |s, site| Walk::of(s, stride(s)).summary(site),
     work: Some("flow"),
     cases,
+    ..Stage::PLAIN
 };
 
 const SHADER: &str =
@@ -161,55 +158,63 @@ const PARAMS: &[Param] = &[
               life ends. Shorter lives make the same dunes in fewer steps, but no long flights.",
         ..stepper::lifetime(1024, 8)
     },
-    number(
+    Param::number(
         "from_deg",
         "degrees",
         [0.0, 360.0, 270.0],
         "Where the wind comes from, clockwise from north: 270 is a west wind.",
     ),
-    number("hop_cells", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
-    number(
+    Param::number("hop_cells", "cells", [1.0, 12.0, 6.0], "Length of a hop."),
+    Param::number(
         "gust",
         "",
         [0.0, 1.0, 0.25],
         "How far a hop can go to either side, as part of its length.",
     ),
-    number("grain_cells", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
-    number("sand", "", [0.0, 1.0, 0.6], "Chance that a grain comes to rest on loose sediment."),
-    number("rock", "", [0.0, 1.0, 0.4], "Chance that a grain comes to rest on bare bedrock."),
-    number(
+    Param::number("grain_cells", "cells", [0.0, 0.5, 0.1], "Height that a grain picks up."),
+    Param::number(
+        "sand",
+        "",
+        [0.0, 1.0, 0.6],
+        "Chance that a grain comes to rest on loose sediment.",
+    ),
+    Param::number(
+        "rock",
+        "",
+        [0.0, 1.0, 0.4],
+        "Chance that a grain comes to rest on bare bedrock.",
+    ),
+    Param::number(
         "lift",
         "",
         [0.0, 8.0, 8.0],
         "How much faster the wind is on a slope that faces it. More makes dunes grow sooner.",
     ),
-    number(
+    Param::number(
         "shadow_deg",
         "degrees",
         [1.0, 60.0, 15.0],
         "Steepness of the sheltered zone behind a crest.",
     ),
-    number(
+    Param::number(
         "repose_deg",
         "degrees",
         [1.0, 80.0, 33.0],
         "Angle of repose: steeper loose sediment slides.",
     ),
-    number(
+    Param::number(
         "creep",
         "",
         [0.0, 1.0, 0.5],
         "How fast loose sediment levels out on any slope. More is smoother.",
     ),
-    Param {
-        name: "border",
-        unit: "",
-        kind: ParamKind::Choice(&["torus", "open", "wall"]),
-        doc: "torus: sand that leaves comes in on the other side, as if the desert went on; open: \
-              it is lost, and none comes in; wall: it stays. If opposite borders of the land \
-              differ in height, a torus has a cliff there, and sand gathers against it: give such \
-              land a margin.",
-    },
+    Param::choice(
+        "border",
+        &["torus", "open", "wall"],
+        "torus: sand that leaves comes in on the other side, as if the desert went on; open: it is \
+         lost, and none comes in; wall: it stays. If opposite borders of the land differ in \
+         height, a torus has a cliff there, and sand gathers against it: give such land a margin.",
+    ),
     stepper::ROOTS,
 ];
 

@@ -23,9 +23,11 @@ pub(super) fn cases() -> Vec<Case> {
             (0..count)
                 .map(|n| {
                     json!({
-                        "name": format!("b{n}"), "colour": "#102030", "base_m": 10 * n, "relief_m": 30,
+                        "name": format!("b{n}"), "colour": "#102030", "base_m": 10 * n,
+                        "relief_m": 30,
                         "shape": BiomeShape::ALL[n % 3].0, "hardness": n as f64 / count as f64,
-                        "rain": (n % 7) as f64 / 7.0, "vegetation": 1.0 - n as f64 / count as f64, "frequency": 0.05,
+                        "rain": (n % 7) as f64 / 7.0, "vegetation": 1.0 - n as f64 / count as f64,
+                        "frequency": 0.05,
                     })
                 })
                 .collect(),
@@ -34,7 +36,11 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         case(
             "default",
-            vec![("feature_cells", n(60.0)), ("heights", word("replace")), ("splat", Value::Switch(true))],
+            vec![
+                ("feature_cells", n(60.0)),
+                ("heights", word("replace")),
+                ("splat", Value::Switch(true)),
+            ],
             window(0, 0, 90, 70),
             Surface::Flat,
         ),
@@ -122,7 +128,10 @@ pub(super) fn cases() -> Vec<Case> {
                         ["b0", "b1", "b2", "b3", "b4", "b5", "sea"]
                             .iter()
                             .enumerate()
-                            .map(|(n, name)| json!({ "name": name, "colour": format!("#{n}0f0{n}0") }))
+                            .map(|(n, name)| {
+                                json!({ "name": name,
+                                "colour": format!("#{n}0f0{n}0") })
+                            })
                             .collect(),
                     ),
                 ),
@@ -148,7 +157,12 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "wide",
-            vec![("frequency", n(0.05)), ("padding_cells", n(512.0)), ("feature_cells", n(300.0)), ("biome", many(3))],
+            vec![
+                ("frequency", n(0.05)),
+                ("padding_cells", n(512.0)),
+                ("feature_cells", n(300.0)),
+                ("biome", many(3)),
+            ],
             window(0, 0, 20, 17),
             Surface::Flat,
         ),

@@ -458,8 +458,8 @@ struct Strip {
     cells: Range<usize>,
 }
 
-/// The strips of a window, from the north, whose records have a bounded number of words, or a single
-/// row of chunks.
+/// The strips of a window, from the north, whose records have a bounded number of words, or a
+/// single row of chunks.
 fn strips(layout: &Layout, window: &Window, records_max: usize) -> Vec<Strip> {
     let [across, down] = layout.chunks.map(|n| n as usize);
     let side = 1usize << layout.bits;

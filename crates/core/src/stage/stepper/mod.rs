@@ -84,8 +84,8 @@ pub use limit::LIMIT;
 pub use limit::shares;
 pub use params::{
     BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS,
-    SEA_LEVEL_M, SMOOTH, TORUS, WALL, WASH, border, check, density, floor_m, lifetime, number,
-    radius, rain, sea_level_m,
+    SEA_LEVEL_M, SMOOTH, TORUS, WALL, WASH, border, check, density, floor_m, lifetime, radius,
+    rain, sea_level_m,
 };
 pub use particle::{
     Home, Spot, age_and_life, export, export_halves, gradient, granted, halves, height_at,

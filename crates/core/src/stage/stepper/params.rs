@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::error::Invalid;
-use crate::params::{Param, ParamKind, Settings};
+use crate::params::{Param, Settings};
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
@@ -37,19 +37,9 @@ constants! {
     pub const LAST: u32 = 32;
 }
 
-/// A parameter that is a number: smallest, largest, default.
-pub const fn number(
-    name: &'static str,
-    unit: &'static str,
-    [min, max, default]: [f64; 3],
-    doc: &'static str,
-) -> Param {
-    Param { name, unit, kind: ParamKind::Number { min, max, default }, doc }
-}
-
 /// The parameter `rain` with a law's default.
 pub const fn rain(default: f64) -> Param {
-    number(
+    Param::number(
         "rain",
         "particles a cell",
         [0.0, 511.0, default],
@@ -61,7 +51,7 @@ pub const fn rain(default: f64) -> Param {
 
 /// The parameter `density` with a law's default.
 pub const fn density(default: f64) -> Param {
-    number(
+    Param::number(
         "density",
         "particles a cell",
         [0.00390625, 1.0, default],
@@ -72,17 +62,12 @@ pub const fn density(default: f64) -> Param {
 
 /// The parameter `lifetime` with a law's default and maximum.
 pub const fn lifetime(max: i64, default: i64) -> Param {
-    Param {
-        name: "lifetime",
-        unit: "steps",
-        kind: ParamKind::Integer { min: 2, max, default },
-        doc: "Steps that a particle lives.",
-    }
+    Param::integer("lifetime", "steps", [2, max, default], "Steps that a particle lives.")
 }
 
 /// The parameter `radius_cells` with a law's default.
 pub const fn radius(default: f64) -> Param {
-    number(
+    Param::number(
         "radius_cells",
         "cells",
         [1.0, 32.0, default],
@@ -91,7 +76,7 @@ pub const fn radius(default: f64) -> Param {
 }
 
 /// The parameter `max_step_fraction`.
-pub const LIMIT_PARAM: Param = number(
+pub const LIMIT_PARAM: Param = Param::number(
     "max_step_fraction",
     "",
     [0.0, 1.0, 0.25],
@@ -101,17 +86,15 @@ pub const LIMIT_PARAM: Param = number(
 
 /// The parameter `border`. The places of its words are the numbers that the kernels get: see
 /// [`border`].
-pub const BORDER: Param = Param {
-    name: "border",
-    unit: "",
-    kind: ParamKind::Choice(&["open", "torus", "wall", "high"]),
-    doc: "open: particles leave the map with their load; torus: they come in on the other side; \
-          wall: they stay; high: the land outside is so high that they turn back, as from a \
-          mirror.",
-};
+pub const BORDER: Param = Param::choice(
+    "border",
+    &["open", "torus", "wall", "high"],
+    "open: particles leave the map with their load; torus: they come in on the other side; wall: \
+     they stay; high: the land outside is so high that they turn back, as from a mirror.",
+);
 
 /// The parameter `floor_m`.
-pub const FLOOR_M: Param = number(
+pub const FLOOR_M: Param = Param::number(
     "floor_m",
     "m",
     [-1e6, 1e6, NO_FLOOR_M],
@@ -127,7 +110,7 @@ pub fn floor_m(s: &Settings) -> Option<f64> {
 }
 
 /// The parameter `sea_level_m`.
-pub const SEA_LEVEL_M: Param = number(
+pub const SEA_LEVEL_M: Param = Param::number(
     "sea_level_m",
     "m",
     [-1e6, 1e6, NO_SEA_M],
@@ -144,7 +127,7 @@ pub fn sea_level_m(s: &Settings) -> Option<f64> {
 }
 
 /// The parameter `wash`.
-pub const WASH: Param = number(
+pub const WASH: Param = Param::number(
     "wash",
     "",
     [0.0, 1.0, 0.0],
@@ -153,17 +136,17 @@ pub const WASH: Param = number(
 );
 
 /// The parameter `smooth`.
-pub const SMOOTH: Param = Param {
-    name: "smooth",
-    unit: "times",
-    kind: ParamKind::Integer { min: 0, max: 64, default: 0 },
-    doc: "Smooths the change made by the whole run this many times with the binomial kernel of 3 × \
-          3 cells before it is applied. For smooth ground: roughness that was there before stays, \
-          even where the run had levelled it.",
-};
+pub const SMOOTH: Param = Param::integer(
+    "smooth",
+    "times",
+    [0, 64, 0],
+    "Smooths the change made by the whole run this many times with the binomial kernel of 3 × 3 \
+     cells before it is applied. For smooth ground: roughness that was there before stays, even \
+     where the run had levelled it.",
+);
 
 /// The parameter `bedrock`.
-pub const BEDROCK: Param = number(
+pub const BEDROCK: Param = Param::number(
     "bedrock",
     "",
     [0.0, 1.0, 0.25],
@@ -171,7 +154,7 @@ pub const BEDROCK: Param = number(
 );
 
 /// The parameter `root_strength`.
-pub const ROOTS: Param = number(
+pub const ROOTS: Param = Param::number(
     "root_strength",
     "",
     [0.0, 1.0, 0.9],

@@ -371,7 +371,8 @@ pub fn near(s: &Settings, site: &Site) -> Settings {
     for (name, ..) in Layer::PAINTED.iter().filter(|(_, layer, _)| painted.has(*layer)) {
         if !left.iter().any(|stroke| stroke["layer"] == **name) {
             let radius_m = site.spacing_m();
-            left.push(json!({ "tool": "raise", "layer": name, "at_m": [[0, 0]], "radius_m": radius_m, "amount": 0 }));
+            left.push(json!({ "tool": "raise", "layer": name, "at_m": [[0, 0]],
+                "radius_m": radius_m, "amount": 0 }));
         }
     }
     // A part of a list that was accepted is accepted.

@@ -307,7 +307,8 @@ impl Stroke {
             if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
         let mut table = match self.tool {
             Tool::Raise(amount) => {
-                json!({ "tool": if amount.is_sign_negative() { "lower" } else { "raise" }, amount_key: amount.abs() })
+                json!({ "tool": if amount.is_sign_negative() { "lower" } else { "raise" },
+                    amount_key: amount.abs() })
             }
             Tool::Noise { amount, feature_m, seed } => {
                 json!({ "tool": "noise", amount_key: amount, "feature_m": feature_m, "seed": seed })
@@ -322,7 +323,8 @@ impl Stroke {
                 json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg })
             }
             Tool::Stamp { amount, turn_deg, onto: Some(height), strength } => {
-                json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg, height_key: height, "strength": strength })
+                json!({ "tool": "stamp", amount_key: amount, "turn_deg": turn_deg,
+                    height_key: height, "strength": strength })
             }
             Tool::Smooth { strength } => json!({ "tool": "smooth", "strength": strength }),
         };

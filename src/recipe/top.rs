@@ -1,0 +1,314 @@
+//! The keys at the top of a recipe.
+
+use super::parse::{origin, plain, stages};
+use super::{LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, schema};
+use crate::error::{Invalid, Result};
+use crate::keys::{self, Key, Kind, Own, Told};
+use crate::table::Table;
+use crate::water;
+use serde_json::{Value, json};
+
+#[cfg(feature = "dungeon")]
+use crate::dungeon::placed::Placing;
+#[cfg(not(feature = "dungeon"))]
+type Placing = ();
+
+/// What a recipe says, key by key. What follows from several keys is checked when it becomes a
+/// [`Recipe`].
+#[derive(Clone, Default)]
+pub(super) struct Top {
+    schema: Option<u32>,
+    pub name: Option<String>,
+    pub seed: u64,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+    pub spacing_m: Option<f64>,
+    pub origin: [i64; 2],
+    pub margin: Option<u32>,
+    pub endless: bool,
+    pub input: Option<String>,
+    pub range_m: Option<(f64, f64)>,
+    pub nodata_m: Option<f64>,
+    pub band: Option<u32>,
+    pub levels: Option<Levels>,
+    pub scale: u32,
+    pub stages: Vec<Step>,
+    pub dungeons: Option<Placing>,
+    pub water: Option<water::Settings>,
+    pub output: Output,
+}
+
+/// The keys, in the order in which a recipe is written.
+static KEYS: [Key<Top>; 19] = {
+    use Kind::{Maybe, Own, Range, Switch, Whole};
+    use Told::Always;
+    [
+        Key::new("schema", Own(SCHEMA), Always, "The edition of the format."),
+        Key::new("name", Own(NAME), Always, "What the land is called."),
+        Key::new("seed", Own(SEED), Always, "The number from which all chance follows."),
+        Key::new(
+            "width",
+            Whole([1, LAND_MAX], |t| &mut t.width),
+            Always,
+            "Cells from west to east.",
+        ),
+        Key::new(
+            "height",
+            Whole([1, LAND_MAX], |t| &mut t.height),
+            Always,
+            "Cells from north to south.",
+        ),
+        Key::new("spacing_m", Maybe([1e-3, 1e6], |t| &mut t.spacing_m), Always, "Metres a cell."),
+        Key::new("origin", Own(ORIGIN), Always, "World coordinates of the north-west cell."),
+        Key::new(
+            "margin_cells",
+            Whole([0, MARGIN_MAX as u32], |t| &mut t.margin),
+            Always,
+            "Cells round the land that are made with it and cut off.",
+        ),
+        Key::new(
+            "endless",
+            Switch(|t| &mut t.endless),
+            Always,
+            "Whether the land continues beyond its window, without a border: every two windows of \
+             it agree.",
+        ),
+        Key::new("input", Own(INPUT), Always, "The file of the heights that it begins with."),
+        Key::new(
+            "range_m",
+            Range(|t| &mut t.range_m),
+            Always,
+            "Heights in metres of the lowest and the highest value of an input of integers, or of \
+             the values 0 and 1.",
+        ),
+        Key::new(
+            "nodata_m",
+            Maybe([-1e6, 1e6], |t| &mut t.nodata_m),
+            Always,
+            "Height of the input's cells without one; without it they lie outside the land.",
+        ),
+        Key::new(
+            "band",
+            Whole([1, 65535], |t| &mut t.band),
+            Always,
+            "The band of a TIFF that holds the heights.",
+        ),
+        Key::new("levels", Own(LEVELS), Always, "Erode from coarse to fine."),
+        Key::new("scale", Own(SCALE), Always, "This many times the cells a side."),
+        Key::new("stage", Own(STAGE), Always, "What forms the land, in order."),
+        Key::new("dungeons", Own(DUNGEONS), Always, "Dungeons on the land: docs/dungeons.md."),
+        Key::new("water", Own(WATER), Always, "Rivers, lakes and the sea: docs/water.md."),
+        Key::new("output", Own(OUTPUT), Always, "The maps to write, and how."),
+    ]
+};
+
+const SCHEMA: Own<Top> = Own {
+    read: |table, t| {
+        if table.integer("schema", 2, 2)?.is_none() {
+            let missing = Invalid::from("schema is missing: put schema = 2 on top");
+            return Err(missing.about("schema").into());
+        }
+        t.schema = Some(2);
+        Ok(())
+    },
+    value: |_| 2.into(),
+    schema: || json!({ "const": 2 }),
+    is_list: false,
+};
+
+const NAME: Own<Top> = Own {
+    read: |table, t| {
+        t.name = table.text("name")?.map(plain).transpose()?;
+        Ok(())
+    },
+    value: |t| t.name.as_deref().into(),
+    schema: || json!({ "type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" }),
+    is_list: false,
+};
+
+const SEED: Own<Top> = Own {
+    read: |table, t| {
+        t.seed = table.seed()?.unwrap_or(0);
+        Ok(())
+    },
+    value: |t| t.seed.into(),
+    schema: || json!({ "$ref": "#/$defs/seed" }),
+    is_list: false,
+};
+
+const ORIGIN: Own<Top> = Own {
+    read: |table, t| {
+        t.origin = origin(table)?;
+        Ok(())
+    },
+    value: |t| json!(t.origin),
+    schema: || {
+        let far = 1i64 << 62;
+        let whole = json!({ "type": "integer", "minimum": -far, "maximum": far });
+        json!({ "type": "array", "items": whole, "minItems": 2, "maxItems": 2 })
+    },
+    is_list: true,
+};
+
+const INPUT: Own<Top> = Own {
+    read: |table, t| {
+        t.input = table.text("input")?.map(Into::into);
+        Ok(())
+    },
+    // A path says nothing elsewhere: what is read has a digest of its own.
+    value: |_| Value::Null,
+    schema: || json!({ "type": "string" }),
+    is_list: false,
+};
+
+const LEVELS: Own<Top> = Own {
+    read: |table, t| {
+        t.levels = table.get("levels").map(Levels::parse).transpose()?;
+        Ok(())
+    },
+    value: |t| t.levels.as_ref().map_or(Value::Null, Levels::describe),
+    schema: || {
+        json!({ "anyOf": [Levels::count(), {
+            "type": "object",
+            "properties": Levels::schema(),
+            "additionalProperties": false,
+            "not": { "properties": { "count": { "type": "integer" } },
+                "required": ["count", "max"] },
+        }] })
+    },
+    is_list: false,
+};
+
+const SCALE: Own<Top> = Own {
+    read: |table, t| {
+        t.scale = table.integer("scale", 1, levels::SCALE_MAX.into())?.unwrap_or(1) as u32;
+        Ok(())
+    },
+    value: |t| t.scale.into(),
+    schema: || {
+        let all = (0..).map(|bits| 1u32 << bits).take_while(|scale| *scale <= levels::SCALE_MAX);
+        json!({ "enum": all.collect::<Vec<_>>() })
+    },
+    is_list: false,
+};
+
+const STAGE: Own<Top> = Own {
+    read: |table, t| {
+        t.stages = stages(table)?;
+        Ok(())
+    },
+    value: |t| t.stages.iter().map(Step::describe).collect(),
+    schema: || json!({ "type": "array", "items": { "$ref": "#/$defs/stage" }, "maxItems": STAGES_MAX }),
+    is_list: false,
+};
+
+#[cfg(feature = "dungeon")]
+const DUNGEONS: Own<Top> = Own {
+    read: |table, t| {
+        let placing = table.get("dungeons").map(super::parse::dungeons::placing).transpose();
+        t.dungeons = placing.map_err(|e| e.inside("", "/dungeons"))?;
+        Ok(())
+    },
+    value: |t| t.dungeons.as_ref().map_or(Value::Null, super::describe::describe_placing),
+    schema: schema::dungeons,
+    is_list: false,
+};
+
+#[cfg(not(feature = "dungeon"))]
+const DUNGEONS: Own<Top> = Own {
+    read: |table, _| match table.get("dungeons") {
+        None => Ok(()),
+        Some(_) => {
+            let message = "dungeons: this thalweg was built without its feature dungeon";
+            Err(Invalid::from(message).about("dungeons").into())
+        }
+    },
+    value: |_| Value::Null,
+    schema: || json!({ "not": {} }),
+    is_list: false,
+};
+
+const WATER: Own<Top> = Own {
+    read: |table, t| {
+        let water = table.get("water").map(water::Settings::parse).transpose();
+        t.water = water.map_err(|e| e.inside("", "/water"))?;
+        Ok(())
+    },
+    value: |t| t.water.as_ref().map_or(Value::Null, water::Settings::describe),
+    schema: water::Settings::schema,
+    is_list: false,
+};
+
+const OUTPUT: Own<Top> = Own {
+    read: |table, t| {
+        let output = Output::parse(table.get("output"));
+        t.output = output.map_err(|e| e.inside("", "/output"))?;
+        Ok(())
+    },
+    value: |t| t.output.describe(),
+    schema: || {
+        json!({
+            "type": "object",
+            "properties": Output::schema(),
+            "additionalProperties": false,
+            "allOf": schema::rules_of_outputs(),
+        })
+    },
+    is_list: false,
+};
+
+impl Top {
+    /// Reads a recipe's table.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] for an unknown key or a value that is not allowed.
+    pub fn read(table: &Table) -> Result<Self> {
+        let mut top = Self::default();
+        keys::read(&KEYS, table, &mut top)?;
+        Ok(top)
+    }
+
+    /// The table of a recipe, with every key spelled out but the input's path.
+    pub fn describe(recipe: &Recipe) -> Value {
+        let made = recipe.input.is_none();
+        let (range_m, nodata_m, band) = match recipe.input {
+            Some(super::Input::File { range_m, nodata_m, band, .. }) => (range_m, nodata_m, band),
+            _ => (None, None, None),
+        };
+        let top = Self {
+            schema: Some(2),
+            name: Some(recipe.name.clone()),
+            seed: recipe.seed,
+            width: made.then_some(recipe.window.width),
+            height: made.then_some(recipe.window.height),
+            spacing_m: recipe.spacing_m,
+            origin: recipe.window.origin,
+            margin: Some(recipe.margin),
+            endless: recipe.endless,
+            input: None,
+            range_m,
+            nodata_m,
+            band,
+            levels: recipe.levels.clone(),
+            scale: recipe.scale,
+            stages: recipe.stages.clone(),
+            #[cfg(feature = "dungeon")]
+            dungeons: recipe.dungeons.clone(),
+            #[cfg(not(feature = "dungeon"))]
+            dungeons: None,
+            water: recipe.water.clone(),
+            output: recipe.output.clone(),
+        };
+        keys::describe(&KEYS, &top, Self::default())
+    }
+
+    /// The JSON Schemas of the keys, by name.
+    pub fn schema() -> Value {
+        keys::schema(&KEYS, Self::default())
+    }
+}
+
+/// The names of the keys, in the order in which a recipe is written.
+pub(crate) fn keys() -> Vec<&'static str> {
+    keys::names(&KEYS)
+}
