@@ -1,17 +1,9 @@
 //! Recipes as JSON with every setting spelled out, as manifests have them.
 
-use super::top::Top;
-use super::{Recipe, Step};
+use super::Step;
 use crate::stage::{biomes, strokes};
+#[cfg(feature = "dungeon")]
 use serde_json::json;
-
-impl Recipe {
-    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again,
-    /// for the same maps.
-    pub fn describe(&self) -> serde_json::Value {
-        Top::describe(self)
-    }
-}
 
 impl Step {
     /// As a table of a recipe, with every setting spelled out.

@@ -1,16 +1,19 @@
 //! Runs from coarse to fine: how many levels a land has, which stages run on them, and settings
 //! that differ by level.
 
+mod by_level;
+
 use super::{Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Field, Origin, Source};
 use crate::keys::{self, Key, Kind, Own, Told};
 use crate::morphometry::SKY_REACH;
-use crate::params::{Param, ParamKind, Value};
+use crate::params::Value;
 use crate::site::{Scale, Window};
 use crate::stage::levels::{COARSEST, LEVELS_MAX};
-use crate::stage::{self, Stage, biomes, diamond_square, layer, random_raise, strokes};
+use crate::stage::{Stage, biomes, diamond_square, layer, random_raise, strokes};
 use crate::table::{Table, shown, whole};
+pub use by_level::ByLevel;
 use serde_json::json;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -135,113 +138,6 @@ static KEYS: [Key<Levels>; 3] = [
     ),
 ];
 
-/// A setting that differs by level.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ByLevel {
-    /// A value for each level, the finest last.
-    List(Vec<Value>),
-    /// From a number on the coarsest level to another on the finest, by equal steps.
-    Ramp {
-        /// On the coarsest level.
-        from: f64,
-        /// On the finest.
-        to: f64,
-    },
-}
-
-impl ByLevel {
-    /// From a list, or a table with `from` and `to`.
-    pub(super) fn parse(param: &Param, value: &serde_json::Value) -> Result<Self> {
-        let one = |value: &serde_json::Value| {
-            let given = match value {
-                serde_json::Value::Bool(v) => Value::Switch(*v),
-                serde_json::Value::String(v) => Value::Word(v.clone()),
-                serde_json::Value::Number(v) => {
-                    v.as_i64().map_or(Value::Number(v.as_f64().unwrap_or(f64::NAN)), Value::Integer)
-                }
-                other => Value::List(vec![other.clone()]),
-            };
-            param.accept(&given)
-        };
-        let wrong = |what: &str| {
-            let allowed = format!(
-                "{}, or a list of such by level, the finest last, or {{ from = …, to = … }}",
-                param.allowed()
-            );
-            let message = format!("{} = {}: {what}", param.name, shown(value));
-            Error::param(Invalid::of(param.name, shown(value), allowed).saying(message))
-        };
-        match value {
-            serde_json::Value::Array(list) if list.is_empty() => {
-                Err(wrong("an empty list: give a value for each level, the finest last"))
-            }
-            serde_json::Value::Array(list) => {
-                Ok(Self::List(list.iter().map(one).collect::<Result<_>>()?))
-            }
-            _ => {
-                if !matches!(param.kind, ParamKind::Number { .. } | ParamKind::Integer { .. }) {
-                    return Err(wrong("only a number goes from one value to another"));
-                }
-                let table = Table::new(param.name, value)?;
-                let inside = |e: Error| e.inside("", &format!("/{}", param.name));
-                table.known(&["from", "to"]).map_err(inside)?;
-                let end = |key: &str| {
-                    let given = table.get(key).ok_or_else(|| {
-                        wrong(&format!("{key} is missing: {{ from = …, to = … }}"))
-                    })?;
-                    Ok::<_, Error>(match one(given)? {
-                        Value::Integer(v) => v as f64,
-                        Value::Number(v) => v,
-                        _ => 0.0,
-                    })
-                };
-                Ok(Self::Ramp { from: end("from")?, to: end("to")? })
-            }
-        }
-    }
-
-    /// As a recipe has it, for a parameter.
-    pub(super) fn describe(&self, param: &Param) -> serde_json::Value {
-        // An end of a ramp is a number of the parameter's kind.
-        let end = |v: f64| param.accept(&Value::Number(v)).unwrap_or(Value::Number(v)).to_json();
-        match self {
-            Self::List(list) => list.iter().map(Value::to_json).collect(),
-            Self::Ramp { from, to } => json!({ "from": end(*from), "to": end(*to) }),
-        }
-    }
-
-    /// The value on a level of `count`: 0 is the recipe's lattice, and finer ones have its value.
-    fn at(&self, param: &Param, level: i32, count: u32) -> Value {
-        let level = level.max(0) as u32;
-        match self {
-            // The last value is that of the finest level, whatever the land's size: where there are
-            // more levels than values, the first one is that of all the coarser ones.
-            Self::List(list) => list[list.len() - 1 - (level as usize).min(list.len() - 1)].clone(),
-            Self::Ramp { from, to } => {
-                let way = if count > 1 {
-                    f64::from(count - 1 - level) / f64::from(count - 1)
-                } else {
-                    1.0
-                };
-                // Rounding can carry the sum past the end, which may be that of the allowed range.
-                let value = (from + (to - from) * way).clamp(from.min(*to), from.max(*to));
-                match param.kind {
-                    ParamKind::Integer { .. } => Value::Integer(value.round() as i64),
-                    _ => Value::Number(value),
-                }
-            }
-        }
-    }
-
-    /// The value on the finest level.
-    pub(super) fn finest(&self, param: &Param) -> Value {
-        match self {
-            Self::List(list) => list[list.len() - 1].clone(),
-            Self::Ramp { .. } => self.at(param, 0, 2),
-        }
-    }
-}
-
 impl Step {
     /// The stage on a level: see [`ByLevel::at`].
     pub(super) fn at(&self, level: i32, count: u32) -> Result<Self> {
@@ -263,7 +159,7 @@ impl Step {
     }
 
     /// Whether it changes heights that are there, rather than making a land or a layer.
-    fn erodes(&self) -> bool {
+    pub(super) fn erodes(&self) -> bool {
         self.stage.erodes()
     }
 
@@ -286,13 +182,13 @@ impl Step {
     }
 
     /// Whether it can be asked for finer cells than the recipe's.
-    fn has_detail(&self) -> bool {
+    pub(super) fn has_detail(&self) -> bool {
         let without = [biomes::STAGE.name, random_raise::STAGE.name];
         self.is_of_place() && !without.contains(&self.stage.name)
     }
 
     /// The settings that differ by level, its own and those of the stages between its steps.
-    fn lists(&self) -> impl Iterator<Item = (&str, &ByLevel)> {
+    pub(super) fn lists(&self) -> impl Iterator<Item = (&str, &ByLevel)> {
         let nested = self.with.iter().flat_map(|nested| &nested.step.by_level);
         self.by_level.iter().chain(nested).map(|(name, values)| (name.as_str(), values))
     }
@@ -305,78 +201,6 @@ impl Recipe {
         let first = self.stages.iter().position(Step::erodes).unwrap_or(self.stages.len());
         let count = self.stages[first..].iter().take_while(|step| runs(step)).count();
         first..first + count
-    }
-
-    /// Checks what the recipe says of levels.
-    pub(super) fn check_levels(&self) -> Result<()> {
-        let group = self.group();
-        for (i, step) in self.stages.iter().enumerate() {
-            let at = |message: String, field: &str| {
-                Err(Invalid::from(message)
-                    .about(field)
-                    .inside(
-                        &format!("stage {}, {}", i + 1, step.stage.name),
-                        &format!("/stage/{i}"),
-                    )
-                    .into())
-            };
-            if step.finest && !step.erodes() {
-                let message = format!(
-                    "finest_only = true: {} does not erode, and only stages that do run on coarser \
-                     levels: leave it out",
-                    step.stage.name
-                );
-                return at(message, "finest_only");
-            }
-            if self.levels.is_none() {
-                if let Some((name, _)) = step.lists().next() {
-                    return at(
-                        format!(
-                            "{name} differs by level, and the recipe has no levels: put levels = \
-                             \"auto\" on top"
-                        ),
-                        name,
-                    );
-                }
-                if step.finest {
-                    return at(
-                        "finest_only = true: the recipe has no levels: put levels = \"auto\" on top"
-                            .into(),
-                        "finest_only",
-                    );
-                }
-                continue;
-            }
-            if !group.contains(&i) {
-                if let Some((name, _)) = step.lists().next() {
-                    return at(
-                        format!(
-                            "{name} differs by level, and this stage runs on the finest level alone"
-                        ),
-                        name,
-                    );
-                }
-                if i >= group.end && step.erodes() && !step.finest {
-                    return at(
-                        format!(
-                            "levels: it stands behind stage {}, which runs on the finest level \
-                             alone: move that before stage {}, or give this one finest_only = true",
-                            group.end + 1,
-                            group.start + 1
-                        ),
-                        "finest_only",
-                    );
-                }
-            }
-        }
-        if self.levels.is_some() && group.is_empty() {
-            return Err(Invalid::from(
-                "levels: no stage of this recipe changes heights on them; leave levels out",
-            )
-            .about("levels")
-            .into());
-        }
-        Ok(())
     }
 
     /// How often the recipe's cells are halved, so that there are `scale` of them where it has one.
@@ -449,52 +273,6 @@ impl Recipe {
             |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
         let light = if self.wanted().any(is_grid) { u64::from(SKY_REACH) } else { 0 };
         self.ground_round(level) + light
-    }
-
-    /// Refuses an endless land whose recipe needs to know where it ends.
-    pub(super) fn check_endless(&self) -> Result<()> {
-        if !self.endless {
-            return Ok(());
-        }
-        let wrong = |why: String| {
-            Err(Invalid::from(format!("endless = true: {why}")).about("endless").into())
-        };
-        if self.margin > 0 {
-            return wrong(
-                "a land without an end has its surroundings already; leave margin_cells out".into(),
-            );
-        }
-        if self.input.is_some() {
-            return wrong("an input ends; leave one of the two out".into());
-        }
-        if !self.makes_each_level() {
-            return wrong(format!(
-                "the land must be a function of place on every level: begin with {}, strokes, \
-                 biomes and layers that no file paints",
-                stage::names(|stage| stage.is_generator)
-            ));
-        }
-        for (i, step) in self.stages.iter().enumerate() {
-            if step.samples().is_some() {
-                return wrong(format!(
-                    "stage {}, {}, reads a file, which ends",
-                    i + 1,
-                    step.stage.name
-                ));
-            }
-            if step.stage.name == diamond_square::STAGE.name
-                && step.settings.integer("world_cells") == 0
-            {
-                return wrong(format!(
-                    "stage {}, {}: give it world_cells, 2 to 4294967296 cells a side, since 0 is \
-                     that \
-                     of the window",
-                    i + 1,
-                    step.stage.name
-                ));
-            }
-        }
-        self.check_parts()
     }
 
     /// What is allowed in a land of `window` but hardly meant.
@@ -607,50 +385,6 @@ impl Recipe {
                     .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
                     .into());
             }
-        }
-        Ok(())
-    }
-
-    /// Refuses a scale that the recipe cannot have.
-    pub(super) fn check_scale(&self) -> Result<()> {
-        let wrong = |why: String| {
-            let message = format!("scale = {}: {why}", self.scale);
-            Err(Invalid::of("scale", self.scale, "1").saying(message).into())
-        };
-        if !self.scale.is_power_of_two() || self.scale > SCALE_MAX {
-            let allowed = format!("a power of two, 1 to {SCALE_MAX}");
-            let message = format!("scale = {}: allowed {allowed}", self.scale);
-            return Err(Invalid::of("scale", self.scale, allowed).saying(message).into());
-        }
-        if self.scale == 1 {
-            return Ok(());
-        }
-        let farthest = i64::MAX / 4 / i64::from(self.scale);
-        if self.window.origin.iter().any(|o| !(-farthest..=farthest).contains(o)) {
-            return wrong(format!(
-                "origin = {:?}: allowed up to {farthest} either way",
-                self.window.origin
-            ));
-        }
-        if self.levels.is_none() {
-            return wrong("finer cells are further levels; put levels = \"auto\" on top".into());
-        }
-        if self.input.is_some() {
-            return wrong("an input has no more detail than it has; leave scale out".into());
-        }
-        if let Some(step) = self.stages.iter().find(|step| !step.has_detail() && !step.erodes()) {
-            return wrong(format!(
-                "{} cannot be asked for more detail: allowed are {}, strokes, and layers that no \
-                 file paints",
-                step.stage.name,
-                stage::names(|stage| stage.is_generator && stage.name != random_raise::STAGE.name)
-            ));
-        }
-        #[cfg(feature = "dungeon")]
-        if self.dungeons.is_some() {
-            return wrong(
-                "the sites of dungeons are in the recipe's cells; leave one of the two out".into(),
-            );
         }
         Ok(())
     }

@@ -1,11 +1,9 @@
 //! Recipes as text: TOML and JSON.
 
-use super::top::Top;
-use super::{ByLevel, EVERY_MAX, Input, Nested, Recipe, Step};
+use super::{ByLevel, EVERY_MAX, Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{ParamKind, Settings, Value, unknown};
-use crate::site::Window;
-use crate::stage::{self, Stage, biomes, flat, strokes};
+use crate::stage::{self, Stage};
 use crate::table::{Table, not_finite, restore_not_finite, shown, whole};
 use std::path::Path;
 use std::str::FromStr;
@@ -120,88 +118,6 @@ impl Recipe {
             serde_json::from_str(text).map_err(|e| Error::param(e.to_string()))?;
         Ok(value.0)
     }
-
-    pub(crate) fn from_value(value: &serde_json::Value, folder: &Path, name: &str) -> Result<Self> {
-        let table = Table::new("", value)?;
-        if table.get("schema").and_then(whole) == Some(1) {
-            let message = "schema = 1: this version reads schema 2, in which some keys and maps \
-                           have other names: `thalweg upgrade FILE` rewrites a recipe";
-            return Err(Invalid::of("schema", 1, "2").saying(message).into());
-        }
-        let top = Top::read(&table)?;
-        let Top { width, height, spacing_m, range_m, nodata_m, band, mut stages, .. } = top;
-        if stages.is_empty() && top.input.is_some() && top.water.is_some() {
-            // The water of a map as it is: no stroke changes nothing.
-            stages.push(Step::new(strokes::STAGE.name, &[])?);
-        }
-        let sized = width.or(height).is_some();
-        if top.input.is_none()
-            && sized
-            && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name)
-        {
-            // Biomes may bring the heights of a land of their own. They have level ground to begin
-            // with.
-            stages.insert(0, Step::new(flat::STAGE.name, &[])?);
-        }
-        let of_input = [
-            ("range_m", range_m.is_some()),
-            ("nodata_m", nodata_m.is_some()),
-            ("band", band.is_some()),
-        ];
-        let input = match (top.input, of_input.into_iter().find(|(_, given)| *given)) {
-            (Some(path), _) => {
-                Some(Input::File { path: folder.join(path), range_m, nodata_m, band })
-            }
-            (None, Some((key, _))) => {
-                return Err(Invalid::from(format!("{key}: only a recipe with an input has one"))
-                    .about(key)
-                    .into());
-            }
-            // A recipe that neither makes heights nor says where to find them is for those in
-            // memory.
-            (None, None) => {
-                let changes = stages.first().is_some_and(|step| !step.makes_first());
-                (changes && !sized).then_some(Input::Memory)
-            }
-        };
-        let (width, height) = match (&input, width, height) {
-            (None, Some(w), Some(h)) => (w, h),
-            (None, ..) => {
-                let invalid = Invalid::from("width and height are missing (in cells), or an input");
-                return Err(invalid.about("width").into());
-            }
-            (Some(_), None, None) => (1, 1),
-            (Some(_), ..) => {
-                let invalid =
-                    Invalid::from("width, height: a recipe with an input has the input's size");
-                return Err(invalid.about("width").into());
-            }
-        };
-        if input.is_none() && spacing_m.is_none() {
-            let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
-            return Err(invalid.about("spacing_m").into());
-        }
-        let recipe = Self {
-            name: top.name.map_or_else(|| plain(name), Ok)?,
-            seed: top.seed,
-            window: Window { origin: top.origin, width, height },
-            spacing_m,
-            input,
-            margin: top.margin.unwrap_or(0),
-            endless: top.endless,
-            file: None,
-            folder: folder.to_path_buf(),
-            levels: top.levels,
-            scale: top.scale,
-            stages,
-            #[cfg(feature = "dungeon")]
-            dungeons: top.dungeons,
-            water: top.water,
-            output: top.output,
-        };
-        recipe.check()?;
-        Ok(recipe)
-    }
 }
 
 /// The world coordinates of the north-west cell.
@@ -234,7 +150,7 @@ pub(super) fn stages(table: &Table) -> Result<Vec<Step>> {
     let with = |value: &serde_json::Value| {
         value.get("interleave").and_then(serde_json::Value::as_array).map_or(0, Vec::len)
     };
-    super::check_count(list.iter().map(with))?;
+    super::check::check_count(list.iter().map(with))?;
     list.iter()
         .enumerate()
         .map(|(i, value)| Step::parse(value, &format!("stage {}", i + 1), &format!("/stage/{i}")))

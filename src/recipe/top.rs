@@ -1,17 +1,18 @@
 //! The keys at the top of a recipe.
 
 use super::parse::{origin, plain, stages};
-use super::{LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, schema};
+use super::{Input, LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, rules};
 use crate::error::{Invalid, Result};
 use crate::keys::{self, Key, Kind, Own, Told};
-use crate::table::Table;
+use crate::site::Window;
+use crate::stage::{biomes, flat, strokes};
+use crate::table::{Table, whole};
 use crate::water;
 use serde_json::{Value, json};
+use std::path::Path;
 
 #[cfg(feature = "dungeon")]
 use crate::dungeon::placed::Placing;
-#[cfg(not(feature = "dungeon"))]
-type Placing = ();
 
 /// What a recipe says, key by key. What follows from several keys is checked when it becomes a
 /// [`Recipe`].
@@ -33,6 +34,7 @@ pub(super) struct Top {
     pub levels: Option<Levels>,
     pub scale: u32,
     pub stages: Vec<Step>,
+    #[cfg(feature = "dungeon")]
     pub dungeons: Option<Placing>,
     pub water: Option<water::Settings>,
     pub output: Output,
@@ -210,7 +212,7 @@ const DUNGEONS: Own<Top> = Own {
         Ok(())
     },
     value: |t| t.dungeons.as_ref().map_or(Value::Null, super::describe::describe_placing),
-    schema: schema::dungeons,
+    schema: rules::dungeons,
     is_list: false,
 };
 
@@ -251,7 +253,7 @@ const OUTPUT: Own<Top> = Own {
             "type": "object",
             "properties": Output::schema(),
             "additionalProperties": false,
-            "allOf": schema::rules_of_outputs(),
+            "allOf": rules::rules_of_outputs(),
         })
     },
     is_list: false,
@@ -268,14 +270,14 @@ impl Top {
         Ok(top)
     }
 
-    /// The table of a recipe, with every key spelled out but the input's path.
-    pub fn describe(recipe: &Recipe) -> Value {
+    /// What a recipe says, but for the input's path.
+    fn of(recipe: &Recipe) -> Self {
         let made = recipe.input.is_none();
         let (range_m, nodata_m, band) = match recipe.input {
-            Some(super::Input::File { range_m, nodata_m, band, .. }) => (range_m, nodata_m, band),
+            Some(Input::File { range_m, nodata_m, band, .. }) => (range_m, nodata_m, band),
             _ => (None, None, None),
         };
-        let top = Self {
+        Self {
             schema: Some(2),
             name: Some(recipe.name.clone()),
             seed: recipe.seed,
@@ -294,12 +296,9 @@ impl Top {
             stages: recipe.stages.clone(),
             #[cfg(feature = "dungeon")]
             dungeons: recipe.dungeons.clone(),
-            #[cfg(not(feature = "dungeon"))]
-            dungeons: None,
             water: recipe.water.clone(),
             output: recipe.output.clone(),
-        };
-        keys::describe(&KEYS, &top, Self::default())
+        }
     }
 
     /// The JSON Schemas of the keys, by name.
@@ -308,7 +307,98 @@ impl Top {
     }
 }
 
+impl Recipe {
+    /// The recipe as JSON with every setting spelled out. Without an input it is a recipe again,
+    /// for the same maps.
+    pub fn describe(&self) -> Value {
+        keys::describe(&KEYS, &Top::of(self), Top::default())
+    }
+
+    pub(crate) fn from_value(value: &Value, folder: &Path, name: &str) -> Result<Self> {
+        let table = Table::new("", value)?;
+        if table.get("schema").and_then(whole) == Some(1) {
+            let message = "schema = 1: this version reads schema 2, in which some keys and maps \
+                           have other names: `thalweg upgrade FILE` rewrites a recipe";
+            return Err(Invalid::of("schema", 1, "2").saying(message).into());
+        }
+        let top = Top::read(&table)?;
+        let Top { width, height, spacing_m, range_m, nodata_m, band, mut stages, .. } = top;
+        if stages.is_empty() && top.input.is_some() && top.water.is_some() {
+            // The water of a map as it is: no stroke changes nothing.
+            stages.push(Step::new(strokes::STAGE.name, &[])?);
+        }
+        let sized = width.or(height).is_some();
+        if top.input.is_none()
+            && sized
+            && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name)
+        {
+            // Biomes may bring the heights of a land of their own. They have level ground to begin
+            // with.
+            stages.insert(0, Step::new(flat::STAGE.name, &[])?);
+        }
+        let of_input = [
+            ("range_m", range_m.is_some()),
+            ("nodata_m", nodata_m.is_some()),
+            ("band", band.is_some()),
+        ];
+        let input = match (top.input, of_input.into_iter().find(|(_, given)| *given)) {
+            (Some(path), _) => {
+                Some(Input::File { path: folder.join(path), range_m, nodata_m, band })
+            }
+            (None, Some((key, _))) => {
+                return Err(Invalid::from(format!("{key}: only a recipe with an input has one"))
+                    .about(key)
+                    .into());
+            }
+            // A recipe that neither makes heights nor says where to find them is for those in
+            // memory.
+            (None, None) => {
+                let changes = stages.first().is_some_and(|step| !step.makes_first());
+                (changes && !sized).then_some(Input::Memory)
+            }
+        };
+        let (width, height) = match (&input, width, height) {
+            (None, Some(w), Some(h)) => (w, h),
+            (None, ..) => {
+                let invalid = Invalid::from("width and height are missing (in cells), or an input");
+                return Err(invalid.about("width").into());
+            }
+            (Some(_), None, None) => (1, 1),
+            (Some(_), ..) => {
+                let invalid =
+                    Invalid::from("width, height: a recipe with an input has the input's size");
+                return Err(invalid.about("width").into());
+            }
+        };
+        if input.is_none() && spacing_m.is_none() {
+            let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
+            return Err(invalid.about("spacing_m").into());
+        }
+        let recipe = Self {
+            name: top.name.map_or_else(|| plain(name), Ok)?,
+            seed: top.seed,
+            window: Window { origin: top.origin, width, height },
+            spacing_m,
+            input,
+            margin: top.margin.unwrap_or(0),
+            endless: top.endless,
+            file: None,
+            folder: folder.to_path_buf(),
+            levels: top.levels,
+            scale: top.scale,
+            stages,
+            #[cfg(feature = "dungeon")]
+            dungeons: top.dungeons,
+            water: top.water,
+            output: top.output,
+        };
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
 /// The names of the keys, in the order in which a recipe is written.
+#[cfg(feature = "cli")]
 pub(crate) fn keys() -> Vec<&'static str> {
     keys::names(&KEYS)
 }

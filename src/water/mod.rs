@@ -5,6 +5,8 @@
 //! with + − × ÷, √ and the powers of `libm`. Drainage is that of the map: what lies beyond its
 //! border sends no water.
 
+mod place;
+
 #[doc(hidden)]
 pub mod area;
 mod budget;
@@ -27,13 +29,13 @@ pub mod vectors;
 
 use crate::arith::CELL;
 use crate::error::Result;
-use crate::map::Metric;
 use crate::memory;
 use crate::params::rounded;
 use crate::site::Scale;
 pub use channel::{Channel, Law};
 use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
 pub use outline::{Polygon, Ring};
+pub use place::Place;
 use rayon::prelude::*;
 pub use reach::{Reach, Vertex};
 use serde_json::json;
@@ -133,17 +135,6 @@ impl Settings {
     }
 }
 
-/// What is known of the cells of a land beside their heights.
-#[derive(Clone, Debug, Default)]
-pub struct Place {
-    /// Widths and heights of the cells of each row, where rows differ.
-    pub metric: Option<Metric>,
-    /// The cells that are outside the land, in ascending order: water that comes to one has left.
-    pub missing: Vec<usize>,
-    /// The map `flow`, where rivers are by it.
-    pub flow: Option<Vec<i32>>,
-}
-
 /// The water of a land.
 #[derive(Clone, Debug)]
 pub struct Water {
@@ -176,35 +167,6 @@ pub struct Water {
     /// Which cells have rivers, where rivers lose water on their way. None: those with the water of
     /// one.
     rivers: Option<Vec<bool>>,
-}
-
-impl Place {
-    /// The rain on each cell, weighted by its area.
-    fn rain(&self, rain: Option<Vec<i32>>, size: Size) -> Vec<i32> {
-        let mut rain = rain.unwrap_or_else(|| vec![RAIN as i32; size.cells()]);
-        if let Some(metric) = &self.metric {
-            for (y, row) in rain.chunks_mut(size.width).enumerate() {
-                let area = metric.area(y);
-                // A float above the range becomes the end of it.
-                row.iter_mut().for_each(|rain| *rain = (f64::from(*rain) * area).round() as i32);
-            }
-        }
-        self.missing.iter().for_each(|&cell| rain[cell] = 0);
-        rain
-    }
-
-    /// Whether a cell is outside the land.
-    fn is_missing(&self, cell: usize) -> bool {
-        self.missing.binary_search(&cell).is_ok()
-    }
-
-    /// The area of some cells, in squares of the land's spacing.
-    fn area(&self, cells: &[u32], size: Size) -> f64 {
-        match &self.metric {
-            None => cells.len() as f64,
-            Some(metric) => cells.iter().map(|&cell| metric.area(cell as usize / size.width)).sum(),
-        }
-    }
 }
 
 impl Water {

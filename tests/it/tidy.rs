@@ -107,7 +107,10 @@ fn each_thing_is_named_in_one_place() {
             .collect::<Vec<_>>()
             .join("\n");
         let names = |word: &str| code.contains(word);
-        assert!(!names("wgpu::") || path == "crates/core/src/exec/gpu.rs", "{path} names wgpu");
+        assert!(
+            !names("wgpu::") || path.starts_with("crates/core/src/exec/gpu"),
+            "{path} names wgpu"
+        );
         assert!(!names("axum::") || path.starts_with("src/service/"), "{path} names axum");
         assert!(
             !names("unsafe {")
@@ -226,16 +229,10 @@ fn the_page_of_maps_is_that_of_the_fields() {
             Origin::Stage => {
                 stages.map(|stage| format!("`{}`", stage.name)).collect::<Vec<_>>().join(", ")
             }
-            Origin::Layer(Layer::Sediment) => "`layer` with `map = \"sediment\"`".into(),
-            Origin::Layer(_) => {
-                format!(
-                    "`layer` with `map = \"{0}\"`, `strokes` on it, `biomes` of which one has \
-                     `{0}`",
-                    field.name
-                )
-            }
-            Origin::Water => "a table `[water]`".into(),
-            _ => "any stage that changes heights".into(),
+            Origin::Layer(Layer::Sediment) => "`layer`".into(),
+            Origin::Layer(_) => "`layer`, `strokes` or `biomes` that set it".into(),
+            Origin::Water => "`[water]`".into(),
+            _ => "stages that change heights".into(),
         };
         assert!(!made.is_empty(), "{}: no stage makes it", field.name);
         assert!(field.about.ends_with('.'), "{}: sentences", field.name);
@@ -545,7 +542,7 @@ fn the_code_map_is_true() {
             // The one place of a folder that may.
             let strangers = quoted(strangers)
                 .into_iter()
-                .filter(|name| !(name == "wgpu" && file == "crates/core/src/exec/gpu.rs"));
+                .filter(|name| !(name == "wgpu" && file.starts_with("crates/core/src/exec/gpu")));
             for stranger in strangers {
                 assert!(
                     !names(text).contains(&stranger),
@@ -742,7 +739,7 @@ fn the_page_of_articles_has_every_id_with_its_tests() {
         }
         ids.push(id.to_string());
         let holds = match tests.remove(id) {
-            Some(names) => names.into_iter().collect::<Vec<_>>().join(", "),
+            Some(names) => names.into_iter().take(2).collect::<Vec<_>>().join(", "),
             None => {
                 let reason = holds.len() > 4 && holds.starts_with('(') && holds.ends_with(')');
                 assert!(

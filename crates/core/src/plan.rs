@@ -9,15 +9,18 @@
 //! Both executors run the same [`Pass`]: [`Kernel::entry`] names the WGSL entry point,
 //! [`Kernel::cpu`] is its twin.
 
+mod builder;
+mod call;
+
 use crate::site::{Site, Window};
+pub use builder::{Count, PASS_BYTES, PASSES_MAX, PlanBuilder, stop, stoppable};
+pub use call::{Adder, Call, Touched};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use std::any::Any;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// What a buffer holds when its stage starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -344,138 +347,6 @@ pub struct Plan {
     pub draft: Option<Count>,
 }
 
-/// Most passes of a run, those of all its stages together.
-pub const PASSES_MAX: u64 = 1 << 22;
-/// Bytes of memory that a pass takes in a plan at most, with its uniform struct, while the plan is
-/// put together.
-pub const PASS_BYTES: u64 = 512;
-
-/// How much a plan has.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Count {
-    /// Steps.
-    pub steps: u64,
-    /// Passes.
-    pub passes: u64,
-    /// Invocations of all passes.
-    pub invocations: f64,
-}
-
-impl Count {
-    /// This count multiplied by `times`.
-    fn times(self, times: u64) -> Self {
-        let Self { steps, passes, invocations } = self;
-        let by = |n: u64| n.saturating_mul(times);
-        Self { steps: by(steps), passes: by(passes), invocations: invocations * times as f64 }
-    }
-
-    fn plus(self, more: Self) -> Self {
-        let sum = u64::saturating_add;
-        Self {
-            steps: sum(self.steps, more.steps),
-            passes: sum(self.passes, more.passes),
-            invocations: self.invocations + more.invocations,
-        }
-    }
-}
-
-thread_local! {
-    /// What stops the planning of this thread.
-    static STOP: RefCell<Arc<AtomicBool>> = RefCell::default();
-}
-
-/// Plans in a way that is left early once `stop` is set. What comes of it then is no plan, and must
-/// not be used.
-pub fn stoppable<T>(stop: &Arc<AtomicBool>, planning: impl FnOnce() -> T) -> T {
-    let before = STOP.replace(stop.clone());
-    let made = planning();
-    STOP.set(before);
-    made
-}
-
-/// What stops the planning of this thread.
-pub fn stop() -> Arc<AtomicBool> {
-    STOP.with_borrow(Arc::clone)
-}
-
-/// Writes down the passes of a plan that has many. For a draft it writes each round once and counts
-/// the others: so what a plan will have is known, by the planner's own arithmetic, before memory is
-/// taken for it.
-pub struct PlanBuilder {
-    passes: Vec<Pass>,
-    steps: Vec<usize>,
-    count: Count,
-    /// How many rounds are like the one that is written.
-    alike: u64,
-    is_draft: bool,
-}
-
-impl PlanBuilder {
-    /// A plan without passes.
-    pub fn of(site: &Site) -> Self {
-        Self {
-            passes: vec![],
-            steps: vec![],
-            count: Count::default(),
-            alike: 1,
-            is_draft: site.draft,
-        }
-    }
-
-    /// The next pass.
-    pub fn push(&mut self, pass: Pass) {
-        let one = Count { steps: 0, passes: 1, invocations: pass.count().into() };
-        self.count = self.count.plus(one.times(self.alike));
-        self.passes.push(pass);
-    }
-
-    /// The next passes.
-    pub fn extend(&mut self, passes: impl IntoIterator<Item = Pass>) {
-        passes.into_iter().for_each(|pass| self.push(pass));
-    }
-
-    /// Ends a step.
-    pub fn end_step(&mut self) {
-        self.count = self.count.plus(Count { steps: self.alike, ..Count::default() });
-        self.steps.push(self.passes.len());
-    }
-
-    /// What was written since the last step belongs to it.
-    pub fn stretch_step(&mut self) {
-        if let Some(last) = self.steps.last_mut() {
-            *last = self.passes.len();
-        }
-    }
-
-    /// Rounds that have the same kernels, invocations and steps, and differ in their uniform
-    /// structs alone.
-    pub fn rounds(&mut self, rounds: Range<u32>, mut each: impl FnMut(&mut Self, u32)) {
-        if self.is_draft && !rounds.is_empty() {
-            self.alike = rounds.len() as u64;
-            each(self, rounds.start);
-            self.alike = 1;
-            return;
-        }
-        let mut first = None;
-        for n in rounds {
-            let before = self.count;
-            each(self, n);
-            let own = [self.count.passes - before.passes, self.count.steps - before.steps];
-            debug_assert_eq!(*first.get_or_insert(own), own, "round {n}: passes and steps");
-        }
-    }
-
-    /// The plan.
-    pub fn plan(self, shader: &'static str, window: Window, buffers: Vec<Buffer>) -> Plan {
-        let Self { passes, steps, count, is_draft, .. } = self;
-        Plan {
-            steps,
-            draft: is_draft.then_some(count),
-            ..Plan::new(shader, window, buffers, passes)
-        }
-    }
-}
-
 impl Plan {
     /// A plan that is a single step, or none where it has no passes.
     pub fn new(
@@ -658,115 +529,5 @@ impl Plan {
     /// Its largest buffer.
     pub fn largest(&self) -> &Buffer {
         self.buffers.iter().max_by_key(|b| b.words).expect("a plan has buffers")
-    }
-}
-
-/// What the CPU twin of a kernel gets: everything that its invocations can touch, and nothing else.
-pub struct Call<'a> {
-    /// The uniform struct.
-    pub uniform: &'a Uniform,
-    /// The invocations to do.
-    pub range: Range<u32>,
-    /// The frozen buffers, in the order of [`Kernel::reads`].
-    pub reads: &'a [&'a [i32]],
-    /// The words that these invocations own, in the order of [`Kernel::owns`]; the first
-    /// invocation's come first.
-    pub owns: &'a mut [&'a mut [i32]],
-    /// The buffers to add to, in the order of [`Kernel::adds`].
-    pub adds: &'a [Adder<'a>],
-    /// Where the buffers that it reads were added to, then the same of those that it owns.
-    pub touched: &'a [Touched<'a>],
-}
-
-impl<'a> Call<'a> {
-    /// The block of type `T` of the uniform struct.
-    pub fn params<T: Any>(&self) -> &'a T {
-        self.uniform.get()
-    }
-}
-
-/// Where passes have added to a buffer since it was made or a pass last owned it. A kernel can skip
-/// the rest. This only saves time, and on the GPU it would not.
-#[derive(Clone, Copy)]
-pub struct Touched<'a>(pub Option<&'a [Range<usize>]>);
-
-impl<'a> Touched<'a> {
-    /// Words that share a mark.
-    pub const BLOCK: usize = 32;
-
-    /// The parts of `records`, of `each` words, that were touched: in order, without overlaps. All
-    /// of them if that is not known.
-    pub fn within(
-        &self,
-        records: Range<usize>,
-        each: usize,
-    ) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let whole = self.0.is_none().then_some(records.clone());
-        let spans = self.0.unwrap_or_default();
-        let spans = &spans[spans.partition_point(|span| span.end <= records.start * each)..];
-        let near = spans.iter().take_while({
-            let end = records.end * each;
-            move |span| span.start < end
-        });
-        let records = move |span: &Range<usize>| {
-            (span.start / each).max(records.start)..span.end.div_ceil(each).min(records.end)
-        };
-        // A record that two blocks share belongs to the first.
-        let mut done = 0;
-        let separate = move |span: Range<usize>| {
-            let span = span.start.max(done)..span.end;
-            done = done.max(span.end);
-            span
-        };
-        whole.into_iter().chain(near.map(records).map(separate).filter(|span| !span.is_empty()))
-    }
-}
-
-/// A buffer that a kernel can only add to.
-#[derive(Clone, Copy)]
-pub struct Adder<'a> {
-    words: &'a [AtomicI32],
-    marks: &'a [AtomicBool],
-    alone: bool,
-}
-
-impl<'a> Adder<'a> {
-    /// `alone` promises that no other thread adds to the same words at the same time. (Breaking the
-    /// promise loses additions, which the tests find, but it is no data race in Rust's sense.)
-    /// `marks` has a mark for each [`Touched::BLOCK`] words.
-    pub fn new(words: &'a [AtomicI32], marks: &'a [AtomicBool], alone: bool) -> Self {
-        Self { words, marks, alone }
-    }
-
-    /// Whether plain additions suffice.
-    #[inline(always)]
-    pub fn is_alone(&self) -> bool {
-        self.alone
-    }
-
-    /// The word at `i`, or 0 beyond the end.
-    #[inline(always)]
-    pub fn at(&self, i: usize) -> i32 {
-        self.words.get(i).map_or(0, |word| word.load(Ordering::Relaxed))
-    }
-
-    /// Adds `n` to the word at `i`, wrapping.
-    #[inline(always)]
-    pub fn add<const ALONE: bool>(&self, i: usize, n: i32) {
-        self.add_all::<ALONE, 1>(i, [(0, n)]);
-    }
-
-    /// Adds each `n` to the word at `i + k` of the record that begins at `i`, wrapping: (k, n).
-    #[inline(always)]
-    pub fn add_all<const ALONE: bool, const N: usize>(&self, i: usize, parts: [(usize, i32); N]) {
-        for (k, n) in parts {
-            let word = &self.words[i + k];
-            if ALONE {
-                word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
-            } else {
-                word.fetch_add(n, Ordering::Relaxed);
-            }
-        }
-        self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
     }
 }

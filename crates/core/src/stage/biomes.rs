@@ -83,19 +83,19 @@
 
 mod biome;
 mod cases;
+mod check;
 mod kernels;
 mod plan;
 
 use super::Stage;
-use crate::error::Invalid;
 use crate::lattice::{FARTHEST, FREQUENCIES};
 use crate::map::{Map, Samples};
 use crate::params::{Param, ParamKind, Settings};
 use crate::plan::Kernel;
-use crate::site::HEIGHT_MAX;
-use crate::site::{Layer, Layers, Site, Window};
-use crate::table::shown;
+use crate::site::{Layer, Layers, Site};
 use crate::twin::{constants, uniform};
+pub use check::check_lists;
+use check::{check, table};
 use encase::ShaderType;
 use glam::IVec2;
 use kernels::{
@@ -359,143 +359,6 @@ fn layers(s: &Settings) -> Layers {
     let any = |of: fn(&Biome) -> Option<f64>| all.iter().any(|b| of(b).is_some());
     let rained = Layers::NONE.with(Layer::Rain, any(|b| b.rain));
     rained.with(Layer::Hardness, any(|b| b.hardness)).with(Layer::Vegetation, any(|b| b.vegetation))
-}
-
-fn check(s: &Settings, site: &Site) -> crate::Result<()> {
-    let (from, file) = (s.word("from"), s.word("file"));
-    if from != "image" && !file.is_empty() {
-        return Err(Invalid::from(format!(
-            "from = {from:?}, file = {file:?}: a file is read only with from = \"image\""
-        ))
-        .about("from")
-        .into());
-    }
-    let all = check_lists(s)?;
-    if radius(s) > RADIUS_MAX {
-        return Err(Invalid::from(format!(
-            "padding_cells = {} and frequency = {} give a radius of {:.1} cells: allowed up to \
-             {RADIUS_MAX}",
-            s.number("padding_cells"),
-            s.number("frequency"),
-            radius(s)
-        ))
-        .about("padding_cells")
-        .into());
-    }
-    let Window { width, height, .. } = site.window;
-    let (cells, method) = (width as f64 * height as f64, s.word("method"));
-    let every = if method == "full" { 1.0 } else { s.integer("interval_cells") as f64 };
-    // A coarser lattice than the recipe's has the same points.
-    let area = (site.stride()[0] * site.stride()[0]) as f64;
-    let dense = match method {
-        "scattered" => s.number("frequency") * s.number("frequency") * 3f64.sqrt() * area,
-        _ => (area / (every * every)).min(1.0),
-    };
-    if cells * dense > POINTS_MAX {
-        return Err(Invalid::from(format!(
-            "{width} x {height} cells have about {:.0} points with this method: allowed up to \
-             {POINTS_MAX}; use a sparser grid or a smaller window",
-            cells * dense
-        ))
-        .about("method")
-        .into());
-    }
-    if cells * textures(s) as f64 > u32::MAX as f64 {
-        return Err(Invalid::from(format!(
-            "{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all",
-            textures(s)
-        ))
-        .about("splat")
-        .into());
-    }
-    if cells * pairs(s) as f64 > u32::MAX as f64 {
-        return Err(Invalid::from(format!(
-            "weights of {} biomes for {width} x {height} cells: allowed up to 8589934590 weights \
-             in all",
-            all.len()
-        ))
-        .about("weights")
-        .into());
-    }
-    let gridded = ["convolved", "lerped"].contains(&method);
-    if gridded && radius(s) < s.integer("interval_cells") as f64 {
-        return Err(Invalid::from(format!(
-            "radius_cells = {} and interval_cells = {}: the radius must be at least the interval, \
-             so that \
-             there always is a point within it",
-            radius(s),
-            s.integer("interval_cells")
-        ))
-        .about("radius_cells")
-        .into());
-    }
-    let most = HEIGHT_MAX as f64 * site.spacing_m();
-    if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
-        return Err(Invalid::from(format!(
-            "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, \
-             {most} m, either way",
-            high.name,
-            high.extreme_m(),
-            site.spacing_m()
-        ))
-        .about("biome")
-        .into());
-    }
-    Ok(())
-}
-
-/// Checks the list of biomes, and the table of climates where there is one or one is needed.
-pub fn check_lists(s: &Settings) -> crate::Result<Vec<Biome>> {
-    let all = biomes(s)?;
-    if s.word("from") == "climate" || !s.list("table").is_empty() {
-        table(s, &all).map_err(|e| crate::Error::param(Invalid::from(e).about("table")))?;
-    }
-    Ok(all)
-}
-
-/// The biome numbers in the table of climates, row by row, and the number of columns.
-fn table(s: &Settings, all: &[Biome]) -> Result<(Vec<i32>, usize), String> {
-    let rows = s.list("table");
-    if !(1..=64).contains(&rows.len()) {
-        return Err(format!(
-            "table: {} rows: from = \"climate\" needs 1 to 64 lists of names of biomes, from cold \
-             to hot",
-            rows.len()
-        ));
-    }
-    let mut numbers = vec![];
-    let mut columns = 0;
-    for (y, row) in rows.iter().enumerate() {
-        let names = row.as_array().ok_or_else(|| {
-            format!("table, row {}: {}: expected a list of names", y + 1, shown(row))
-        })?;
-        if y == 0 {
-            columns = names.len();
-        }
-        if !(1..=64).contains(&names.len()) {
-            return Err(format!("table, row {}: {} names: allowed 1 to 64", y + 1, names.len()));
-        }
-        if names.len() != columns {
-            return Err(format!(
-                "table, row {}: {} names: every row must have as many as row 1: {columns}",
-                y + 1,
-                names.len()
-            ));
-        }
-        for (x, value) in names.iter().enumerate() {
-            let name = value.as_str();
-            let name = name.ok_or_else(|| {
-                format!("table, row {}, column {}: {}: expected a name", y + 1, x + 1, shown(value))
-            })?;
-            let number = all.iter().position(|b| b.name == name).ok_or_else(|| {
-                let unknown =
-                    crate::params::unknown("biome", name, all.iter().map(|b| b.name.as_str()));
-                format!("table, row {}, column {}: {unknown}", y + 1, x + 1)
-            })?;
-            numbers.push(number as i32);
-        }
-    }
-    Ok((numbers, columns))
 }
 
 /// The words of a picture whose samples are numbers of biomes.

@@ -54,18 +54,22 @@
 //! A point: 6 reads and 3 hashes (on the CPU 1 hash), 1 write. All levels together cost 4/3 of
 //! that.
 
+mod cases;
+mod kernels;
+
+use super::Stage;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::{Case, Stage, Surface};
-use crate::arith::{self, hash, mul_q16, mul_q28};
+use crate::arith;
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value, rounded};
-use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
+use crate::params::{Param, Settings, rounded};
+use crate::plan::{Buffer, Call, Fill, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
-use crate::site::{Layers, Site, Window};
+use crate::site::{Site, Window};
 use crate::twin::{constants, uniform};
+use cases::cases;
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
-use multiversion::multiversion;
+use kernels::{REFINE, SHAPE, START, refine, start};
 
 constants! {
     const WGSL: &str;
@@ -308,13 +312,6 @@ impl Params {
     }
 }
 
-static START: Kernel =
-    Kernel { entry: "start", reads: &[], owns: &[("height", 1)], adds: &[], cpu: start };
-static REFINE: Kernel =
-    Kernel { entry: "refine", reads: &["coarse"], owns: &[("height", 1)], adds: &[], cpu: refine };
-static SHAPE: Kernel =
-    Kernel { entry: "shape", reads: &[], owns: &[("height", 1)], adds: &[], cpu: shape };
-
 /// One lattice: spacing, first point in lattice coordinates, points.
 struct Lattice {
     spacing: u64,
@@ -469,273 +466,4 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
         });
     }
     fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))
-}
-
-/// The remainder of a number of 33 bits by a prime. `wrap` is that of 2³².
-#[inline(always)]
-fn remainder(low: u32, high: u32, prime: u32, wrap: u32) -> u32 {
-    let r = low % prime + high * wrap;
-    // Below the prime the difference wraps, and is the larger of the two.
-    r.min(r.wrapping_sub(prime))
-}
-
-/// The article's generator, 16 bits of it: repeated remainders of the coordinates by primes,
-/// `rounds` times.
-///
-/// The article's numbers are doubles, which hold what has more than 32 bits. So the two have a 33rd
-/// bit here: coordinates are below 2³², the seed below 2³¹, and 80 sums below 2²⁷.
-#[inline(always)]
-fn rand_from_pair(mut x: u32, mut y: u32, seed: u32, rounds: u32) -> u32 {
-    let (mut sum, mut xh, mut yh) = (0, 0, 0);
-    for _ in 0..rounds {
-        let from_x =
-            remainder(x, xh, 7, 4) + remainder(x, xh, 13, 9) + remainder(x, xh, 1_301_081, 98_915);
-        let from_y = remainder(y, yh, 8461, 2937)
-            + remainder(y, yh, 105_467, 34_655)
-            + remainder(y, yh, 105_943, 38_076);
-        sum = from_x + from_y;
-        y = x.wrapping_add(seed);
-        yh = xh + u32::from(y < x);
-        x = x.wrapping_add(sum);
-        xh += u32::from(x < sum);
-    }
-    // sum / 1520972 in 2⁻¹⁶, by long division since sum · 2¹⁶ has more than 32 bits.
-    let (q, r) = ((sum << 11) / 1_520_972, (sum << 11) % 1_520_972);
-    (q << 5) + (r << 5) / 1_520_972
-}
-
-/// The generator of a reader of the article, 16 bits of it: products of the coordinates.
-#[inline(always)]
-fn rand_by_products(x: u32, y: u32, seed: u32) -> u32 {
-    let s = seed.wrapping_mul(1_972_854_929)
-        ^ x.wrapping_mul(2_971_902_361)
-        ^ y.wrapping_mul(3_572_953_751);
-    s.wrapping_mul(0x6c07_8965) >> 15 & 0xffff
-}
-
-/// A random number of 16 bits for the point at local column `i` and row `j`.
-#[inline(always)]
-fn random<const SOURCE: u32>(p: &Params, i: i32, j: i32) -> u32 {
-    let x = p.origin[0].wrapping_add((i as u32).wrapping_mul(p.step)) & p.mask;
-    let y = if p.mode == SKYLINE {
-        0
-    } else {
-        p.origin[1].wrapping_add((j as u32).wrapping_mul(p.step)) & p.mask
-    };
-    match SOURCE {
-        PAIR => rand_from_pair(x, y, p.key[0], p.rounds),
-        MUL => rand_by_products(x, y, p.key[0]),
-        _ => hash(p.key.to_array(), x, y) >> 16,
-    }
-}
-
-#[inline(always)]
-fn displace<const SOURCE: u32>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
-    mean.wrapping_add(mul_q16(p.amplitude, random::<SOURCE>(p, i, j)))
-        .wrapping_sub(p.amplitude >> 1)
-        .clamp(0, ONE)
-}
-
-/// Whether the point is inside the world.
-#[inline(always)]
-fn inside(p: &Params, i: i32, j: i32) -> bool {
-    let x = (i >= p.inner_low[0]) & (i < p.inner_high[0]);
-    let y = (j >= p.inner_low[1]) & (j < p.inner_high[1]);
-    x & (y | (p.mode == SKYLINE))
-}
-
-fn start(call: &mut Call) {
-    let p: &Params = call.params();
-    for (k, v) in call.owns[0].iter_mut().enumerate() {
-        let at = (call.range.start + k as u32) as i32;
-        let (i, j) = (at % p.width, at / p.width);
-        let r = match p.random {
-            PAIR => random::<PAIR>(p, i, j),
-            MUL => random::<MUL>(p, i, j),
-            _ => random::<0>(p, i, j),
-        };
-        *v = if p.amplitude != 0 && inside(p, i, j) { (r as i32) << 12 } else { p.edge };
-    }
-}
-
-fn refine(call: &mut Call) {
-    let p: &Params = call.params();
-    let first = call.range.start as i32 / p.width;
-    match p.random {
-        PAIR => refine_rows::<PAIR>(p, first, call.reads[0], call.owns[0]),
-        MUL => refine_rows::<MUL>(p, first, call.reads[0], call.owns[0]),
-        _ => refine_rows::<0>(p, first, call.reads[0], call.owns[0]),
-    }
-}
-
-/// Rows of a lattice from the coarser one.
-///
-/// With u = i + odd, an even u = 2k is at the coarse column k + 1, and an odd one between k + 1 and
-/// k + 2. The same holds for rows.
-#[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
-    "x86_64+avx2",
-    "aarch64+neon"
-))]
-fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
-    let width = p.width as usize;
-    let cw = p.coarse_width as usize;
-    let odd = p.odd[0] as usize;
-    let pairs = (width - 1 + odd) / 2 + 1;
-    // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and
-    // k + 2.
-    let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
-    let mut made = [i32::MIN; 2];
-    let mut sides = vec![0i32; 2 * pairs];
-
-    for (n, own) in own.chunks_exact_mut(width).enumerate() {
-        let j = first + n as i32;
-        let v = j + p.odd[1];
-        let m = v >> 1;
-        let row = |k: i32| &coarse[k as usize * cw..k as usize * cw + cw];
-        if p.mode == SKYLINE {
-            let from = row(m + 1);
-            for (i, own) in own.iter_mut().enumerate() {
-                let k = (i + odd) >> 1;
-                *own = if (i + odd) & 1 == 0 {
-                    from[k + 1]
-                } else if inside(p, i as i32, j) {
-                    displace::<SOURCE>(p, (from[k + 1] + from[k + 2]) >> 1, i as i32, j)
-                } else {
-                    p.edge
-                };
-            }
-            continue;
-        }
-        let needed = if v & 1 == 1 { [m, m] } else { [m - 1, m] };
-        if p.mode == DIAMOND_SQUARE || v & 1 == 1 {
-            for m in needed {
-                let slot = (m & 1) as usize;
-                if made[slot] == m {
-                    continue;
-                }
-                made[slot] = m;
-                let jc = 2 * m + 1 - p.odd[1];
-                let (top, low) = (row(m + 1), row(m + 2));
-                let (top, low) = (&top[..pairs + 2], &low[..pairs + 2]);
-                for (k, c) in centres[slot].iter_mut().enumerate() {
-                    let i = 2 * k as i32 - 1 - p.odd[0];
-                    let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
-                    let moved = displace::<SOURCE>(p, mean, i, jc);
-                    *c = if inside(p, i, jc) { moved } else { p.edge };
-                }
-            }
-        }
-        // Pairs of an even and an odd u.
-        if v & 1 == 0 {
-            let from = &row(m + 1)[..pairs + 2];
-            let (north, south) = (
-                &centres[((m - 1) & 1) as usize][..pairs + 1],
-                &centres[(m & 1) as usize][..pairs + 1],
-            );
-            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
-                let i = 2 * k as i32 + 1 - p.odd[0];
-                let ends = from[k + 1] + from[k + 2];
-                let moved = displace::<SOURCE>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
-                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
-                side[0] = from[k + 1];
-                side[1] = if inside(p, i, j) { moved } else { p.edge };
-            }
-        } else {
-            let (north, south) = (&row(m + 1)[..pairs + 2], &row(m + 2)[..pairs + 2]);
-            let here = &centres[(m & 1) as usize][..pairs + 1];
-            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
-                let i = 2 * k as i32 - p.odd[0];
-                let ends = north[k + 1] + south[k + 1];
-                let moved = displace::<SOURCE>(p, (ends + here[k] + here[k + 1]) >> 2, i, j);
-                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
-                side[0] = if inside(p, i, j) { moved } else { p.edge };
-                side[1] = here[k + 1];
-            }
-        }
-        own.copy_from_slice(&sides[odd..odd + width]);
-    }
-}
-
-fn shape(call: &mut Call) {
-    let p: &Params = call.params();
-    shape_cells(p, call.owns[0]);
-}
-
-#[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
-    "x86_64+avx2",
-    "aarch64+neon"
-))]
-fn shape_cells(p: &Params, own: &mut [i32]) {
-    for h in own {
-        let v = h.wrapping_sub(p.low).clamp(0, p.range);
-        let v = v.wrapping_mul(p.stretch).wrapping_add(mul_q16(v, p.stretch_fraction)).min(ONE);
-        let v = if p.square == 1 { mul_q28(v, v) } else { v };
-        *h = p.base.wrapping_add(mul_q28(p.relief, v));
-    }
-}
-
-fn cases() -> Vec<Case> {
-    let i = Value::Integer;
-    let n = Value::Number;
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
-    vec![
-        case("default", vec![], window(0, 0, 65, 65)),
-        case(
-            "window",
-            vec![("world_cells", i(1 << 24)), ("gain", n(0.6))],
-            window(8_000_001, 5_000_000, 61, 47),
-        ),
-        case(
-            "largest",
-            vec![("world_cells", i(1 << 32)), ("feature_cells", i(64))],
-            window((1 << 32) - 40, (1 << 32) - 33, 70, 53),
-        ),
-        case(
-            "torus",
-            vec![
-                ("world_cells", i(64)),
-                ("edge", word("torus")),
-                ("normalise", Value::Switch(true)),
-            ],
-            window(-20, 30, 131, 70),
-        ),
-        case(
-            "outside",
-            vec![("world_cells", i(32)), ("edge_height", n(0.25)), ("square", Value::Switch(true))],
-            window(-9, -5, 60, 51),
-        ),
-        case(
-            "midpoint",
-            vec![("mode", word("midpoint")), ("base_m", n(-50.0))],
-            window(0, 0, 65, 65),
-        ),
-        case("skyline", vec![("mode", word("skyline"))], window(3, 0, 100, 7)),
-        case(
-            "pair",
-            vec![("random", word("pair")), ("world_cells", i(64)), ("rounds", i(32))],
-            window(1, 2, 40, 33),
-        ),
-        case(
-            "pair_largest",
-            vec![("random", word("pair")), ("world_cells", i(1 << 32)), ("rounds", i(80))],
-            window((1 << 32) - 40, (1 << 32) - 33, 34, 21),
-        ),
-        case(
-            "mul",
-            vec![("random", word("mul")), ("world_cells", i(1 << 26)), ("feature_cells", i(16))],
-            window((1 << 26) - 30, 50, 41, 33),
-        ),
-        case("point", vec![("world_cells", i(1 << 30))], window(123_456_789, 987_654, 1, 1)),
-        case("highest", vec![("combine", word("max"))], window(0, 0, 40, 33)),
-    ]
 }

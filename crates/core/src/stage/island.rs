@@ -49,15 +49,18 @@
 //! A point and octave: 16 hashes (on the CPU a part of one, since rows share them), 5 curves.
 //! Memory: 4 bytes a cell.
 
+mod cases;
+
+use super::Stage;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::{Case, Stage, Surface};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value, rounded};
+use crate::params::{Param, Settings, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::{constants, uniform};
+use cases::cases;
 use encase::ShaderType;
 use glam::IVec2;
 use multiversion::multiversion;
@@ -553,57 +556,4 @@ fn crater(p: &Params, ground: i32, noise: i32) -> i32 {
         .max(0);
     let sunk = ground.wrapping_sub(above).wrapping_sub(mul_q16(above, p.crater_slope));
     if p.craters == 1 { sunk } else { ground }
-}
-
-fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
-    vec![
-        case("default", vec![], window(60, 180, 97, 83)),
-        case(
-            "whole",
-            vec![
-                ("centre_x", i(40)),
-                ("centre_y", i(30)),
-                ("radius_x_cells", i(38)),
-                ("radius_y_cells", i(27)),
-                ("feature_cells", n(20.0)),
-                ("crater_rim_m", n(40.0)),
-                ("crater_relief_m", n(30.0)),
-                ("crater_depth_m", n(80.0)),
-            ],
-            window(0, 0, 81, 61),
-        ),
-        case(
-            "plain",
-            vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))],
-            window(100, 200, 41, 70),
-        ),
-        case(
-            "far",
-            vec![
-                ("centre_x", i(-(1 << 60))),
-                ("centre_y", i(1 << 60)),
-                ("radius_x_cells", i(32767)),
-                ("radius_y_cells", i(20000)),
-                ("feature_cells", n(3000.5)),
-                ("crater_feature_cells", n(777.0)),
-                ("crater_slope", n(0.0)),
-                ("crater_rim_m", n(20.0)),
-                ("relief_m", n(79000.0)),
-                ("height_power", n(1.0)),
-                ("shape_power", n(8.0)),
-                ("octaves", i(12)),
-                ("gain", n(1.0)),
-            ],
-            window(-(1 << 60) - 32790, (1 << 60) + 50, 60, 33),
-        ),
-    ]
 }

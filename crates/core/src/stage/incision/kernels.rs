@@ -1,0 +1,523 @@
+//! The kernels, twins of `shaders/incision.wgsl`.
+
+use super::lanes::{Block, LANES, Lanes, ROOM, Run};
+use super::{DIAGONAL, FLAT, HIGHEST, OCTAVES, Params, SPREAD, STAYS, STEEP, VERTEX, WET};
+use crate::arith::{self, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
+use crate::plan::{Call, Kernel};
+use multiversion::multiversion;
+
+pub(super) static BEGIN: Kernel = Kernel {
+    entry: "begin",
+    reads: &["height"],
+    owns: &[("next", 1), ("surface", 1), ("area", 1), ("silted", 1)],
+    adds: &[],
+    cpu: begin,
+};
+
+pub(super) static BEGIN_LEDGER: Kernel = Kernel {
+    entry: "begin_ledger",
+    reads: &["height", "surface"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: begin_ledger,
+};
+
+pub(super) static FALL: Kernel = Kernel {
+    entry: "fall",
+    reads: &["height", "surface"],
+    owns: &[("surface_next", 1)],
+    adds: &[],
+    cpu: fall_rows,
+};
+
+pub(super) static ROUTE: Kernel = Kernel {
+    entry: "route",
+    reads: &["surface", "area", "hardness", "vegetation", "power"],
+    owns: &[("way", 1)],
+    adds: &[],
+    cpu: route,
+};
+
+pub(super) static DRAIN: Kernel = Kernel {
+    entry: "drain",
+    reads: &["way", "area", "rain"],
+    owns: &[("area_next", 1)],
+    adds: &[],
+    cpu: drain,
+};
+
+pub(super) static RAISE_LEDGER: Kernel = Kernel {
+    entry: "raise_ledger",
+    reads: &["height", "uplift"],
+    owns: &[("ledger", LEDGER_WORDS)],
+    adds: &[],
+    cpu: raise_ledger,
+};
+
+pub(super) static CUT: Kernel = Kernel {
+    entry: "cut",
+    reads: &["height", "surface", "way", "uplift"],
+    owns: &[("next", 1), ("surface_next", 1), ("silted", 1)],
+    adds: &[],
+    cpu: cut,
+};
+
+pub(super) static COUNT: Kernel =
+    Kernel { entry: "count", reads: &["area"], owns: &[("way", 1)], adds: &[], cpu: count };
+
+/// How far a is above b, at most 8191 cells.
+#[inline(always)]
+fn gap(a: i32, b: i32) -> i32 {
+    (a.max(b).wrapping_sub(b) as u32).min(i32::MAX as u32) as i32
+}
+
+impl Params {
+    /// Whether a vertex keeps its height, since rivers end there.
+    #[inline(always)]
+    pub(super) fn keeps(&self, x: i32, y: i32) -> bool {
+        (x == self.first.x) | (x == self.last.x) | (y == self.first.y) | (y == self.last.y)
+    }
+
+    /// Which vertices of a run keep their height: −1 for those.
+    #[inline(always)]
+    fn kept(&self, run: Run) -> Lanes {
+        let mut kept = [0; LANES];
+        kept.iter_mut()
+            .zip(run.x as i32..)
+            .for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, run.y as i32)));
+        kept
+    }
+
+    /// What a vertex at height h rises, of which `uplift` is the share; nothing where the height is
+    /// kept.
+    #[inline(always)]
+    fn rises(&self, kept: bool, h: i32, uplift: i32) -> i32 {
+        let rise = mul_q16(self.rise, uplift as u32).min(gap(HEIGHT_END, h));
+        if kept { 0 } else { rise }
+    }
+
+    /// By how much fresh ground is higher than the coarser level says, under so much water, where
+    /// the ground falls so far to its lowest neighbour.
+    #[inline(always)]
+    fn roughens(&self, x: i32, y: i32, depth: i32, slope: u32) -> i32 {
+        let die = arith::hash(
+            self.key.into(),
+            self.origin.x.wrapping_add(x as u32),
+            self.origin.y.wrapping_add(y as u32),
+        );
+        // −32768 to 32767 of 32768.
+        let signed = (die >> 16) as i32 - 32768;
+        // WET and STEEP are 65536, so both factors are fractions of 65536.
+        let most = mul_q16(self.rough, (WET - depth.clamp(0, WET)) as u32);
+        let most = mul_q16(most, slope.clamp(FLAT, STEEP));
+        mul_q16(most, signed.unsigned_abs()) * 2 * signed.signum()
+    }
+}
+
+fn begin(call: &mut Call) {
+    let p: &Params = call.params();
+    let (&[height], [next, water, area, silted]) = (call.reads, &mut *call.owns) else { return };
+    silted.fill(0);
+    let here = &height[call.range.start as usize..][..next.len()];
+    next.copy_from_slice(here);
+    if p.continues == 1 {
+        return continue_from(p, call.range.start as i32 / p.size.x, height, next, water, area);
+    }
+    for ((height, water), area) in here.iter().zip(water.iter_mut()).zip(area.iter_mut()) {
+        *water = height + p.deepest.min(gap(HEIGHT_END, *height));
+        *area = VERTEX;
+    }
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn continue_from(
+    p: &Params,
+    first: i32,
+    height: &[i32],
+    next: &mut [i32],
+    water: &mut [i32],
+    area: &mut [i32],
+) {
+    let w = p.size.x as usize;
+    let mut slopes = vec![0; w];
+    let rows =
+        next.chunks_exact_mut(w).zip(water.chunks_exact_mut(w)).zip(area.chunks_exact_mut(w));
+    for (y, ((next, water), area)) in (first..).zip(rows) {
+        p.slopes(height, y, &mut slopes);
+        for (x, (((next, water), area), slope)) in
+            (0..).zip(next.iter_mut().zip(water.iter_mut()).zip(area.iter_mut()).zip(slopes.iter()))
+        {
+            let (before, depth) = (*next, gap(*water, *next).min(p.deepest));
+            let rough = p.roughness_at(x, y, before, depth, *slope);
+            let after = arith::height_within(before.saturating_add(rough));
+            *next = after;
+            *water = after.wrapping_add(depth.min(gap(HEIGHT_END, after)));
+            *area = (*area).max(VERTEX);
+        }
+    }
+}
+
+impl Params {
+    /// How far the ground falls to the lowest neighbour, for the vertices of a row.
+    #[inline(always)]
+    fn slopes(&self, height: &[i32], y: i32, slopes: &mut [u32]) {
+        let (w, torus) = (self.size.x, self.torus == 1);
+        let row = |y: i32| &height[(fold(y, self.size.y, torus) * w) as usize..][..w as usize];
+        let (above, here, below) = (row(y - 1), row(y), row(y + 1));
+        let lowest = |x: i32| {
+            let x = fold(x, w, torus) as usize;
+            above[x].min(here[x]).min(below[x])
+        };
+        let (mut west, mut low) = (lowest(-1), lowest(0));
+        for (x, (slope, here)) in (0..).zip(slopes.iter_mut().zip(here)) {
+            let east = lowest(x + 1);
+            *slope = here.abs_diff(west.min(low).min(east));
+            (west, low) = (low, east);
+        }
+    }
+}
+
+fn begin_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, water] = call.reads else { return };
+    let mut slopes = vec![0; p.size.x as usize];
+    for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        let (x, y, h) = (at as i32 % p.size.x, at as i32 / p.size.x, height[at as usize]);
+        if x == 0 {
+            p.slopes(height, y, &mut slopes);
+        }
+        let depth = gap(water[at as usize], h).min(p.deepest);
+        let rough = p.roughness_at(x, y, h, depth, slopes[x as usize]);
+        own[0] = arith::height_within(own[0].saturating_add(rough));
+    }
+}
+
+fn raise_ledger(call: &mut Call) {
+    let p: &Params = call.params();
+    let &[height, uplift] = call.reads else { return };
+    for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
+        let (x, y, i) = (at as i32 % p.size.x, at as i32 / p.size.x, at as usize);
+        let share = if p.lifted == 1 { uplift[i] } else { 65536 };
+        own[0] = own[0].saturating_add(p.rises(p.keeps(x, y), height[i], share));
+    }
+}
+
+pub(super) fn count(call: &mut Call) {
+    let first = call.range.start as usize;
+    for (own, area) in call.owns[0].iter_mut().zip(&call.reads[0][first..]) {
+        *own = area / VERTEX;
+    }
+}
+
+fn fall_rows(call: &mut Call) {
+    fall_some(call.params(), call.range.start as usize, call.reads, call.owns);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn fall_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[height, water], [own]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let (mut waters, mut heights) = (ROOM, [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let h = run.words(height, start + at + run.x, &mut heights);
+            let around = Block::of(p, water, run, Some(HIGHEST), &mut waters).around();
+            let kept = p.kept(run);
+            let mut level: Lanes = [0; LANES];
+            for l in 0..LANES {
+                let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
+                level[l] = p.settles(kept[l] != 0, h[l], h[l], low, 0);
+            }
+            run.store(&level, own, at + run.x);
+        }
+    }
+}
+
+pub(super) fn route(call: &mut Call) {
+    route_some(call.params(), call.range.start as usize, call.reads, call.owns);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
+    let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
+    let w = p.size.x as usize;
+    // The first half of the hash is the same in a column.
+    let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32)
+        .map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x))
+        .collect();
+    let (mut waters, mut areas, mut layer) = (ROOM, [0; LANES], [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let y = p.origin.y.wrapping_add(run.y as u32);
+            let block = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+            let (around, here) = (block.around(), block.here());
+            let column: &[u32; LANES] = columns[run.x..].first_chunk().unwrap_or(&[0; LANES]);
+            let mut way = [STAYS; LANES];
+            for l in 0..LANES {
+                let die = mix(column[l].wrapping_add(y) ^ p.key.y);
+                let mut best = 0u32;
+                for (q, level) in around.iter().enumerate() {
+                    let (times, shift) = if q < 4 { (1, 0) } else { (9, 4) };
+                    let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
+                    let weight = (drop.wrapping_mul(times) >> shift)
+                        .wrapping_mul(SPREAD + (die >> (4 * q) & 15));
+                    // A weight has 29 bits. Below it stands the direction, so that of equal ones
+                    // the first wins.
+                    best = best.max(weight << 3 | (7 - q as u32));
+                }
+                way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
+            }
+            let first = start + at + run.x;
+            let mut f = powers_of(power, run.words(area, first, &mut areas));
+            if p.hard == 1 || p.rooted == 1 || p.strata_hard > 0 {
+                let mut soft = [65536; LANES];
+                if p.hard == 1 {
+                    let hard = run.words(hardness, first, &mut layer);
+                    for l in 0..LANES {
+                        soft[l] = 65536i32.wrapping_sub(hard[l]);
+                    }
+                }
+                if p.rooted == 1 {
+                    let roots = run.words(vegetation, first, &mut layer);
+                    for l in 0..LANES {
+                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(roots[l] as u32 >> 1));
+                    }
+                }
+                if p.strata_hard > 0 {
+                    for l in 0..LANES {
+                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(p.stratum(here[l])));
+                    }
+                }
+                for l in 0..LANES {
+                    f[l] = mul_q16(f[l], soft[l] as u32);
+                }
+            }
+            if p.length < 65536 {
+                for f in &mut f {
+                    *f = mul_q16(*f, p.length);
+                }
+            }
+            for l in 0..LANES {
+                let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
+                let share =
+                    65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+                way[l] |= (share << 4) as i32;
+            }
+            run.store(&way, own, at + run.x);
+        }
+    }
+}
+
+pub(super) fn drain(call: &mut Call) {
+    drain_some(call.params(), call.range.start as usize, call.reads, call.owns);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[way, area, rain], [own]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let (mut ways, mut areas, mut rains) = (ROOM, ROOM, [0; LANES]);
+    for at in (0..own.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let mut sum = [VERTEX; LANES];
+            if p.rained == 1 {
+                let rain = run.words(rain, start + at + run.x, &mut rains);
+                for l in 0..LANES {
+                    sum[l] =
+                        ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
+                }
+            }
+            let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
+            let area = Block::of(p, area, run, Some(0), &mut areas).around();
+            for l in 0..LANES {
+                for q in 0..8 {
+                    let comes = way[q][l] & 15 == (q ^ 1) as i32;
+                    let all =
+                        (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
+                    sum[l] = all.min(i32::MAX as u32) as i32;
+                }
+            }
+            run.store(&sum, own, at + run.x);
+        }
+    }
+}
+
+pub(super) fn cut(call: &mut Call) {
+    cut_some(call.params(), call.range.start as usize, call.reads, call.owns);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    let (&[height, water, way, uplift], [next, water_next, silted]) = (reads, owns) else { return };
+    let w = p.size.x as usize;
+    let (mut heights, mut waters, mut ways, mut uplifts, mut silts) =
+        (ROOM, ROOM, [0; LANES], [65536; LANES], [0; LANES]);
+    for at in (0..next.len()).step_by(w) {
+        for run in Run::all((start + at) / w, w) {
+            let first = start + at + run.x;
+            let grounds = Block::of(p, height, run, None, &mut heights);
+            let levels = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+            let (around, here) = (grounds.around(), grounds.here());
+            let (levels, level) = (levels.around(), levels.here());
+            let way = run.words(way, first, &mut ways);
+            let uplift =
+                if p.lifted == 1 { run.words(uplift, first, &mut uplifts) } else { &uplifts };
+            let before = *run.words(silted, at + run.x, &mut silts);
+            let kept = p.kept(run);
+            let (mut ground_next, mut level_next, mut silted_next) =
+                ([0; LANES], [0; LANES], [0; LANES]);
+            let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
+            if p.strata_hard > 0 {
+                for l in 0..LANES {
+                    let part = p.stands_part(here[l]);
+                    stands[l] = mul_q16(p.stands, part);
+                    stands_diagonal[l] = mul_q16(p.stands_diagonal, part);
+                }
+            }
+            // In two loops, since registers do not hold the words of all neighbours at once.
+            let (mut low_water, mut receiver) = ([i32::MAX; LANES], *level);
+            for l in 0..LANES {
+                for (q, level) in levels.iter().enumerate() {
+                    low_water[l] = low_water[l].min(level[l]);
+                    // By masks: a choice between two places in memory is made one vertex at a time.
+                    let is_there = -i32::from(way[l] & 15 == q as i32);
+                    receiver[l] = receiver[l] & !is_there | level[l] & is_there;
+                }
+            }
+            for l in 0..LANES {
+                let (h, kept) = (here[l], kept[l] != 0);
+                let is_base = (h < p.sea) | kept;
+                let mut ground = [0; 8];
+                for q in 0..8 {
+                    ground[q] = around[q][l];
+                }
+                let share = way[l] as u32 >> 4;
+                let stands = [stands[l], stands_diagonal[l]];
+                let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
+                let new = if is_base { h } else { worn };
+                let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
+                ground_next[l] = new.wrapping_add(rise);
+                level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
+                let silt = if is_base { 0 } else { silt };
+                silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
+            }
+            run.store(&ground_next, next, at + run.x);
+            run.store(&level_next, water_next, at + run.x);
+            run.store_once(&silted_next, silted, at + run.x);
+        }
+    }
+}
+
+/// f of areas. `power` has f of areas of 2ⁿ words.
+#[inline(always)]
+fn powers_of(power: &[i32; OCTAVES], area: &Lanes) -> Lanes {
+    let (mut octave, mut fraction) = ([0u32; LANES], [0u32; LANES]);
+    for l in 0..LANES {
+        // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
+        let is_large = area[l] >= 1 << 24;
+        let bits = (if is_large { area[l] >> 8 } else { area[l].max(1) } as f32).to_bits();
+        octave[l] = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 });
+        fraction[l] = (bits & 0x7f_ffff) >> 7;
+    }
+    let mut f = [0; LANES];
+    for l in 0..LANES {
+        let (low, high) =
+            (power[octave[l] as usize % OCTAVES], power[(octave[l] as usize + 1) % OCTAVES]);
+        f[l] = low.wrapping_add(mul_q16(high.wrapping_sub(low), fraction[l]));
+    }
+    f
+}
+
+impl Params {
+    #[inline(always)]
+    fn roughness_at(&self, x: i32, y: i32, h: i32, depth: i32, slope: u32) -> i32 {
+        if self.keeps(x, y) || h < self.sea { 0 } else { self.roughens(x, y, depth, slope) }
+    }
+
+    /// The hardness of the stratum at a height.
+    #[inline(always)]
+    fn stratum(&self, h: i32) -> u32 {
+        let number = mul_q16(h, self.strata_rate) >> 16;
+        let die = mix(number as u32 ^ self.strata_key) >> 16;
+        let part = die.clamp(24576, 40960).wrapping_sub(24576) << 2;
+        mul_q16(self.strata_hard as i32, if self.strata_rate == 0 { 1 << 15 } else { part }) as u32
+    }
+
+    /// The steepest drop from a height that stands, as part of that of the hardest rock.
+    #[inline(always)]
+    fn stands_part(&self, h: i32) -> u32 {
+        let soft = self.strata_hard.wrapping_sub(self.stratum(h));
+        65536u32.wrapping_sub((soft >> 2).wrapping_mul(3))
+    }
+
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height
+    /// and water level, the level where its water goes, the share of its drop that is cut, the
+    /// steepest drops that stand, along sides and diagonals, and the heights round it.
+    #[inline(always)]
+    fn worn(
+        &self,
+        h: i32,
+        level: i32,
+        receiver: i32,
+        share: u32,
+        [stands, stands_diagonal]: [i32; 2],
+        ground: [i32; 8],
+    ) -> (i32, i32) {
+        let (mut low_side, mut low_diagonal, mut high) = (HIGHEST, HIGHEST, h);
+        let (mut sides, mut diagonals) = (0i32, 0i32);
+        for q in 0..4 {
+            let (side, diagonal) = (ground[q], ground[q + 4]);
+            low_side = low_side.min(side);
+            low_diagonal = low_diagonal.min(diagonal);
+            high = high.max(side).max(diagonal);
+            sides = sides.wrapping_add((side >> 4).wrapping_sub(h >> 4));
+            diagonals = diagonals.wrapping_add((diagonal >> 4).wrapping_sub(h >> 4));
+        }
+        let depth = gap(level, h);
+        let is_deep = depth > self.least;
+        let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
+        let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver) }, share);
+        let low = h.min(low_side).min(low_diagonal);
+        let worn = h.wrapping_add(silt).wrapping_sub(cut);
+        // What falls, as far as the lowest neighbour.
+        let excess = gap(h, low_side).wrapping_sub(stands);
+        let excess = excess.max(gap(h, low_diagonal).wrapping_sub(stands_diagonal)).max(0);
+        let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
+        let creep = mul_q16(sides.wrapping_add(diagonals >> 2), self.creep).wrapping_mul(2);
+        let worn = worn.wrapping_add(creep.max(0).min(gap(high, worn)));
+        let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
+        (worn.max(h.min(self.floor)), silt)
+    }
+
+    /// The water level of a vertex that keeps its height or does not, whose height was `before` and
+    /// is `after`, among neighbours whose lowest level is `low`.
+    #[inline(always)]
+    fn settles(&self, kept: bool, before: i32, after: i32, low: i32, rise: i32) -> i32 {
+        let above = self.least.wrapping_add(rise);
+        let runs_off = low.min(HEIGHT_END.wrapping_sub(above)).wrapping_add(above);
+        let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
+        let is_base = (before < self.sea) | kept;
+        after.max(if is_base { self.sea } else { runs_off.min(holds) })
+    }
+}
