@@ -6,7 +6,6 @@
 //! (UnityCsReference); Terrain3D, *Importing & Exporting Data*; WorldPainter, import of height
 //! maps; Blender and SideFX manuals.
 
-use std::fmt::Write as _;
 use std::io::Cursor;
 
 use ::exr::prelude::{
@@ -156,193 +155,260 @@ impl Engine {
         // What is called height already needs no second word.
         let is_named = *stem == "height" || stem.ends_with("_height");
         let land_stem = if is_named { stem.clone() } else { format!("{stem}_height") };
-        let mut out = Writer { stem, files: vec![], warnings: vec![] };
+        let out = Writer { stem, files: vec![], warnings: vec![] };
         let (min, max) = map.min_max();
-        let (low, high) = land.range_m.unwrap_or(if min < max {
+        let range = land.range_m.unwrap_or(if min < max {
             (min.into(), max.into())
         } else {
             (min.into(), f64::from(min) + 1.0)
         });
-        let spacing_m = map.spacing_m;
-        let [across, down] = [map.width, map.height].map(|n| f64::from(n - 1) * spacing_m);
-        let mut text = format!(
+        let text = format!(
             "{stem}: {} x {} samples, {} m apart, {} to {} m\n\n",
             map.width,
             map.height,
-            rounded(spacing_m),
+            rounded(map.spacing_m),
             rounded(min.into()),
             rounded(max.into())
         );
-        let mut say = |line: String| {
-            if !line.is_empty() {
-                let _ = writeln!(text, "{line}");
-            }
-        };
+        let mut made = Made { land, range, land_stem, out, text };
         match self {
-            Self::Unreal | Self::UnrealWp => {
-                if self == Self::Unreal {
-                    out.sixteen(&format!("{land_stem}.r16"), map, MapFormat::R16, (low, high))?;
-                } else {
-                    for row in 0..map.height / UNREAL_TILE {
-                        for column in 0..map.width / UNREAL_TILE {
-                            let part = map.crop(
-                                [column * UNREAL_TILE, row * UNREAL_TILE],
-                                [UNREAL_TILE; 2],
-                            )?;
-                            out.sixteen(
-                                &format!("{stem}_x{column}_y{row}.r16"),
-                                &part,
-                                MapFormat::R16,
-                                (low, high),
-                            )?;
-                        }
-                    }
-                    say(format!(
-                        "Tiles of {UNREAL_TILE} x {UNREAL_TILE} vertices, which share no edge. \
-                         Pick any of them; the others are found."
-                    ));
-                }
-                say("Landscape mode, Manage, New, Import from File.".into());
-                // A level is Z scale / 128 centimetres, and level 32768 is at the location.
-                let z = (high - low) * 100.0 * 128.0 / 65535.0;
-                say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
-                say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
-                say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
-                out.weights(land, map)?;
-                out.normals(map, true)?;
-                say("Normal map: DirectX (green down).".into());
-            }
-            Self::Unity => {
-                let mut bytes = vec![];
-                let outside =
-                    map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
-                for row in map.data.chunks(map.width as usize).rev() {
-                    let level = |h: &f32| {
-                        ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0)
-                            as u16
-                    };
-                    bytes.extend(row.iter().flat_map(|h| level(h).to_le_bytes()));
-                }
-                if outside > 0 {
-                    out.warnings.push(format!(
-                        "{outside} heights lie beyond {low} to {high} m and were cut off there"
-                    ));
-                }
-                out.files.push((format!("{land_stem}.raw"), bytes));
-                say("Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip \
-                     Vertically off.".into());
-                say(format!("Resolution: {}", map.width));
-                say(format!(
-                    "Terrain Size: X {}, Y {}, Z {}",
-                    rounded(across),
-                    rounded(high - low),
-                    rounded(down)
-                ));
-                say(format!("Position Y: {}", rounded(low)));
-                say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
-                out.splats(land, map)?;
-                out.normals(map, false)?;
-                say("Normal map: OpenGL (green up).".into());
-            }
-            Self::Godot => {
-                out.files.push((format!("{land_stem}.exr"), rgb(map)?));
-                say(
-                    "Terrain3D, Import: height file, Import Scale 1, Height Offset 0. Heights are \
-                     in metres."
-                        .into(),
-                );
-                say(format!("Vertex Spacing: {}", rounded(spacing_m)));
-                say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
-                out.splats(land, map)?;
-                out.normals(map, false)?;
-                say("Normal map: OpenGL (green up).".into());
-            }
-            Self::Blender => {
-                out.files.push((
-                    format!("{land_stem}.exr"),
-                    encode_within(map, MapFormat::Exr, None, &[])?.bytes,
-                ));
-                say(format!(
-                    "Add a grid with X Subdivisions {}, Y Subdivisions {}, and scale it to",
-                    map.width - 1,
-                    map.height - 1
-                ));
-                say(format!("X {}, Y {} (metres).", rounded(across), rounded(down)));
-                // A grid's UVs end at the outer edges of the border's pixels, and samples are pixel
-                // centres.
-                let [x, y] = [map.width, map.height].map(|n| f64::from(n - 1) / f64::from(n));
-                say("UV Editor: select all, Pivot Point Bounding Box Center, then type, so that \
-                     each vertex lies on the centre of a pixel:"
-                    .into());
-                say(format!("S X {x:.9} Enter, S Y {y:.9} Enter"));
-                say("Image texture: the EXR with Color Space Non-Color; Extension Extend.".into());
-                say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1."
-                    .into());
-                say(sea(land, |m| format!("Water at Z = {}", rounded(m))));
-                out.splats(land, map)?;
-                out.normals(map, false)?;
-                say("Normal map: OpenGL (green up), Color Space Non-Color.".into());
-            }
-            Self::Worldpainter => {
-                let [bottom, top] = BLOCKS;
-                // A block is as high as it is wide.
-                let blocks = Map {
-                    data: map.data.iter().map(|h| (f64::from(*h) / spacing_m) as f32).collect(),
-                    ..map.clone()
-                };
-                let outside = blocks
-                    .data
-                    .iter()
-                    .filter(|y| !(bottom..=top).contains(&f64::from(**y)))
-                    .count();
-                if outside > 0 {
-                    out.warnings.push(format!(
-                        "{outside} of {} cells lie beyond the blocks {bottom} to {top} and were \
-                         cut off there; make the relief smaller or the spacing larger",
-                        blocks.data.len()
-                    ));
-                }
-                let cut = Map {
-                    data: blocks
-                        .data
-                        .iter()
-                        .map(|y| f64::from(*y).clamp(bottom, top) as f32)
-                        .collect(),
-                    ..blocks
-                };
-                out.sixteen(
-                    &format!("{land_stem}.png"),
-                    &cut,
-                    MapFormat::Png,
-                    (bottom, bottom + 65535.0 / 256.0),
-                )?;
-                say(format!(
-                    "A pixel is a block of {} m. File, Import New World From Height Map: Lower and \
-                     Upper Limit {bottom} and {},",
-                    rounded(spacing_m),
-                    top + 1.0
-                ));
-                say("preset \"256 to one\" for levels from -64.".into());
-                say(sea(land, |m| format!("Water level: {}", (m / spacing_m).round())));
-            }
-            Self::Houdini => {
-                let layers: Vec<(&str, &Map)> =
-                    std::iter::once(("height", map)).chain(land.layers.iter().copied()).collect();
-                out.files.push((format!("{stem}_layers.exr"), channels(&layers)?));
-                let names: Vec<&str> = layers.iter().map(|(name, _)| *name).collect();
-                say("HeightField File: one node for each channel of the EXR, Height Scale 1."
-                    .into());
-                say(format!("Channels: {}", names.join(", ")));
-                say(format!(
-                    "Size: {} x {}, Grid Spacing: {}",
-                    rounded(across),
-                    rounded(down),
-                    rounded(spacing_m)
-                ));
-            }
+            Self::Unreal => made.unreal(false)?,
+            Self::UnrealWp => made.unreal(true)?,
+            Self::Unity => made.unity()?,
+            Self::Godot => made.godot()?,
+            Self::Blender => made.blender()?,
+            Self::Worldpainter => made.worldpainter()?,
+            Self::Houdini => made.houdini()?,
         }
+        let Made { mut out, text, .. } = made;
         out.files.push((README.into(), text.into_bytes()));
         Ok((out.files, out.warnings))
+    }
+}
+
+/// What an engine is given, as far as it is made.
+struct Made<'a> {
+    land: &'a Land<'a>,
+    /// The heights of the lowest and the highest level of 16-bit files, m.
+    range: (f64, f64),
+    /// The name of the height's file, without its ending.
+    land_stem: String,
+    out: Writer<'a>,
+    /// What a person has to set in the program.
+    text: String,
+}
+
+impl Made<'_> {
+    fn say(&mut self, line: String) {
+        if !line.is_empty() {
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
+    }
+
+    /// From the first sample to the last, along x and along y, m.
+    fn extent(&self) -> [f64; 2] {
+        let map = self.land.height;
+        [map.width, map.height].map(|n| f64::from(n - 1) * map.spacing_m)
+    }
+
+    /// A Landscape of Unreal Engine, whole or as tiles of World Partition.
+    fn unreal(&mut self, tiled: bool) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let (low, high) = self.range;
+        let spacing_m = self.land.height.spacing_m;
+        let land_stem = self.land_stem.clone();
+        let stem = self.out.stem.to_string();
+        if !tiled {
+            self.out.sixteen(&format!("{land_stem}.r16"), map, MapFormat::R16, (low, high))?;
+        } else {
+            for row in 0..map.height / UNREAL_TILE {
+                for column in 0..map.width / UNREAL_TILE {
+                    let part =
+                        map.crop([column * UNREAL_TILE, row * UNREAL_TILE], [UNREAL_TILE; 2])?;
+                    self.out.sixteen(
+                        &format!("{stem}_x{column}_y{row}.r16"),
+                        &part,
+                        MapFormat::R16,
+                        (low, high),
+                    )?;
+                }
+            }
+            self.say(format!(
+                "Tiles of {UNREAL_TILE} x {UNREAL_TILE} vertices, which share no edge. \
+                 Pick any of them; the others are found."
+            ));
+        }
+        self.say("Landscape mode, Manage, New, Import from File.".into());
+        // A level is Z scale / 128 centimetres, and level 32768 is at the location.
+        let z = (high - low) * 100.0 * 128.0 / 65535.0;
+        self.say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
+        self.say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
+        self.say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
+        self.out.weights(land, map)?;
+        self.out.normals(map, true)?;
+        self.say("Normal map: DirectX (green down).".into());
+        Ok(())
+    }
+
+    /// A Terrain of Unity: rows from the south, 65536 steps.
+    fn unity(&mut self) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let (low, high) = self.range;
+        let [across, down] = self.extent();
+        let land_stem = self.land_stem.clone();
+        let mut bytes = vec![];
+        let outside = map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
+        for row in map.data.chunks(map.width as usize).rev() {
+            let level = |h: &f32| {
+                ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0) as u16
+            };
+            bytes.extend(row.iter().flat_map(|h| level(h).to_le_bytes()));
+        }
+        if outside > 0 {
+            self.out.warnings.push(format!(
+                "{outside} heights lie beyond {low} to {high} m and were cut off there"
+            ));
+        }
+        self.out.files.push((format!("{land_stem}.raw"), bytes));
+        self.say(
+            "Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip \
+             Vertically off."
+                .into(),
+        );
+        self.say(format!("Resolution: {}", map.width));
+        self.say(format!(
+            "Terrain Size: X {}, Y {}, Z {}",
+            rounded(across),
+            rounded(high - low),
+            rounded(down)
+        ));
+        self.say(format!("Position Y: {}", rounded(low)));
+        self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
+        self.out.splats(land, map)?;
+        self.out.normals(map, false)?;
+        self.say("Normal map: OpenGL (green up).".into());
+        Ok(())
+    }
+
+    /// Terrain3D of Godot.
+    fn godot(&mut self) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let spacing_m = self.land.height.spacing_m;
+        let land_stem = self.land_stem.clone();
+        self.out.files.push((format!("{land_stem}.exr"), rgb(map)?));
+        self.say(
+            "Terrain3D, Import: height file, Import Scale 1, Height Offset 0. Heights are \
+             in metres."
+                .into(),
+        );
+        self.say(format!("Vertex Spacing: {}", rounded(spacing_m)));
+        self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
+        self.out.splats(land, map)?;
+        self.out.normals(map, false)?;
+        self.say("Normal map: OpenGL (green up).".into());
+        Ok(())
+    }
+
+    /// A grid of Blender with a Displace modifier.
+    fn blender(&mut self) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let [across, down] = self.extent();
+        let land_stem = self.land_stem.clone();
+        self.out.files.push((
+            format!("{land_stem}.exr"),
+            encode_within(map, MapFormat::Exr, None, &[])?.bytes,
+        ));
+        self.say(format!(
+            "Add a grid with X Subdivisions {}, Y Subdivisions {}, and scale it to",
+            map.width - 1,
+            map.height - 1
+        ));
+        self.say(format!("X {}, Y {} (metres).", rounded(across), rounded(down)));
+        // A grid's UVs end at the outer edges of the border's pixels, and samples are pixel
+        // centres.
+        let [x, y] = [map.width, map.height].map(|n| f64::from(n - 1) / f64::from(n));
+        self.say(
+            "UV Editor: select all, Pivot Point Bounding Box Center, then type, so that \
+             each vertex lies on the centre of a pixel:"
+                .into(),
+        );
+        self.say(format!("S X {x:.9} Enter, S Y {y:.9} Enter"));
+        self.say("Image texture: the EXR with Color Space Non-Color; Extension Extend.".into());
+        self.say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1.".into());
+        self.say(sea(land, |m| format!("Water at Z = {}", rounded(m))));
+        self.out.splats(land, map)?;
+        self.out.normals(map, false)?;
+        self.say("Normal map: OpenGL (green up), Color Space Non-Color.".into());
+        Ok(())
+    }
+
+    /// WorldPainter, whose levels are blocks.
+    fn worldpainter(&mut self) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let spacing_m = self.land.height.spacing_m;
+        let land_stem = self.land_stem.clone();
+        let [bottom, top] = BLOCKS;
+        // A block is as high as it is wide.
+        let blocks = Map {
+            data: map.data.iter().map(|h| (f64::from(*h) / spacing_m) as f32).collect(),
+            ..map.clone()
+        };
+        let outside =
+            blocks.data.iter().filter(|y| !(bottom..=top).contains(&f64::from(**y))).count();
+        if outside > 0 {
+            self.out.warnings.push(format!(
+                "{outside} of {} cells lie beyond the blocks {bottom} to {top} and were \
+                 cut off there; make the relief smaller or the spacing larger",
+                blocks.data.len()
+            ));
+        }
+        let cut = Map {
+            data: blocks.data.iter().map(|y| f64::from(*y).clamp(bottom, top) as f32).collect(),
+            ..blocks
+        };
+        self.out.sixteen(
+            &format!("{land_stem}.png"),
+            &cut,
+            MapFormat::Png,
+            (bottom, bottom + 65535.0 / 256.0),
+        )?;
+        self.say(format!(
+            "A pixel is a block of {} m. File, Import New World From Height Map: Lower and \
+             Upper Limit {bottom} and {},",
+            rounded(spacing_m),
+            top + 1.0
+        ));
+        self.say("preset \"256 to one\" for levels from -64.".into());
+        self.say(sea(land, |m| format!("Water level: {}", (m / spacing_m).round())));
+        Ok(())
+    }
+
+    /// Layers of a height field of Houdini.
+    fn houdini(&mut self) -> Result<()> {
+        let land = self.land;
+        let map = self.land.height;
+        let spacing_m = self.land.height.spacing_m;
+        let [across, down] = self.extent();
+        let stem = self.out.stem.to_string();
+        let layers: Vec<(&str, &Map)> =
+            std::iter::once(("height", map)).chain(land.layers.iter().copied()).collect();
+        self.out.files.push((format!("{stem}_layers.exr"), channels(&layers)?));
+        let names: Vec<&str> = layers.iter().map(|(name, _)| *name).collect();
+        self.say("HeightField File: one node for each channel of the EXR, Height Scale 1.".into());
+        self.say(format!("Channels: {}", names.join(", ")));
+        self.say(format!(
+            "Size: {} x {}, Grid Spacing: {}",
+            rounded(across),
+            rounded(down),
+            rounded(spacing_m)
+        ));
+        Ok(())
     }
 }
 

@@ -74,8 +74,9 @@ pub async fn examples() -> Answer<Json<Value>> {
         (status = 200, description = "{\"digest\", \"name\", \"width\", \"height\", \"spacing_m\", \
                                       \"levels\", \"memory_bytes\", \"maps\", \"toml\", \"json\"}; \
                                       as TOML, if that is asked for, the recipe alone; as a ZIP \
-                                      archive,
-                                      the recipe and its files.", content((Value = "application/json"), (String = "application/toml"), (Vec<u8> = "application/zip"))),
+                                      archive, the recipe and its files.",
+            content((Value = "application/json"), (String = "application/toml"),
+                (Vec<u8> = "application/zip"))),
         (status = 422, description = "The recipe is wrong.", body = Problem,
             content_type = "application/problem+json"),
     )

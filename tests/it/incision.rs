@@ -162,8 +162,8 @@ proptest! {
                     after[at]);
                 prop_assert!(level[at] >= after[at]);
                 let own = if case.layers.has(Layer::Rain) { None } else { Some(64i64) };
-                let drains_here = |q: &usize| around[*q].is_some_and(|n| way[n] & 15 == *q as i32 ^ 1);
- let comes = (0..8).filter(drains_here);
+                let is_way_back = |q: usize, n: usize| way[n] & 15 == (q as i32 ^ 1);
+                let comes = (0..8).filter(|q| around[*q].is_some_and(|n| is_way_back(*q, n)));
                 let sum: i64 = comes.map(|q| i64::from(area[around[q].unwrap()])).sum();
                 let rained = i64::from(drained[at]) - sum;
                 prop_assert!(own.map_or((0..=64).contains(&rained), |own| rained == own), "{at}: \

@@ -658,8 +658,8 @@ proptest! {
                 1 => rained("snowballs"),
                 2 => format!("[[stage]]\nkind = \"thermal\"\n\
                               steps = {{ from = 2, to = {lifetime} }}\n\
-                              repose_deg = {{ from = 60,
-                                  to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
+                              repose_deg = {{ from = 60, \
+                 to = {} }}\ncliff_deg = 80\n", 10.0 * radius),
                 3 => "[[stage]]\nkind = \"blur\"\n".into(),
                 _ => format!("[[stage]]\nkind = \"wind\"\nrain = {rain}\nlifetime = {lifetime}\n\
                               border = \"{border}\"\n"),

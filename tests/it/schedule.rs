@@ -90,7 +90,7 @@ proptest! {
         let [first, last] = [ends.0.min(ends.1),
             ends.0.max(ends.1)].map(|part| (part * records as f64) as usize);
         let marked = (0..marks.len()).filter(|i| marks[*i]);
- let blocks = marked.map(|i| i * Touched::BLOCK..(i + 1) * Touched::BLOCK);
+        let blocks = marked.map(|i| i * Touched::BLOCK..(i + 1) * Touched::BLOCK);
         let mut spans: Vec<std::ops::Range<usize>> = vec![];
         for block in blocks {
             match spans.last_mut() {
@@ -100,7 +100,7 @@ proptest! {
         }
         let found: Vec<usize> = Touched(Some(&spans)).within(first..last, each).flatten().collect();
         let words = |record: usize| record * each..(record + 1) * each;
- let touched = |record: &usize| words(*record).any(|word| marks[word / Touched::BLOCK]);
+        let touched = |record: &usize| words(*record).any(|word| marks[word / Touched::BLOCK]);
         prop_assert_eq!(found, (first..last).filter(touched).collect::<Vec<_>>());
         let all: Vec<usize> = Touched(None).within(first..last, each).flatten().collect();
         prop_assert_eq!(all, (first..last).collect::<Vec<_>>());

@@ -97,8 +97,8 @@ proptest! {
         let inner = (1.0 - falloff) * (1.0 - falloff);
         // The pressure goes along a piece of a path, whose place is known to two units.
         let length = |p: &[[f64; 3]]| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1]);
- let units = path.windows(2).map(|p| length(p) / radius * 4096.0);
- let units = units.fold(f64::MAX, f64::min);
+        let units = path.windows(2).map(|p| length(p) / radius * 4096.0);
+        let units = units.fold(f64::MAX, f64::min);
         let bound = amount * (4.0 / (1.0 - inner) * 3.0 / 4096.0 + 3.0 / units + 1e-3);
         for (i, height) in made.iter().enumerate() {
             let place = [i % 31, i / 31].map(|n| n as f64 * spacing);

@@ -1549,7 +1549,7 @@ proptest! {
         let whole = run(&job);
         // Lands that only blur have fewer steps.
         let frames = 2 + drawn.seed as usize % 9;
- let filmed = job.clone().frames(frames).or_else(|_| job.frames(2)).unwrap();
+        let filmed = job.clone().frames(frames).or_else(|_| job.frames(2)).unwrap();
         let mut steps = vec![];
         let mut look = |event: Event| {
             if let Event::Frame(frame) = event {
