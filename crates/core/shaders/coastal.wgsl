@@ -15,13 +15,9 @@ fn noise(i: u32, j: u32) -> u32 {
     let v = params.inner.y + j;
     let x = params.lattice.x + u / params.scale;
     let y = params.lattice.y + v / params.scale;
-    return u32(value_noise(
-        params.key,
-        x,
-        y,
-        smooth_part(u % params.scale),
-        smooth_part(v % params.scale),
-    ));
+    let fx = smooth_part(u % params.scale);
+    let fy = smooth_part(v % params.scale);
+    return u32(value_noise(params.key, x, y, fx, fy));
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -66,12 +66,9 @@ fn centre(k: i32, m: i32) -> i32 {
     let i = 2 * k + 1 - params.odd.x;
     let j = 2 * m + 1 - params.odd.y;
     if !inside(i, j) { return params.edge; }
-    return displace(
-        (coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1))
-            >> 2u,
-        i,
-        j,
-    );
+    let sum =
+        coarse_at(k, m) + coarse_at(k + 1, m) + coarse_at(k, m + 1) + coarse_at(k + 1, m + 1);
+    return displace(sum >> 2u, i, j);
 }
 
 @compute @workgroup_size(WORKGROUP)

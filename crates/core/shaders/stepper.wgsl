@@ -459,10 +459,9 @@ fn gain_folded(x: i32, y: i32, here: i32) -> i32 {
         for (var dx = -r; dx <= r; dx += 1) {
             let weight = u32(brush[tap]);
             tap += 1;
-            wish -= mul_q16(
-                moved[(row + fold(x + dx, params.width, torus)) * i32(MOVED_WORDS)],
-                weight,
-            ) - mul_q16(here, weight);
+            let near = row + fold(x + dx, params.width, torus);
+            let taken = moved[near * i32(MOVED_WORDS)];
+            wish -= mul_q16(taken, weight) - mul_q16(here, weight);
         }
     }
     for (var dy = -1; dy <= 1; dy += 1) {

@@ -12,10 +12,8 @@ fn along(slope: i32, part: i32) -> i32 {
 }
 
 fn half_at(x: i32, y: i32) -> i32 {
-    return max(
-        height[fold(y, params.height, false) * params.width + fold(x, params.width, false)],
-        params.sea,
-    ) >> 1u;
+    let at = fold(y, params.height, false) * params.width + fold(x, params.width, false);
+    return max(height[at], params.sea) >> 1u;
 }
 
 @compute @workgroup_size(WORKGROUP)
