@@ -44,6 +44,7 @@ pub fn height_within(height: i32) -> i32 {
 /// floor(a · b / 2¹⁶) for b in 0..=65536, without 64-bit integers.
 #[inline(always)]
 pub fn mul_q16(a: i32, b: u32) -> i32 {
+    // 65535 · 65536 is below 2³². The upper half of a has the sign.
     let low = ((a & 0xffff) as u32).wrapping_mul(b) >> 16;
     (a >> 16).wrapping_mul(b as i32).wrapping_add(low as i32)
 }
@@ -51,6 +52,7 @@ pub fn mul_q16(a: i32, b: u32) -> i32 {
 /// a · b / 2¹⁶ to the nearest integer (a half goes up), for b in 0..=65536.
 #[inline(always)]
 pub fn mul_q16_near(a: i32, b: u32) -> i32 {
+    // 65535 · 65536 + 2¹⁵ is below 2³², too.
     let low = ((a & 0xffff) as u32).wrapping_mul(b).wrapping_add(0x8000) >> 16;
     (a >> 16).wrapping_mul(b as i32).wrapping_add(low as i32)
 }
@@ -91,6 +93,7 @@ pub fn div_small(n: u32, d: u32) -> u32 {
 pub fn isqrt(n: u32) -> u32 {
     let guess = nearest((n as i32 as f32).sqrt());
     let guess = if guess.wrapping_mul(guess) > n { guess.wrapping_sub(1) } else { guess };
+    // A root has 16 bits, so the square of the next number fits 32.
     let next = guess.wrapping_add(1);
     if next.wrapping_mul(next) <= n { next } else { guess }
 }
@@ -114,6 +117,7 @@ pub fn unit(x: i32, y: i32) -> [i32; 2] {
     let up = 14u32.saturating_sub(top);
     let down = top.saturating_sub(14);
     let (sx, sy) = ((ax << (up & 31)) >> (down & 31), (ay << (up & 31)) >> (down & 31));
+    // Two squares of 15 bits have 31.
     let length = isqrt(sx.wrapping_mul(sx).wrapping_add(sy.wrapping_mul(sy)));
     let (ux, uy) = (div_small(sx << 14, length) as i32, div_small(sy << 14, length) as i32);
     [if x < 0 { -ux } else { ux }, if y < 0 { -uy } else { uy }]
@@ -171,6 +175,7 @@ pub fn fold(i: i32, n: i32, torus: bool) -> i32 {
     } else if torus {
         i.rem_euclid(n)
     } else {
+        // With its mirror image an axis repeats after 2n cells.
         let m = i.rem_euclid(2 * n);
         if m < n { m } else { 2 * n - 1 - m }
     }

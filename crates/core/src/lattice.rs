@@ -79,9 +79,11 @@ impl Lattice {
 
     /// The point of a vertex.
     pub fn point(&self, vertex: [i64; 2]) -> Point {
+        // Coordinates of the world times a vector do not fit 64 bits.
         let [i, j] = vertex.map(i128::from);
         let (along, across) = (self.along as i128, self.across as i128);
         let word = arith::hash(self.key, vertex[0] as u32, vertex[1] as u32);
+        // 16 bits of the hash, scaled to the number of directions.
         let jitter = self.jitter[((word >> 16) as usize * DIRECTIONS) >> 16];
         let at = [
             i * along + j * across + jitter[0] as i128,
@@ -94,6 +96,8 @@ impl Lattice {
     fn nearest(&self, cell: [i64; 2]) -> [i64; 2] {
         let [x, y] = cell.map(|c| (c as i128) << 16);
         let (along, across) = (self.along as i128, self.across as i128);
+        // The determinant of the two vectors: dividing by it comes last, so that nothing is
+        // rounded.
         let area = along * along - across * across;
         // Where the cell lies in the rhombus of its base vertex, in parts of its area.
         let [u, v] = [x * along - y * across, y * along - x * across];

@@ -386,6 +386,7 @@ impl Plan {
     /// once, so they must not depend on what these hold ([`crate::stage::Stage::can_interleave`]).
     pub fn interleave(&mut self, every: u32, mut other: impl FnMut(usize) -> Plan) {
         if let Some(count) = &mut self.draft {
+            // One insertion stands for all, which have the same passes.
             let runs = count.steps / u64::from(every);
             if runs > 0 {
                 let mut plan = other(every as usize);
@@ -503,6 +504,7 @@ impl Plan {
         let Some(buffer) = self.buffers.iter().find(|buffer| buffer.name == name) else {
             return false;
         };
+        // Its words change names with the passes, so they are followed from name to name.
         let mut name = buffer.name;
         for pass in &self.passes[after..] {
             let Kernel { reads, owns, adds, .. } = *pass.kernel;

@@ -82,6 +82,7 @@ impl Marks {
         };
         for (c, blocks) in self.blocks.chunks_mut(64).enumerate() {
             let first = c * 64;
+            // There are at most 64 marks, so a byte can count them.
             match blocks.iter_mut().map(|mark| *mark.get_mut() as u8).sum::<u8>() as usize {
                 0 => {}
                 all if all == blocks.len() => span(first..first + all),
@@ -154,12 +155,14 @@ impl Memory {
         let least = ALONE[!adds.is_empty() as usize];
         let count = pass.count();
         let small = order.portion.is_none() && count <= least;
+        // Rounds are worth it where their groups keep all threads busy.
         let disjoint = pass.disjoint.as_deref().filter(|rounds| {
             !order.atomic
                 && !small
                 && (threads == 1
                     || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
         });
+        // Where no two threads can add to a word at the same time.
         let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
         let adders: Vec<Adder> = targets
             .iter()
@@ -272,6 +275,7 @@ fn portions<'a>(
         .enumerate()
         .flat_map(|(group, ranges)| ranges.iter().map(move |r| (r.clone(), group)))
         .collect();
+    // Buffers are cut from the front, so ranges come in order, whatever group they are of.
     ranges.sort_by_key(|(range, _)| range.start);
     let mut at = 0;
     for (range, group) in ranges {
@@ -375,6 +379,7 @@ impl Executor for Cpu {
             memory.buffers.insert(buffer.name, words);
         }
         memory.buffers.extend(taken);
+        // Of buffers without marks nothing is known, so they count as touched everywhere.
         memory.marks.clear();
         Ok(())
     }

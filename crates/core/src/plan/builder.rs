@@ -116,6 +116,7 @@ impl PlanBuilder {
     /// structs alone.
     pub fn rounds(&mut self, rounds: Range<u32>, mut each: impl FnMut(&mut Self, u32)) {
         if self.is_draft && !rounds.is_empty() {
+            // What the one round has counts as often as there are rounds.
             self.alike = rounds.len() as u64;
             each(self, rounds.start);
             self.alike = 1;

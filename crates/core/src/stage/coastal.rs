@@ -222,6 +222,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
 
 /// Smoothstep of a place between two lattice points, 2⁻¹⁶.
 fn smooth_part(p: &Params, inner: u32) -> u32 {
+    // t² · (3 − 2t) with t in 2⁻¹⁵. The spacing has 15 bits, so the shifted place fits 31.
     let t = div_small(inner << 16, p.scale) >> 1;
     ((t.wrapping_mul(t) >> 15).wrapping_mul(98304 - 2 * t)) >> 14
 }
@@ -242,6 +243,7 @@ fn waves(call: &mut Call) {
             continue;
         }
         let above = h.wrapping_sub(p.sea);
+        // A difference that wraps is negative. Such ground is far above all waves.
         if above < 0 || above >= p.low.wrapping_add(p.span) {
             continue;
         }
@@ -250,6 +252,7 @@ fn waves(call: &mut Call) {
         if above >= threshold {
             continue;
         }
+        // Leaves 15 bits of the threshold, so that the dividend has 31. `log2` takes 24.
         let shift = log2(threshold as u32 >> 8).max(6) - 6;
         let part =
             div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32)

@@ -324,6 +324,7 @@ fn lattices(first: [i64; 2], size: [u32; 2], spacing: u64, feature: u64) -> Vec<
     let mut all = vec![Lattice { spacing, first, size }];
     while all[all.len() - 1].spacing < feature {
         let fine = &all[all.len() - 1];
+        // Rounded outwards, and one more on each side for the square centres beyond the rim.
         let first = fine.first.map(|f| f.div_euclid(2) - 1);
         let last = [0, 1].map(|a| -(-(fine.first[a] + fine.size[a] as i64 - 1)).div_euclid(2) + 1);
         all.push(Lattice {

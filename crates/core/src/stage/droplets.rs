@@ -267,6 +267,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let lifetime = walk.lifetime;
     let q16 = |name: &str| (s.number(name) * 65536.0).round() as u32;
     let quarter = (lifetime / 4).max(1);
+    // For each age what can be carried, and what part of a surplus is laid down.
     let mut by_age = Vec::with_capacity(2 * lifetime as usize);
     let mut left = 65536u32;
     for age in 0..lifetime {
@@ -283,6 +284,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         } else {
             q16("deposition")
         } as i32);
+        // The age of 0 has all its water, so it evaporates after the words are made.
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
     let [cells, vertices] = site.stride().map(|n| n as f64);

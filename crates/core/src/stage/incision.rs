@@ -362,8 +362,11 @@ fn lengths(s: &Settings) -> Vec<(u32, u32)> {
     if last == 1.0 {
         return vec![(65536, steps as u32)];
     }
+    // Sixteenths of all steps by their ends, so that rounding loses none. The first eight are
+    // whole.
     let end = |stage: u32| (u64::from(stage) * steps / u64::from(2 * SHORTER)) as u32;
     let shorter = (1..=SHORTER).map(|stage| {
+        // Each is shorter than the one before by the same factor.
         let part = libm::pow(last, f64::from(stage) / f64::from(SHORTER));
         let count = end(SHORTER + stage) - end(SHORTER + stage - 1);
         ((part * 65536.0).round() as u32, count)
@@ -382,6 +385,7 @@ pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize
     };
     let rise = rise(s, site);
     let land = || (0..window.cells()).filter(is_land);
+    // Each step's rise is rounded down by itself, as the plan and the kernel do it.
     let steps: Vec<(i64, i32)> = lengths(s)
         .into_iter()
         .map(|(length, count)| (count.into(), mul_q16(rise, length)))
@@ -423,6 +427,7 @@ fn lines(s: &Settings, site: &Site) -> Params {
 fn check(s: &Settings, site: &Site) -> crate::Result<()> {
     let (steps, uplift_m) = (s.integer("steps"), s.number("uplift_m"));
     let most = f64::from(HEIGHT_MAX) * site.spacing_m();
+    // The length of all steps together, 2⁻¹⁶ of a whole step.
     let sum: u64 =
         lengths(s).iter().map(|(length, count)| u64::from(*length) * u64::from(*count)).sum();
     let risen = sum as f64 / 65536.0 * uplift_m;
@@ -455,6 +460,7 @@ fn powers(s: &Settings, site: &Site) -> Vec<i32> {
     let wide = libm::exp2(f64::from(site.level) * (2.0 * exponent - 1.0));
     let power = |n: u32| {
         let vertices = libm::exp2(f64::from(n)) / f64::from(VERTEX);
+        // At most 2³⁰, so that `route` can add 1 to it within a signed word.
         (rate * wide * libm::pow(vertices, exponent) * 16384.0).round().min(f64::from(1 << 30))
             as i32
     };
@@ -489,10 +495,12 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         deepest: (s.number("lake_depth_m") / site.spacing_m() * f64::from(CELL))
             .min(f64::from(HEIGHT_END)) as i32,
         least: (s.number("slope_min") * f64::from(CELL)) as i32,
+        // Nothing is below the lowest word, so it stands for no sea and no floor.
         sea: sea_level_m(s).map_or(i32::MIN, |sea_m| site.height_of(sea_m)),
         floor: floor_m(s).map_or(i32::MIN, |floor_m| site.height_of(floor_m)),
         strata_hard: if strata > 0.0 { q16("strata_hardness") } else { 0 },
         strata_rate: match strata {
+            // Thinner than a quarter of a cell.
             0.0..65536.0 => 0,
             _ => (4294967296.0 / strata).round().max(1.0) as u32,
         },
@@ -527,6 +535,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let gather = |kernel, uniform: &Uniform| Pass::over(kernel, uniform.clone(), window);
     let mut builder = PlanBuilder::of(site);
     if layers.has(Layer::Ledger) && params.continues == 1 {
+        // Before `begin`, since both read the heights of the coarser level.
         builder.push(gather(&BEGIN_LEDGER, &uniform));
     }
     builder.push(gather(&BEGIN, &uniform).swapping(&[["height", "next"]]));
@@ -541,15 +550,18 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     builder.rounds(0..s.integer("steps") as u32, |builder, step| {
         let length = lengths[step as usize];
         let params = Params {
+            // Number 0 is the key of the roughness.
             key: arith::key(site.world.seed, 1 + step).into(),
             rise: mul_q16(params.rise, length),
             length,
+            // With 0 the water of a lake would be level, and none of it would leave.
             least: mul_q16(params.least, length).max(1),
             ..params
         };
         let uniform = Uniform::of(params);
         builder.push(gather(&ROUTE, &uniform));
         builder.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
+        // Before `cut`, since what rises depends on the height before it.
         if layers.has(Layer::Ledger) && does_rise {
             builder.push(gather(&RAISE_LEDGER, &uniform));
         }
@@ -558,6 +570,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         );
         builder.end_step();
     });
+    // `way` is not needed any more. Its words become the flow.
     builder.push(gather(&COUNT, &uniform));
     builder.stretch_step();
     // Until `count`.

@@ -351,6 +351,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         _ => (v * 65536.0).round() as i64,
     };
     let (start, end) = (value(s.number("start")), value(s.number("end")));
+    // A ramp that falls is one that rises, with its values exchanged.
     let turned = end < start;
     let (start, end) = if turned { (end, start) } else { (start, end) };
     // Where the value lies on the ramp, as a quotient of two numbers of 15 bits.
@@ -445,6 +446,7 @@ fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
     };
     // Beyond the border the ground continues at the border's height, so the difference is one-sided
     // there.
+    // With 15 bits each, the sum of the squares has 31.
     let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-32767, 32767);
     let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-32767, 32767);
     // Twice the slope in units of 2⁻⁸ cells.
@@ -455,6 +457,7 @@ fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
 #[inline(always)]
 fn ramp(p: &Params, value: i32) -> u32 {
     let over = (value.max(p.start).wrapping_sub(p.start)) as u32 >> p.shift;
+    // Both have 15 bits, so the shifted one fits 31.
     (over.min(p.span) << 16) / p.span
 }
 
@@ -480,6 +483,7 @@ fn paint(call: &mut Call) {
     for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(each)) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
         let value = match p.source {
+            // Beyond the end of every ramp.
             CONSTANT => i32::MAX,
             NOISE => octaves::noise(octaves, p.step, x, y),
             SLOPE => slope(p, height, x, y),
@@ -509,6 +513,7 @@ fn enter(call: &mut Call) {
     let p: &Params = call.params();
     let first = call.range.start as usize;
     for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
+        // The lowest word has no opposite.
         let change = h.saturating_sub(own[0]).max(-i32::MAX);
         own[0] = *h;
         if p.sediment == 1 {

@@ -282,6 +282,7 @@ fn restrict(s: &Settings, site: &Site) -> Plan {
     let (map, fine, torus) = (s.word("map"), &site.window, s.switch("torus"));
     let coarse = coarser(fine, torus);
     let (here, there) = (stored(map, site.level), stored(map, site.level + 1));
+    // Lengths are in cells. Other maps are fractions.
     let halves = matches!(map, "height" | "loose");
     let params = Uniform::of(Params { halve: halves as u32, ..Params::of(fine, torus) });
     let buffers = vec![made("coarse", &coarse, 1, there), taken("fine", here, fine, 1, Some(here))];
@@ -294,7 +295,9 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     let coarse = coarser(fine, torus);
     let (ledger, loose) = (site.layers.has(Layer::Ledger), s.switch("loose"));
     let coarsest = s.switch("coarsest");
+    // A cell of this level is half a cell of the coarser one, in whose units changes come.
     let fade = (s.number("fade") * 3.0 * (CELL / 2) as f64).round() as u64;
+    // 15 bits, so that what is buried fits 31 with 16 bits more.
     let fade_shift = (0..32).find(|&shift| fade >> shift < 1 << 15).unwrap_or(31);
     let params = Uniform::of(Params {
         fade: (fade >> fade_shift) as u32,

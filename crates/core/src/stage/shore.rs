@@ -320,8 +320,11 @@ fn spread(call: &mut Call) {
         }
         let (mut low, mut high) = ((x - p.within).max(0), (x + p.within).min(p.width - 1));
         if p.coarse > 0 {
+            // Odd multiples of the step lie between two multiples of the coarser one, which are
+            // done.
             let (west, east) = (x - p.step, x + p.step);
             let known = found[(at as i32 - p.step) as usize];
+            // Where the western one has found nothing, all columns that it could see are empty.
             low = low.max(if known >= 0 { known } else { west + p.within + 1 });
             if east < p.width {
                 let known = found[(at as i32 + p.step) as usize];
@@ -335,6 +338,7 @@ fn spread(call: &mut Call) {
                 continue;
             }
             let far = (u - x) * (u - x) + (other - y) * (other - y);
+            // Columns go from the west, so of equally near cells of a row the westernmost stays.
             if far < best || far == best && other < row {
                 (best, row, column) = (far, other, u);
             }
@@ -380,6 +384,7 @@ fn measure(call: &mut Call) {
             .unwrap_or(0);
         let above = here.wrapping_sub(p.sea).max(0) as u32;
         let shares = share(square as u32, p.wide) * share(above, p.high) * share(steepest, p.steep);
+        // Three shares of 2⁷ make 2²¹.
         *beach = (shares >> 5) as i32;
     }
 }

@@ -161,6 +161,7 @@ static SLIDE: Kernel = Kernel {
 /// tangent.
 pub(super) fn repose(degrees: f64) -> (u32, u32) {
     let slope = libm::tan(degrees.to_radians()) * 131072.0;
+    // With 14 bits the square has 28, and four times the square, for full roots, fits a word.
     let shift = (0..16).find(|&s| slope < (16384u32 << s) as f64).unwrap_or(16);
     let left = slope / (1u32 << shift) as f64;
     (shift, (left * left) as u32)
@@ -225,6 +226,8 @@ type Lanes = [i32; LANES];
 fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     let (square, excess) = steepness(drop, across, shift, repose);
     let part = div_small(excess, (square >> 15).max(1)).min(32768);
+    // `part` and `rate` are at most 2¹⁵ and 2¹⁶, so the product fits an unsigned word. At most a
+    // quarter of `drop` is left, which is d / 8.
     mul_q16(drop, part.wrapping_mul(p.rate) >> 17)
 }
 
@@ -270,6 +273,7 @@ fn flux(
             for l in 0..LANES {
                 let [loose, hard, roots] =
                     [0, 1, 2].map(|n| if a[l] > b[l] { ground[0][n][l] } else { ground[1][n][l] });
+                // Roots r make it T² · (1 + 3r).
                 let held = p
                     .repose
                     .wrapping_add(mul_q16(p.repose.wrapping_mul(3) as i32, roots as u32) as u32);
@@ -279,6 +283,7 @@ fn flux(
                 } else {
                     soil
                 };
+                // Loose sediment goes first, over each edge at most a quarter of it.
                 let first = soil.min(loose >> 2);
                 flux[l] = first.wrapping_add(mul_q16(
                     rock.wrapping_sub(first).max(0),
@@ -288,6 +293,7 @@ fn flux(
         }
     }
     for l in 0..LANES {
+        // The amount has the direction of the drop: negative if it comes from b.
         flux[l] = if a[l] < b[l] { flux[l].wrapping_neg() } else { flux[l] };
     }
     flux
@@ -300,6 +306,7 @@ fn falls(sides: [[&Lanes; 2]; 2]) -> Lanes {
     let mut sum: Lanes = [0; LANES];
     for [a, b] in sides {
         for l in 0..LANES {
+            // An eighth of a height has 29 bits, so four of them fit a word.
             sum[l] = sum[l].wrapping_add(a[l] >> 3).wrapping_sub(b[l] >> 3);
         }
     }
@@ -438,6 +445,7 @@ fn slide_rows<const LAYERED: bool>(
                 3 if p.rooted == 1 => row[1..=w].copy_from_slice(&vegetation[at..at + w]),
                 _ => {}
             }
+            // At a wall the ground beyond is as high as at it, so nothing slides over.
             (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
         }
     }
@@ -458,6 +466,7 @@ fn slide_rows<const LAYERED: bool>(
                 .wrapping_add(n[x + 1])
                 .wrapping_sub(s[x + 1]);
         }
+        // What leaves this row to the south comes to the next one from the north.
         north.copy_from_slice(south);
     }
 }

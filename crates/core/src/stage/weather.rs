@@ -98,6 +98,7 @@ fn shifts(s: &Settings, site: &Site) -> Vec<Shift> {
         let far = f64::from(1u32 << n);
         let left = libm::exp(-far * site.spacing_m() / s.number("carry_m"));
         let across = far * wide;
+        // The near half has weight 1 and the far one what is left of it there.
         let share = (left / (1.0 + left) * 65536.0).round() as u32;
         Shift {
             up: [cells(east * far), cells(south * far)],
@@ -165,6 +166,7 @@ fn rise(call: &mut Call) {
         let (x, y) = (i as i32 % p.width, i as i32 / p.width);
         // Beyond the border the ground continues at the border's height, so the difference is
         // one-sided there.
+        // From halves, over two cells: the slope in 2⁻¹⁸.
         let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-(1 << 24), 1 << 24);
         let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-(1 << 24), 1 << 24);
         let lift = along(dx, p.wind_x) + along(dy, p.wind_y);
@@ -181,6 +183,7 @@ fn carry(call: &mut Call) {
     };
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let (x, y) = (i as i32 % p.width + p.up_x, i as i32 / p.width + p.up_y);
+        // Rounded to the nearest, since rounding down in each pass would add up.
         let sides = at(x + p.across_x, y + p.across_y) + at(x - p.across_x, y - p.across_y);
         *own = lerp(lift[i as usize], (sides + 2 * at(x, y) + 2) >> 2, p.share);
     }
@@ -190,6 +193,7 @@ fn fall(call: &mut Call) {
     let p: &Params = call.params();
     let first = call.range.start as usize;
     for (own, lift) in call.owns[0].iter_mut().zip(&call.reads[0][first..]) {
+        // The moisture is in parts of 128, seven bits. Two less take the lift from 2⁻¹⁸ to 2⁻¹⁶.
         *own = (p.background + (mul_q16(*lift, p.moisture) << 5)).max(0);
     }
 }

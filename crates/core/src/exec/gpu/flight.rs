@@ -81,6 +81,8 @@ impl Gpu {
                 let offsets =
                     ready.bindings.iter().filter(|b| b.access.is_uniform()).map(|_| offset);
                 let groups = (range.len() as u32).div_ceil(self.workgroup);
+                // A dimension has at most 65535 workgroups, so more of them make rows. Invocations
+                // beyond the last return at once.
                 let wide = groups.min(65535);
                 compute.set_pipeline(&ready.pipeline);
                 compute.set_bind_group(0, &**group, &offsets.collect::<Vec<_>>());
@@ -120,6 +122,7 @@ impl Gpu {
                 }
                 let pace = self.pace.get(pass.kernel.entry).copied();
                 let end = pass.range.end.min(first.saturating_add(self.fits(pass)));
+                // A kernel without a pace counts as at least a slice, so it is submitted at once.
                 expected += (end - first) as f64 * pace.unwrap_or(slice);
                 work.push(Dispatch::of(ready.clone(), group.clone(), pass, first..end));
                 first = end;
@@ -275,6 +278,8 @@ impl Gpu {
             self.pace
                 .entry(entry)
                 .and_modify(|pace| {
+                    // A slower pace is believed at once. A faster one is believed by its root, and
+                    // down to half.
                     *pace *= if factor > 1.0 { factor } else { factor.max(0.25).sqrt() }
                 })
                 .or_insert(factor);

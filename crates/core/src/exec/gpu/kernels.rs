@@ -31,6 +31,7 @@ impl Source {
     }
 
     fn key(self) -> Key {
+        // Shaders are static, so an address always stands for the same text.
         (self.shader.as_ptr() as usize, self.entry, self.constant)
     }
 }

@@ -189,6 +189,7 @@ impl Gpu {
             .iter()
             .map(|&[low, high]| i64::from(low as u32) | i64::from(high) << 32)
             .sum();
+        // With the top bit flipped, each word is 2³¹ more than its number.
         Ok(if signed { all - words as i64 * i64::from(sign) } else { all })
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn by_noise(call: &mut Call) {
             {
                 value += times(wave[8], noise(wave, gradients, x, y));
             }
+            // Not for an equal one, so that of these the lower number wins.
             if value > highest {
                 highest = value;
                 *own = b as i32;
@@ -108,6 +109,7 @@ pub(super) fn by_climate(call: &mut Call) {
         let (column, row) =
             (fold(x - p.margin, p.width, false), fold(y - p.margin, p.height, false));
         let at = (row * p.width + column) as usize;
+        // The sea is within 1 − 2³⁰ and 2³⁰, so the difference fits a word.
         let above = height[at].clamp(-(1 << 30), 1 << 30) - p.sea;
         if above < 0 && p.below >= 0 {
             *own = p.below;
@@ -121,8 +123,10 @@ pub(super) fn by_climate(call: &mut Call) {
         let near = distance(water[at], column, row);
         let far = isqrt(near as u32).min(p.inland);
         let damp = ((p.inland - far) << 16) / p.inland;
+        // From −1 to 1 onto 0 to 1.
         let rain = (mixed(p, waves, gradients, 0, place) + 65536) >> 1;
         let moisture = (lerp(rain, damp as i32, p.coast)).clamp(0, 65535) as u32;
+        // Both are below 65536, so the entry is inside the table.
         let entry = ((temperature * p.rows) >> 16) * p.columns + ((moisture * p.columns) >> 16);
         *own = table[entry as usize];
     }
@@ -161,6 +165,7 @@ fn run(p: &Params, buckets: &[i32], corner: [i32; 2], row: i32) -> [i32; 2] {
     if y >= p.buckets_down || y > (corner[1] + far) >> p.bits || x >= end {
         return [0, 0];
     }
+    // Buckets of a row are adjacent, so their points are one range.
     let first = y * p.buckets_across;
     [buckets[(first + x) as usize], buckets[(first + end) as usize]]
 }
@@ -298,6 +303,7 @@ fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
             let mut dx = x;
             for sum in row {
                 let d = (dx * dx) as u32 + dy;
+                // Beyond the radius the difference is 0.
                 let t = p.square.max(d).wrapping_sub(d) >> p.shorten;
                 *sum += ((t * t + half) >> p.halve) as i32;
                 dx += step;
@@ -365,6 +371,7 @@ fn weigh(record: &mut [i32], before: u32) {
         record[n] = weight as i32;
         left -= weight;
     }
+    // A weight gets one of what is left if fewer weights than that come before it.
     for &n in places {
         let before = |m: &&usize| rest[**m] > rest[n] || rest[**m] == rest[n] && **m < n;
         if (places.iter().filter(before).count() as u32) < left {
@@ -413,6 +420,8 @@ pub(super) fn interpolate(call: &mut Call) {
                 let sum = |n: usize| ends[0][n] * (interval - right) + ends[1][n] * right;
                 own.fill(0);
                 own.iter_mut().zip(0..GROUP).for_each(|(own, n)| *own = sum(n) as i32);
+                // The weights of a node add up to 65536, and the parts of four nodes to the square
+                // of the interval.
                 own[TOTAL] = (p.interval * p.interval) << 16;
                 weigh(own, sum(GROUP));
                 same = (ends[0] == ends[1]).then(|| std::array::from_fn(|n| own[n]));
@@ -470,6 +479,7 @@ pub(super) fn dominate(call: &mut Call) {
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let mut best = if p.group == 0 { 255 } else { *own };
         for (n, weight) in weighty(record_of(p, call.reads[0], call.reads[1], i)) {
+            // Of equal weights the lower number wins, since it leaves more of 255.
             best = best.max((weight << 8) as i32 | (255 - kind(p, n) as i32));
         }
         *own = if ends(p) { 255 - (best & 255) } else { best };
@@ -485,6 +495,7 @@ pub(super) fn paint(call: &mut Call) {
     for (((i, red), green), own) in
         call.range.clone().zip(reds.iter_mut()).zip(greens.iter_mut()).zip(colours.iter_mut())
     {
+        // The first group adds a half, so that the mean is rounded to the nearest.
         let mut sums = if p.group == 0 { [0x8000; 3] } else { [*red, *green, *own] };
         for (n, weight) in weighty(record_of(p, records, sets, i)) {
             let colour = forms[kind(p, n) * FORM_WORDS + 9];
@@ -506,6 +517,7 @@ fn height_of(form: &[i32], waves: &[i32], gradients: &[i32], x: i32, y: i32) -> 
     if form[0] == DUNES {
         let (Some(first), Some(second)) = (mine.next(), mine.next()) else { return height };
         let ridge = 65536 - noise(first, gradients, x, y).abs();
+        // From −1 to 1 onto 0 to 1.
         let swell = (65536 + noise(second, gradients, x, y)) >> 1;
         return height + mul_q16_near(mul_q16_near(first[8], ridge as u32), swell as u32);
     }
@@ -521,6 +533,7 @@ pub(super) fn raise(call: &mut Call) {
     let &[records, sets, forms, waves, gradients] = call.reads else { return };
     let [lift, heights] = call.owns else { return };
     for ((i, lift), own) in call.range.clone().zip(lift.iter_mut()).zip(heights.iter_mut()) {
+        // Noise has the places of the recipe's lattice on all levels.
         let [x, y] = [i as i32 % p.width, i as i32 / p.width].map(|n| (p.margin + n) << p.level);
         let mut sum = if p.group == 0 { 0 } else { *lift };
         for (n, weight) in weighty(record_of(p, records, sets, i)) {
@@ -563,6 +576,7 @@ pub(super) fn texture(call: &mut Call) {
             - bound(before)
             - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
         let mut word = 0;
+        // A group has two textures of four biomes.
         for (n, weight) in weighty(record).filter(|(n, _)| *n as u32 >> 2 == (i / cells) & 1) {
             let rest = (weight * 255) & 0xffff;
             let before = |&(m, weight): &(usize, u32)| {
@@ -582,6 +596,7 @@ pub(super) fn list(call: &mut Call) {
     let cells = (p.width * p.height) as u32;
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let record = record_of(p, call.reads[0], call.reads[1], i % cells);
+        // A group has four pairs.
         let pair = ((i / cells) & 3) as usize * 2;
         *own = record[pair].min(65535) | record[pair + 1].min(65535) << 16;
     }

@@ -181,6 +181,7 @@ fn sorted(layout: &Layout, points: Vec<[i32; 2]>) -> (Vec<[i32; 2]>, Vec<i32>) {
     let count = (layout.buckets[0] * layout.buckets[1]) as usize;
     let mut starts = vec![0i32; count + 1];
     points.iter().for_each(|p| starts[bucket(p) + 1] += 1);
+    // Counts become beginnings.
     for b in 0..count {
         starts[b + 1] += starts[b];
     }
@@ -304,6 +305,7 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
         }
         passes
     };
+    // Per strip, so that the records of a large map do not all exist at once.
     let strips = strips(&layout, &site.window, records_max);
     let of_group = |group: u32| Params { group, weighs: 1, counts: (groups == 1) as u32, ..params };
     if lerped {
@@ -499,6 +501,7 @@ fn forms(s: &Settings, site: &Site, layout: &Layout, all: &[Biome]) -> (Vec<i32>
         let purpose = 1 + (waves.len() / WAVE_WORDS) as u32;
         let [along, across] =
             [1.0 + skew, skew].map(|v| (v * frequency * 4294967296.0).round() as u64 & 0xffff_ffff);
+        // Places count modulo 2⁶⁴: 32 bits for the rhombus and 32 for the place in it.
         let [x, y] = first.map(|v| v as u64);
         let start = [(x, y), (y, x)]
             .map(|(a, b)| a.wrapping_mul(along).wrapping_add(b.wrapping_mul(across)));

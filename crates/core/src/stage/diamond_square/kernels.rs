@@ -74,6 +74,7 @@ pub(super) fn random<const SOURCE: u32>(p: &Params, i: i32, j: i32) -> u32 {
 
 #[inline(always)]
 fn displace<const SOURCE: u32>(p: &Params, mean: i32, i: i32, j: i32) -> i32 {
+    // (r − ½) times the amplitude.
     mean.wrapping_add(mul_q16(p.amplitude, random::<SOURCE>(p, i, j)))
         .wrapping_sub(p.amplitude >> 1)
         .clamp(0, ONE)
@@ -97,6 +98,7 @@ pub(super) fn start(call: &mut Call) {
             MUL => random::<MUL>(p, i, j),
             _ => random::<0>(p, i, j),
         };
+        // 16 bits of chance become a value in 2⁻²⁸.
         *v = if p.amplitude != 0 && inside(p, i, j) { (r as i32) << 12 } else { p.edge };
     }
 }
@@ -128,6 +130,7 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
     // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and
     // k + 2.
     let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
+    // No row has this number, so the first one is made.
     let mut made = [i32::MIN; 2];
     let mut sides = vec![0i32; 2 * pairs];
 
@@ -153,6 +156,8 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
         let needed = if v & 1 == 1 { [m, m] } else { [m - 1, m] };
         if p.mode == DIAMOND_SQUARE || v & 1 == 1 {
             for m in needed {
+                // A row of centres serves the row of its own and those to both sides. Two are
+                // needed at a time.
                 let slot = (m & 1) as usize;
                 if made[slot] == m {
                     continue;
@@ -163,6 +168,7 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
                 let (top, low) = (&top[..pairs + 2], &low[..pairs + 2]);
                 for (k, c) in centres[slot].iter_mut().enumerate() {
                     let i = 2 * k as i32 - 1 - p.odd[0];
+                    // Values are at most 2²⁸, so four of them fit a word.
                     let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
                     let moved = displace::<SOURCE>(p, mean, i, jc);
                     *c = if inside(p, i, jc) { moved } else { p.edge };

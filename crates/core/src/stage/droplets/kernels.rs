@@ -23,6 +23,7 @@ pub(super) static DROPS: Kernel = Kernel {
 #[inline(always)]
 fn turn(heading: [i32; 2], gradient: [i32; 2], inertia: u32) -> [i32; 2] {
     let axis = |u: i32, g: i32| {
+        // A heading is in 2⁻¹⁴, a gradient in 2⁻¹⁶.
         arith::mul_q16_near(u << 2, inertia).wrapping_sub(arith::mul_q16_near(g, 65536 - inertia))
     };
     [axis(heading[0], gradient[0]), axis(heading[1], gradient[1])]
@@ -50,6 +51,8 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     let lay = lay.max(SEA_LAY & wet);
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
     let steep = drop.max(law.slope_min);
+    // The slope is in 2⁻²⁴ here, the product of water and capacity in 2⁻¹², the speed in 2⁻¹⁰. Less
+    // two shifts of 16 bits that is 2⁻¹⁴ cells, and four bits more are height units.
     let capacity =
         (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
@@ -61,8 +64,10 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     let fill = load.min(d.clamp(0, DROP_MAX) << 2);
     let give = if (d | wet) >= 0 { fill } else { surplus };
     let take = if d >= 0 { 0 } else { take & !wet };
+    // Proposals are in 2⁻¹⁶ cells. What is less than that stays in the load.
     let want = (take >> 2).min(WANT_MAX).wrapping_sub((give >> 2).min(WANT_MAX));
     let fall = d.clamp(-DROP_MAX, DROP_MAX) & !wet;
+    // Both terms are in 2⁻²⁰: gravity is in 2⁻⁴. The first has 30 bits, the second 28.
     let energy = speed.wrapping_mul(speed).wrapping_sub(fall.wrapping_mul(law.gravity));
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
@@ -96,6 +101,8 @@ fn corners<const N: usize>(
     }
     let w = w as usize;
     for l in 0..N {
+        // Off the torus, a position lies before the last column and row, so its square is on the
+        // map.
         let near = &height[at[l] as usize..][..w + 2];
         c0[l] = near[0];
         c1[l] = near[1];
@@ -171,6 +178,7 @@ fn read_ahead(tile: &Tile) {
             any |= wanted.at(wishes) | wanted.at(wishes + LINE) | wanted.at(wishes + 2 * LINE);
         }
     }
+    // Without a use of the words, a compiler would leave out the reads.
     std::hint::black_box(any);
 }
 
@@ -307,6 +315,8 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
         for i in 0..TILE as usize {
             ages[i] =
                 age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
+            // Places beyond the last home of a row count as well. They have no home, so nothing is
+            // born there.
             let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
             exist[i] = (xs[i] != 0 || born) as u16;
             count += exist[i] as u32;
@@ -320,11 +330,14 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
         slots[..busy].iter_mut().zip(0..).for_each(|(slot, i)| *slot = i);
     } else if count > 0 {
         for (i, exists) in (0..).zip(&exist[..places]) {
+            // Without a branch: the slot is written in any case, and overwritten if it is not
+            // needed.
             slots[busy] = i;
             busy += *exists as usize;
         }
     }
     let mut slots = &slots[..busy];
+    // What is left in the end are three small batches at most.
     while slots.len() + SMALL > BATCH {
         let (now, rest) = slots.split_at(slots.len().min(BATCH));
         drops_batch::<ALONE, BATCH>(tile, own, ages, now, all, batch);
@@ -379,6 +392,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.fills[l] = from_paces[l] >> 31;
         b.speed[l] = (from_paces[l] >> 16) & SPEED_MAX;
         b.want[l] = (from_loads[l] >> 24) << 16 | (from_paces[l] & 0xffff);
+        // A step goes by the heading to the bit, so this is where the droplet was before it. One
+        // that stays where it is has a heading of 0.
         let (x, y) = (b.x[l].wrapping_sub(b.ux[l] << 2), b.y[l].wrapping_sub(b.uy[l] << 2));
         let (x, y) = if torus { (wrap(x, span_x), wrap(y, span_y)) } else { (x, y) };
         b.alive[l] = -((b.x[l] != NOWHERE) as i32);
@@ -453,6 +468,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     }
     marked(&b.spent, |l| {
         let at = vertex(p, b.x[l], b.y[l]) as usize;
+        // Rounded up, so that the last units go, too.
         b.want[l] = -((b.load[l] + 3) >> 2).min(WANT_MAX);
         propose::<ALONE>(p, wanted, at, b.want[l]);
     });
@@ -481,10 +497,13 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     });
     let mut out = 0;
     for l in 0..N {
+        // A lane without a droplet may divide by 0. Floats do not mind, and its result is masked
+        // below.
         let u = arith::unit(b.ux[l], b.uy[l]);
         (b.ux[l], b.uy[l]) = (u[0], u[1]);
         b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
+        // As unsigned words negative places are outside, too.
         out |=
             (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
     }
@@ -511,6 +530,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
                 }
                 _ => {
                     export::<ALONE>(exported, tile.index, b.load[l]);
+                    // It has passed the vertex that it leaves the map from.
                     wanted.add::<ALONE>(b.at[l] as usize * WANT_WORDS + 2, 1);
                     (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
                 }
@@ -521,6 +541,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
     // Propose.
     corners(p, height, &b.to_x, &b.to_y, &mut b.corner);
     let round_up = (1 << p.want_shift) - 1;
+    // Bilinear heights are in 2⁻¹⁶ cells.
     let sea = p.sea >> 2;
     let (by_age, times) = water.split_at(2 * p.lifetime as usize);
     for l in 0..N {
@@ -529,6 +550,8 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         (b.carry[l], b.lay[l]) = (carry, lay);
     }
     for l in 0..N {
+        // The first factor is at most 2¹⁶, and the second is below 2¹⁶: a stream is at most 192
+        // times the least, in 2⁻⁸.
         let carry =
             ((b.carry[l] as u32).wrapping_mul(b.times[l] as u32) >> 8).min(CARRY_MAX) as i32;
         let c = [b.corner[0][l], b.corner[1][l], b.corner[2][l], b.corner[3][l]];

@@ -68,6 +68,8 @@ pub(super) static COUNT: Kernel =
 /// How far a is above b, at most 8191 cells.
 #[inline(always)]
 fn gap(a: i32, b: i32) -> i32 {
+    // The difference of any two words is below 2³², so it is exact as an unsigned word, even where
+    // it does not fit a signed one.
     (a.max(b).wrapping_sub(b) as u32).min(i32::MAX as u32) as i32
 }
 
@@ -110,6 +112,8 @@ impl Params {
         // WET and STEEP are 65536, so both factors are fractions of 65536.
         let most = mul_q16(self.rough, (WET - depth.clamp(0, WET)) as u32);
         let most = mul_q16(most, slope.clamp(FLAT, STEEP));
+        // The die is in 2⁻¹⁵, hence twice. The sign comes last, so that hollows and bumps are
+        // rounded alike.
         mul_q16(most, signed.unsigned_abs()) * 2 * signed.signum()
     }
 }
@@ -124,6 +128,7 @@ fn begin(call: &mut Call) {
         return continue_from(p, call.range.start as i32 / p.size.x, height, next, water, area);
     }
     for ((height, water), area) in here.iter().zip(water.iter_mut()).zip(area.iter_mut()) {
+        // The sum stops at the end of the range of heights, so it cannot wrap.
         *water = height + p.deepest.min(gap(HEIGHT_END, *height));
         *area = VERTEX;
     }
@@ -151,6 +156,8 @@ fn continue_from(
         for (x, (((next, water), area), slope)) in
             (0..).zip(next.iter_mut().zip(water.iter_mut()).zip(area.iter_mut()).zip(slopes.iter()))
         {
+            // The depth comes from the coarser level, not the level of the water: that moves with
+            // the ground.
             let (before, depth) = (*next, gap(*water, *next).min(p.deepest));
             let rough = p.roughness_at(x, y, before, depth, *slope);
             let after = arith::height_within(before.saturating_add(rough));
@@ -172,9 +179,12 @@ impl Params {
             let x = fold(x, w, torus) as usize;
             above[x].min(here[x]).min(below[x])
         };
+        // The lowest of each column of three is found once, and is east, middle and west in turn.
         let (mut west, mut low) = (lowest(-1), lowest(0));
         for (x, (slope, here)) in (0..).zip(slopes.iter_mut().zip(here)) {
             let east = lowest(x + 1);
+            // The middle column has the vertex itself, so the lowest is not above it, and this is a
+            // drop.
             *slope = here.abs_diff(west.min(low).min(east));
             (west, low) = (low, east);
         }
@@ -187,11 +197,14 @@ fn begin_ledger(call: &mut Call) {
     let mut slopes = vec![0; p.size.x as usize];
     for (at, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(LEDGER_WORDS)) {
         let (x, y, h) = (at as i32 % p.size.x, at as i32 / p.size.x, height[at as usize]);
+        // Ranges are whole rows, so each row begins here.
         if x == 0 {
             p.slopes(height, y, &mut slopes);
         }
         let depth = gap(water[at as usize], h).min(p.deepest);
         let rough = p.roughness_at(x, y, h, depth, slopes[x as usize]);
+        // The height of the last entry moves along, so roughness counts as neither sediment nor
+        // loss.
         own[0] = arith::height_within(own[0].saturating_add(rough));
     }
 }
@@ -255,6 +268,7 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
     let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
     let w = p.size.x as usize;
     // The first half of the hash is the same in a column.
+    // A window that is narrower than a run needs the words of a whole one, too.
     let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32)
         .map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x))
         .collect();
@@ -271,6 +285,8 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 let mut best = 0u32;
                 for (q, level) in around.iter().enumerate() {
                     let (times, shift) = if q < 4 { (1, 0) } else { (9, 4) };
+                    // At most 64 cells, 24 bits. With the factor 9 it has 28, and with the weight
+                    // of at most 21 after the shift, 29.
                     let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
                     let weight = (drop.wrapping_mul(times) >> shift)
                         .wrapping_mul(SPREAD + (die >> (4 * q) & 15));
@@ -278,9 +294,11 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                     // the first wins.
                     best = best.max(weight << 3 | (7 - q as u32));
                 }
+                // Below 8 all weights are 0: no neighbour is lower by more than a unit.
                 way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
             }
             let first = start + at + run.x;
+            // The area is that before this step, since `drain` runs later.
             let mut f = powers_of(power, run.words(area, first, &mut areas));
             if p.hard == 1 || p.rooted == 1 || p.strata_hard > 0 {
                 let mut soft = [65536; LANES];
@@ -298,6 +316,7 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 }
                 if p.strata_hard > 0 {
                     for l in 0..LANES {
+                        // The stratum is that of the water level, towards which rivers cut.
                         soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(p.stratum(here[l])));
                     }
                 }
@@ -312,8 +331,12 @@ fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             }
             for l in 0..LANES {
                 let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
+                // f / (1 + f) is 1 − 1 / (1 + f). With f in 2⁻¹⁴ the quotient is 2³⁰ / (f + 2¹⁴),
+                // at most 65536 as `div_small` needs, and f is at most 2³⁰, so the divisor is a
+                // signed word.
                 let share =
                     65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+                // Above the four bits of the direction: a share has at most 17.
                 way[l] |= (share << 4) as i32;
             }
             run.store(&way, own, at + run.x);
@@ -340,15 +363,21 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             if p.rained == 1 {
                 let rain = run.words(rain, start + at + run.x, &mut rains);
                 for l in 0..LANES {
+                    // Rain is in 2⁻¹⁶. The product is rounded to the nearest 2⁻⁶ of a vertex.
                     sum[l] =
                         ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
                 }
             }
+            // Beyond a border water stays where it is, so none comes from there.
             let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
             let area = Block::of(p, area, run, Some(0), &mut areas).around();
             for l in 0..LANES {
                 for q in 0..8 {
+                    // Directions that lie opposite are neighbours in `AROUND`, so the way back from
+                    // q is q ^ 1.
                     let comes = way[q][l] & 15 == (q ^ 1) as i32;
+                    // Two words of 31 bits fit 32. The sum stops at 2³¹ − 1, which is an area of
+                    // 2²⁵ vertices.
                     let all =
                         (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
                     sum[l] = all.min(i32::MAX as u32) as i32;
@@ -376,6 +405,7 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
     for at in (0..next.len()).step_by(w) {
         for run in Run::all((start + at) / w, w) {
             let first = start + at + run.x;
+            // Beyond a border the ground is as high as at it, and no water goes there.
             let grounds = Block::of(p, height, run, None, &mut heights);
             let levels = Block::of(p, water, run, Some(HIGHEST), &mut waters);
             let (around, here) = (grounds.around(), grounds.here());
@@ -415,7 +445,9 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 let share = way[l] as u32 >> 4;
                 let stands = [stands[l], stands_diagonal[l]];
                 let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
+                // Ground below the sea is not worn, but rises. A vertex that is kept does neither.
                 let new = if is_base { h } else { worn };
+                // Silt may have brought it closer to the end of the range than h was.
                 let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
                 ground_next[l] = new.wrapping_add(rise);
                 level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
@@ -424,6 +456,8 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
             }
             run.store(&ground_next, next, at + run.x);
             run.store(&level_next, water_next, at + run.x);
+            // The sums are added to where they lie, so a vertex that two runs share is stored by
+            // the first alone.
             run.store_once(&silted_next, silted, at + run.x);
         }
     }
@@ -436,12 +470,15 @@ fn powers_of(power: &[i32; OCTAVES], area: &Lanes) -> Lanes {
     for l in 0..LANES {
         // The exponent and 16 bits of the fraction of an area, of which the first 24 bits count.
         let is_large = area[l] >= 1 << 24;
+        // Integers below 2²⁴ are exact as floats, so this is the same everywhere.
         let bits = (if is_large { area[l] >> 8 } else { area[l].max(1) } as f32).to_bits();
         octave[l] = (bits >> 23).wrapping_sub(127).wrapping_add(if is_large { 8 } else { 0 });
         fraction[l] = (bits & 0x7f_ffff) >> 7;
     }
     let mut f = [0; LANES];
     for l in 0..LANES {
+        // An area has 31 bits, so octave + 1 is at most 31. The remainder only saves a check of the
+        // index.
         let (low, high) =
             (power[octave[l] as usize % OCTAVES], power[(octave[l] as usize + 1) % OCTAVES]);
         f[l] = low.wrapping_add(mul_q16(high.wrapping_sub(low), fraction[l]));
@@ -458,8 +495,12 @@ impl Params {
     /// The hardness of the stratum at a height.
     #[inline(always)]
     fn stratum(&self, h: i32) -> u32 {
+        // The rate is 2³² over the thickness. Both shifts make 32 bits, so this is the height over
+        // the thickness, rounded down.
         let number = mul_q16(h, self.strata_rate) >> 16;
         let die = mix(number as u32 ^ self.strata_key) >> 16;
+        // Of 65536 dice 24576 lie below the first bound and give 0, and as many from the second on
+        // give 1: three quarters in all.
         let part = die.clamp(24576, 40960).wrapping_sub(24576) << 2;
         mul_q16(self.strata_hard as i32, if self.strata_rate == 0 { 1 << 15 } else { part }) as u32
     }
@@ -491,6 +532,8 @@ impl Params {
             low_side = low_side.min(side);
             low_diagonal = low_diagonal.min(diagonal);
             high = high.max(side).max(diagonal);
+            // A sixteenth of a height has 28 bits with its sign, so the sum of four differences
+            // fits 32.
             sides = sides.wrapping_add((side >> 4).wrapping_sub(h >> 4));
             diagonals = diagonals.wrapping_add((diagonal >> 4).wrapping_sub(h >> 4));
         }
@@ -498,15 +541,19 @@ impl Params {
         let is_deep = depth > self.least;
         let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
         let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver) }, share);
+        // No part takes the vertex below the lowest of its neighbourhood.
         let low = h.min(low_side).min(low_diagonal);
         let worn = h.wrapping_add(silt).wrapping_sub(cut);
         // What falls, as far as the lowest neighbour.
         let excess = gap(h, low_side).wrapping_sub(stands);
         let excess = excess.max(gap(h, low_diagonal).wrapping_sub(stands_diagonal)).max(0);
         let worn = worn.wrapping_sub((excess >> 2).min(gap(worn, low)));
+        // The sums have parts of 1/16 and 1/64, and the factor is 4/3 of `creep`: twice their
+        // product has 1/6 and 1/24.
         let creep = mul_q16(sides.wrapping_add(diagonals >> 2), self.creep).wrapping_mul(2);
         let worn = worn.wrapping_add(creep.max(0).min(gap(high, worn)));
         let worn = worn.wrapping_sub(creep.min(0).wrapping_neg().min(gap(worn, low)));
+        // Ground that is below the floor already stays as it is.
         (worn.max(h.min(self.floor)), silt)
     }
 
@@ -515,6 +562,8 @@ impl Params {
     #[inline(always)]
     fn settles(&self, kept: bool, before: i32, after: i32, low: i32, rise: i32) -> i32 {
         let above = self.least.wrapping_add(rise);
+        // Where there is no neighbour, `low` is the highest word. It is cut before the sum, which
+        // cannot wrap then.
         let runs_off = low.min(HEIGHT_END.wrapping_sub(above)).wrapping_add(above);
         let holds = after.wrapping_add(self.deepest.min(gap(HEIGHT_END, after)));
         let is_base = (before < self.sea) | kept;

@@ -55,6 +55,8 @@ impl Run {
     #[inline(always)]
     pub(super) fn store(&self, words: &Lanes, map: &mut [i32], at: usize) {
         match map[at..].first_chunk_mut() {
+            // Only a whole run may be stored so: that of a narrower window would reach into the
+            // next row.
             Some(own) if self.count == LANES => *own = *words,
             _ => copy(&words[..self.count], &mut map[at..at + self.count]),
         }
@@ -93,6 +95,8 @@ impl<'a> Block<'a> {
         room: &'a mut [Wide; 3],
     ) -> Self {
         let (w, h) = (p.size.x as usize, p.size.y as usize);
+        // Where there is a vertex more on all sides, rows of LANES + 2 words lie in the map as they
+        // are needed.
         if run.x > 0 && run.x + LANES < w && run.y > 0 && run.y + 1 < h {
             let row = |k: usize| {
                 map[(run.y + k - 1) * w + run.x - 1..].first_chunk().unwrap_or(&[0; LANES + 2])
@@ -127,6 +131,7 @@ impl<'a> Block<'a> {
 #[inline(always)]
 pub(super) fn fill(p: &Params, map: &[i32], run: Run, outside: Option<i32>, room: &mut [Wide; 3]) {
     let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
+    // On the torus nothing is outside: it is folded back.
     let outside = outside.filter(|_| !torus);
     let end = run.x + run.count;
     for (k, words) in room.iter_mut().enumerate() {
@@ -144,6 +149,7 @@ pub(super) fn fill(p: &Params, map: &[i32], run: Run, outside: Option<i32>, room
             _ => copy(&row[run.x..end], &mut words[1..=run.count]),
         }
         let beyond = |x: i32| outside.unwrap_or(row[fold(x, w as i32, torus) as usize]);
+        // The two ends can lie in the window, where the run is not at that edge.
         words[0] = if run.x > 0 { row[run.x - 1] } else { beyond(-1) };
         words[run.count + 1] = if end < w { row[end] } else { beyond(w as i32) };
     }

@@ -73,6 +73,7 @@ pub(super) fn halve(call: &mut Call) {
         let [north, here, south] = [-1, 0, 1].map(|dy| {
             let row = (fold(y + dy, p.fine.y, torus) * p.fine.x) as usize;
             let [west, middle, east] = columns.map(|column| fine[row + column]);
+            // Weights of 1, 2 and 1 in quarters.
             mean(mean(west, east), middle)
         });
         *own = mean(mean(north, south), here) >> p.halve;
@@ -132,6 +133,7 @@ fn raised(p: &Params, range: &Range<u32>, of: impl Fn(usize) -> i32) -> Vec<i32>
     for y in range.start as i32 / width..range.end as i32 / width {
         let at = y + p.offset.y;
         let k = at >> 1;
+        // Three rows are enough, and the next row of the finer lattice needs two of them again.
         lines.retain(|row, _| *row >= k - 1);
         for row in k - 1..=k + 1 {
             lines.entry(row).or_insert_with(|| line(row));
@@ -168,10 +170,12 @@ fn raise(call: &mut Call) {
 fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut [i32]) {
     for (((own, b), change), coarse) in own.iter_mut().zip(base).zip(changes).zip(bases) {
         let (b, change, coarse) = (*b, *change, *coarse);
+        // Half of it is the height in units of the coarser level.
         let detail = (b >> 1).wrapping_sub(coarse);
         // What the detail loses where it is buried or gone. Where much was worn away the land has
         // another shape, and the detail would draw the outline of what stood there.
         let buried = (change.max(change.wrapping_neg() >> 2) as u32 >> p.fade_shift).min(p.fade);
+        // Both terms have 15 bits at most, so the shifted one fits 31.
         let left = if p.fade == 0 { 65536 } else { 65536 - div_small(buried << 16, p.fade) };
         let left = mul_q16(mul_q16(left as i32, left), left) as u32;
         let lost = detail.wrapping_sub(mul_q16(detail, left));
@@ -179,6 +183,7 @@ fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut 
             .wrapping_sub(lost)
             .wrapping_add(change)
             .clamp((-HEIGHT_END) >> 1, HEIGHT_END >> 1);
+        // With the last bit of b, the height is exactly b where nothing has changed.
         *own = half << 1 | b & 1;
     }
 }
@@ -186,6 +191,8 @@ fn raise_by(p: &Params, base: &[i32], changes: &[i32], bases: &[i32], own: &mut 
 /// a − b, at most a quarter of the range either way.
 #[inline(always)]
 fn difference(a: i32, b: i32) -> i32 {
+    // From halves, since the difference of two words may not fit one. The last bits come back in
+    // the end.
     (a >> 1)
         .wrapping_sub(b >> 1)
         .clamp(-(1 << 29), (1 << 29) - 1)
@@ -218,6 +225,7 @@ fn raise_ledger(call: &mut Call) {
             .wrapping_sub(base[i as usize] >> 1)
             .clamp(-(1 << 30) + 1, (1 << 30) - 1);
         let change = change * 2 + (height[i as usize] & 1) - (base[i as usize] & 1);
+        // The sum on the side of the change comes up, and the other follows from both.
         let (lowered, raised) = if change > 0 {
             let raised = double(highs[n]).max(change);
             (raised - change, raised)
@@ -233,6 +241,7 @@ fn raise_flow(call: &mut Call) {
     let p: &Params = call.params();
     let flow = call.reads[0];
     for (own, flow) in call.owns[0].iter_mut().zip(raised(p, &call.range, |k| flow[k])) {
+        // A droplet there stands for four here, on a path twice as wide.
         *own = double(flow).min(PASSED_MAX);
     }
 }

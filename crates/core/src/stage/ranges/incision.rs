@@ -175,6 +175,7 @@ impl Land<'_> {
 
     /// Four octaves of gradient noise at a place in cells from the corner of the area.
     fn fractal(&self, purpose: u32, x: f64, y: f64, feature: f64) -> f64 {
+        // Weights of 8, 4, 2 and 1 fifteenths are 1 together.
         let (mut sum, mut weight, mut size) = (0.0, 8.0 / 15.0, feature);
         for octave in 0..4 {
             // Lattices are moved against each other.
@@ -224,6 +225,8 @@ impl Land<'_> {
         let routes = lattice.routes(height);
         let count = height.len();
         let mut area = vec![1.0 / count as f64; count];
+        // From the divides down, so that a node's area is complete before it is passed on. The
+        // whole land is 1.
         for &i in routes.order.iter().rev() {
             let receiver = routes.receiver[i as usize];
             if receiver != i {
@@ -251,6 +254,7 @@ impl Land<'_> {
             if receiver == i {
                 height[i] = 0.0;
             } else {
+                // The receiver has its new height already, which makes the step implicit.
                 let cut = dt * rate[i];
                 height[i] =
                     (height[i] + dt * lattice.uplift[i] + cut * height[receiver]) / (1.0 + cut);
@@ -265,12 +269,14 @@ impl Land<'_> {
         if top <= 0.0 {
             return;
         }
+        // The sum makes a zero positive: the bits of a negative one would rank above all heights.
         height.iter_mut().for_each(|z| *z = *z / top + 0.0);
         // From the lowest node up, each holds its neighbours down.
         let mut open: BinaryHeap<_> =
             height.iter().enumerate().map(|(i, z)| Reverse((z.to_bits(), i as u32))).collect();
         while let Some(Reverse((rank, i))) = open.pop() {
             let level = height[i as usize];
+            // It was cut after this entry was made, and has another.
             if rank != level.to_bits() {
                 continue;
             }
@@ -329,6 +335,7 @@ impl Lattice {
             for (n, _) in self.neighbours(i) {
                 let n = n as usize;
                 if receiver[n] == u32::MAX {
+                    // The node that the flood came from. On the fill, which is level, it stays the receiver.
                     receiver[n] = i;
                     filled[n] = filled[n].max(level);
                     open.push(Reverse((rank(filled[n]), n as u32)));
@@ -362,6 +369,7 @@ impl Lattice {
 fn power(a: f64, sixteenths: u32) -> f64 {
     let mut root = a;
     let mut product = 1.0;
+    // The roots are a to the 8th, 4th, 2nd and 1st sixteenth.
     for bit in (0..4).rev() {
         root = root.sqrt();
         if sixteenths >> bit & 1 == 1 {

@@ -24,6 +24,7 @@ fn feel(p: &Params, height: &[i32], x: i32, y: i32) -> [i32; 2] {
     let (x0, y0) = (x >> 16, y >> 16);
     let (fx, fy) = ((x & 0xffff) as u32, (y & 0xffff) as u32);
     let mut near = [[0i32; 4]; 4];
+    // The offset can lead beyond the borders, where the ground is folded.
     let inside = x0 > 0 && y0 > 0 && x0 + 2 < p.width && y0 + 2 < p.height;
     for (j, near) in (-1..).zip(&mut near) {
         let row = &height[(fold(y0 + j, p.height, torus) * p.width) as usize..];
@@ -47,6 +48,7 @@ fn feel(p: &Params, height: &[i32], x: i32, y: i32) -> [i32; 2] {
 #[inline(always)]
 fn tilt(gx: i32, gy: i32) -> u32 {
     // With r = √(1 + s²), s² / (r · (1 + r)) keeps gentle slopes that 1 − 1 / r would round away.
+    // A component is at most 7 · 2¹², so the root is of 31 bits. The divisor is 2⁹ at least.
     let square = (gx * gx + gy * gy) as u32;
     let root = isqrt(square + (1 << 24));
     square / ((root * (4096 + root)) >> 16)
@@ -100,6 +102,7 @@ fn roll_tile<const ALONE: bool>(
 
         // Settle what was granted of the last proposal. Then deaths and births.
         if spent {
+            // A load that is left goes through the brush: as a negative sum of what is taken.
             let amount = granted(grant[at], want).min(load);
             moved.add::<ALONE>(at * MOVED_WORDS, -amount);
             load -= amount;
@@ -167,13 +170,16 @@ fn roll_tile<const ALONE: bool>(
                 let tilt = tilt(gx, gy);
                 let up = 65536 - tilt;
                 let quick = (home.age * law.quicken).min(65536);
+                // Proposals are in 2⁻¹⁶ cells, loads in height units.
                 let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
                 let take =
                     if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
                 let give = mul_q16(mul_q16(load >> 2, law.deposition), up);
+                // A quarter of the load, rounded up. Two bits of the shift are for the unit.
                 let give = if wet { give.max(load.wrapping_add(15) >> 4) } else { give };
                 want = (take - give).clamp(-WANT_MAX, WANT_MAX);
                 let pace = |v: i32, g: i32| {
+                    // −g · n_y is the level component of the normal.
                     let gain = mul_q16(mul_q16(-g << 4, up), law.speed as u32);
                     let pace = (mul_q16(v, law.friction) + gain).clamp(-law.fastest, law.fastest);
                     if wet { pace / 2 } else { pace }

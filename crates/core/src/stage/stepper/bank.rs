@@ -23,6 +23,7 @@ fn bank(call: &mut Call) {
     for (exported, banked) in
         exported.chunks_exact_mut(EXPORT_WORDS).zip(banked.chunks_exact_mut(BANKED_WORDS))
     {
+        // Low parts are never negative: the rest has the sign.
         let sum = i64::from(exported[0] as u32) + (i64::from(exported[1]) << 12);
         let all = (i64::from(banked[1]) << 32 | i64::from(banked[0] as u32)) + sum;
         (banked[0], banked[1]) = (all as i32, (all >> 32) as i32);

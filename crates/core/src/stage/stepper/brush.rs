@@ -27,6 +27,7 @@ pub(super) fn brush(radius: f64) -> Vec<i32> {
     };
     // Exactly the same in eight directions.
     let octant = |x: i32, y: i32| (x.abs().min(y.abs()), x.abs().max(y.abs()));
+    // Each is rounded down, so the rest for the centre is not less than its weight.
     let part =
         |(x, y)| if (x, y) == (0, 0) { 0 } else { (spread(x, y) / (sum * sum) * 65536.0) as i32 };
     square(2 * r).map(|(x, y)| part(octant(x, y))).collect()

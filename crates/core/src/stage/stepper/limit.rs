@@ -50,6 +50,8 @@ fn limit(call: &mut Call) {
             .map(|span| span.start - cells.start..span.end - cells.start)
     };
     let mut scratch = vec![0i32; 2 * (w + 2)];
+    // Whole rows if particles may have asked of a quarter of the vertices, else one vertex at a
+    // time.
     if spans().map(|span| span.len()).sum::<usize>() * 4 > cells.len() {
         for (i, (grant, want)) in
             grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate()
@@ -69,6 +71,7 @@ fn limit(call: &mut Call) {
             forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
         }
     }
+    // `settle` has applied these, and the particles add to them next.
     for span in stirred.within(cells.clone(), MOVED_WORDS) {
         moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
             .fill(0);
@@ -157,6 +160,7 @@ fn limit_cells(
         let allow = allowed(p, here[x], low, high, carry[x], x)[0];
         let soft = if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 };
         let ease = erodibility(p, soft, asked(p, allow, want[0]), || ledger[i * LEDGER_WORDS + 1]);
+        // Only the share of what is taken, in the low bits, depends on the ground.
         *grant =
             (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & !(2 * WHOLE - 1))) as i32;
     }
@@ -182,6 +186,7 @@ fn share_out(
         let (taken, given) = (want[x * WANT_WORDS], want[x * WANT_WORDS + 1]);
         let granted = shares(&p, [take, give], [taken, given])
             | class_of(&p, want[x * WANT_WORDS + 2]) as i32;
+        // Where nothing is proposed the word stays: its class is that of the last proposal.
         grant[x] = if taken | given != 0 { granted } else { grant[x] };
     }
 }
@@ -195,6 +200,7 @@ fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usiz
     let highest = high[x].max(high[x + 1]).max(high[x + 2]);
     let [fall, rise] = room(p, here, lowest, highest, false);
     let least = if p.flags & EBB != 0 { ALLOW_MAX } else { SLACK };
+    // Both are rounded against the particles.
     let (owed, due) = (carry.min(0) >> 2, carry.max(0).wrapping_add(3) >> 2);
     [fall.wrapping_add(owed), rise.max(least).wrapping_sub(due)]
         .map(|allow| allow.clamp(0, ALLOW_MAX) >> 2)
@@ -203,6 +209,7 @@ fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usiz
 /// How much is taken at most, 2⁻¹⁴ cells, where `want` is wanted.
 #[inline(always)]
 fn asked(p: &Params, allow: i32, want: i32) -> i32 {
+    // Compared as it is, since it need not fit a word once it is shifted.
     if want <= allow >> (p.want_shift - 2) { want << (p.want_shift - 2) } else { allow }
 }
 
@@ -215,6 +222,8 @@ fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u3
     if p.flags & SEDIMENT == 0 {
         return rock;
     }
+    // In 2⁻¹⁴ cells, like `asked`, which has 16 bits: so the thinner of the two fits 31 bits after
+    // the shift.
     let thick = loose() >> 4;
     if thick >= asked {
         return sediment;
@@ -254,6 +263,7 @@ pub fn shares(p: &Params, allow: [i32; 2], want: [i32; 2]) -> i32 {
 #[inline(always)]
 fn share(p: &Params, allow: i32, want: i32) -> u32 {
     let shift = p.want_shift - 2;
+    // Where all is granted, the quotient can be too large to be exact. It is not used then.
     let part = div_small(((allow as u32) << 13) >> shift, want.max(1) as u32);
     if want <= allow >> shift { WHOLE } else { part }
 }

@@ -70,6 +70,7 @@ pub fn lives_last(p: &Params, world: [u32; 2]) -> bool {
 /// is `row`.
 #[inline(always)]
 pub fn age_and_life(p: &Params, row: u32, hx: u32) -> [u32; 2] {
+    // Both terms are below a lifetime, so one subtraction is enough.
     let age = p.step_rest + phase(row, hx, p.lifetime);
     if age >= p.lifetime { [age - p.lifetime, p.step_life + 1] } else { [age, p.step_life] }
 }
@@ -134,6 +135,7 @@ impl Spot {
 #[inline(always)]
 pub fn granted(shares: i32, want: i32) -> i32 {
     let share = (shares as u32 >> (SHARE_BITS * (want < 0) as u32)) & (2 * WHOLE - 1);
+    // A proposal is in 2⁻¹⁶ cells and a share in 2⁻¹³. Heights are in 2⁻¹⁸.
     mul_q16(want.abs() << 2, share << 3)
 }
 
@@ -148,6 +150,7 @@ pub fn settle_granted<const ALONE: bool>(
     most: i32,
 ) -> i32 {
     let (amount, giving) = (granted(shares, want), want < 0);
+    // A proposal to give may have been rounded up, so more can be granted than there is.
     let amount = if giving { amount.min(most) } else { amount };
     moved.add::<ALONE>(at * MOVED_WORDS + giving as usize, amount);
     if giving { -amount } else { amount }
@@ -206,6 +209,7 @@ pub(super) fn book<const ALONE: bool>(sums: Adder, at: usize, amount: i32) {
 /// Bilinear gradient of the square with corners h00 h10 / h01 h11 at (fx, fy), 2⁻¹⁶ cells a cell.
 #[inline(always)]
 pub fn gradient(h: [i32; 4], fx: u32, fy: u32) -> [i32; 2] {
+    // In 2⁻¹⁶ cells the difference of two heights fits a word.
     let h = h.map(|h| h >> 2);
     let slope = |a: i32, b: i32| b.wrapping_sub(a).clamp(-SLOPE_MAX, SLOPE_MAX);
     [lerp(slope(h[0], h[1]), slope(h[2], h[3]), fy), lerp(slope(h[0], h[2]), slope(h[1], h[3]), fx)]

@@ -34,6 +34,8 @@ pub fn overruns(wish: i32) -> bool {
 /// The drop from `high` to `low` in whole 2⁻¹⁶ cells, rounded down.
 #[inline(always)]
 pub fn drop(high: i32, low: i32) -> i32 {
+    // Halved first, since the difference may not fit a word. The upper end is rounded down and the
+    // lower one up, so this is never more than the drop.
     (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
 }
 
@@ -65,6 +67,7 @@ pub fn change<const LAST: bool>(p: &Params, wish: i32, height: i32, [fall, rise]
     if !LAST {
         return wish.min(rise.max(0) << 2).max((fall << 2).wrapping_neg());
     }
+    // Crumbs need no room, but they do not go below the floor, nor onto a rim.
     let up = if rise == RIM { 0 } else { (rise << 2).max(CRUMB) };
     let down = (fall << 2).max(CRUMB).min(drop(height, p.floor).min(ROOM_MAX) << 2);
     wish.min(up).max(down.wrapping_neg())

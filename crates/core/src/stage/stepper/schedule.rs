@@ -55,6 +55,7 @@ impl Walk {
         // One home in `lifetime` lives the last life for the first one, which it has not: the
         // others share what is left.
         let share = (fall - (lives - 1) as f64) * f64::from(lifetime) / f64::from(lifetime - 1);
+        // A home is among them if its number is at most this, hence 1 less.
         let last_share = (((share * (1u64 << 32) as f64) as u64).clamp(1, 1 << 32) - 1) as u32;
         Self {
             block,
@@ -62,6 +63,7 @@ impl Walk {
             last_share,
             rain: s.number("rain"),
             lifetime,
+            // A run with more is refused by `check`, which needs a walk to say so.
             steps: (lives * lifetime as i64).min(STEPS_MAX) as u32,
             stride,
         }
@@ -76,6 +78,7 @@ impl Walk {
     /// overflow even if all particles that can reach a vertex meet there. At least 2, so that
     /// shares are quotients of 31 bits.
     pub fn want_shift(&self) -> u32 {
+        // Homes in reach are a square.
         let crowd = self.rows_in_reach().pow(2);
         (2..18).find(|&s| crowd * ((WANT_MAX as u64 >> s) + 1) < 1 << 31).unwrap_or(18)
     }
@@ -114,6 +117,7 @@ impl Homes {
     /// Those that touch `whole`, on the coordinates of `window`.
     fn over(whole: &Window, window: &Window, block: u32) -> Self {
         let b = block as i64;
+        // Towards the north-west, also where coordinates are negative.
         let first = whole.origin.map(|o| o.div_euclid(b));
         let count = |axis: usize, side: u32| {
             ((whole.origin[axis] + side as i64 - 1).div_euclid(b) - first[axis] + 1) as u32

@@ -184,6 +184,7 @@ impl Brush {
     /// of the brush, the first at the start of `change`, each next one a `line` further.
     #[inline(always)]
     fn stroke(&self, change: &mut [i32], line: usize, rows: Range<usize>, take: i32, give: i32) {
+        // Products fit 32 bits then: a share has 13 bits.
         let light =
             (take.unsigned_abs() as u64 * self.heaviest) < 1 << 31 && give.unsigned_abs() < 1 << 17;
         let rows = rows.start * self.wide..rows.end * self.wide;
@@ -327,6 +328,8 @@ impl Ground<'_> {
             column.resize(w + 2, 0);
         }
         gather_columns(heights, carry, &mut low[1..=w], &mut high[1..=w], &mut passed[1..=w]);
+        // Words 0 and w + 1 are beyond the borders. They are those across on the torus, else those
+        // at the border itself.
         let (west, east) = if torus { (w, 1) } else { (1, w) };
         for column in [&mut *low, &mut *high, &mut *passed] {
             (column[0], column[w + 1]) = (column[west], column[east]);
@@ -360,6 +363,7 @@ impl Ground<'_> {
         );
         self.count_overruns(overruns);
         if p.border == OPEN {
+            // The rim is done again, since it does not rise. Its overruns have been counted.
             let whole = y == 0 || y == p.height as usize - 1;
             for x in (0..w).step_by(if whole { 1 } else { w - 1 }) {
                 let columns = columns.map(|column| &column[x..x + 3]);
@@ -529,6 +533,7 @@ fn settle_few(
     let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
     let count = next.len() / w;
     // The wishes, with columns beyond the borders, so that no vertex is a special case.
+    // A row of the brush is filled up to whole vectors, so it needs room for one more.
     let line = w + 2 * halo + VECTOR;
     let Lines { change, stirred, columns, .. } = lines;
     change.clear();
@@ -564,6 +569,7 @@ fn settle_few(
         .zip(carried.chunks_exact_mut(w))
         .zip(change.chunks_exact_mut(line).zip(&*stirred));
     for (i, ((next, carried), (change, stirred))) in rows.enumerate() {
+        // What fell beyond the west and the east is folded back. Rows were folded as they were read.
         for i in 0..if *stirred { halo } else { 0 } {
             for (x, beyond) in [(i as i32 - halo as i32, i), ((w + i) as i32, halo + w + i)] {
                 let at = halo + fold(x, p.width, torus) as usize;

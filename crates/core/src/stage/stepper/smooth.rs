@@ -87,6 +87,7 @@ fn apply(call: &mut Call) {
 #[inline(always)]
 fn binomial(n: i32, dx: i32, dy: i32) -> i32 {
     match (dx, dy) {
+        // The centre keeps what the eight parts leave, so no unit is lost to rounding.
         (0, 0) => n.wrapping_sub((n >> 4) << 2).wrapping_sub((n >> 3) << 2),
         (0, _) | (_, 0) => n >> 3,
         _ => n >> 4,

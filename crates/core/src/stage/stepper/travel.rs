@@ -82,6 +82,7 @@ impl Travellers {
         let mut one = vec![0; record];
         for (number, words) in words.chunks_exact(tile * record).enumerate() {
             let first = [number as u32 % p.tiles_wide * TILE, number as u32 / p.tiles_wide * TILE];
+            // A particle that does not exist has an x of 0.
             for slot in (0..tile).filter(|slot| words[*slot] != 0) {
                 one.iter_mut().enumerate().for_each(|(k, word)| *word = words[k * tile + slot]);
                 let home = [first[0] + slot as u32 % TILE, first[1] + slot as u32 / TILE];
@@ -177,6 +178,7 @@ impl Travellers {
             let home = [0, 1].map(|axis| ((home[axis] - p.corner[axis]) / p.block as i32) as u32);
             let at = [own[0] ^ NOWHERE, own[1] & i32::MAX];
             let stays = |axis: usize| {
+                // At the last column or row there is no square of four corners to stand on.
                 let last = (sides[axis] - 1) << 16;
                 (rim(is_cut[axis])..last - rim(is_cut[axis + 2])).contains(&at[axis])
             };

@@ -11,6 +11,7 @@ const NOWHERE: [i32; 3] = [0, 0, i32::MAX];
 /// (1 − q)² at a distance whose square is `d2`.
 #[inline(always)]
 fn fade(stroke: &[i32], d2: i32) -> i32 {
+    // Squares have 24 bits. With 15 of them the dividend fits 32.
     let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
     let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
     mul_q16(rest as i32, rest)
@@ -22,6 +23,8 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
     if dx.abs() > piece[6] || dy.abs() > piece[6] {
         return NOWHERE;
     }
+    // Samples to a cell are in 2⁻³², in two words, so that a picture does not shift far from its
+    // middle.
     let times = |cells: i32, at: usize| cells * piece[at] + mul_q16(cells, piece[at + 1] as u32);
     let u = times(dx, 7) + times(dy, 9) + piece[3];
     let v = times(dy, 7) - times(dx, 9) + piece[4];
@@ -30,6 +33,7 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
         return NOWHERE;
     }
     let from_middle = |at: i32, last: i32| {
+        // In 2⁻¹² of half a side, like the distances from paths in 2⁻¹² of the radius.
         let d = ((2 * at - (last << 16)).unsigned_abs() / (16 * last as u32)) as i32;
         fade(stroke, d * d)
     };
@@ -53,15 +57,18 @@ fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
     if dx.abs() > piece[6] || dy.abs() > piece[6] {
         return NOWHERE;
     }
+    // Within three radii and some cells, so the products fit a word.
     let px = ((dx * piece[5]) >> 16) - piece[3];
     let py = ((dy * piece[5]) >> 16) - piece[4];
     let along = ((px * piece[7] + py * piece[8]) >> 14).clamp(0, piece[9]);
     let rx = px - ((along * piece[7] + 8192) >> 14);
     let ry = py - ((along * piece[8] + 8192) >> 14);
     let d2 = rx * rx + ry * ry;
+    // The square of a radius.
     if d2 >= 16777216 {
         return NOWHERE;
     }
+    // The share of the piece up to here, 2⁻¹⁶: the factor is 2²⁶ over its length.
     let t = ((along * piece[10]) >> 10) as u32;
     let pressure = lerp(piece[11], piece[12], t);
     [mul_q16(fade(stroke, d2), pressure as u32), lerp(piece[13], piece[14], t), d2]
@@ -93,6 +100,7 @@ fn drawn(
             let first = stroke[9] as usize * OCTAVE_WORDS;
             let n =
                 noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
+            // by · (2n − 1).
             value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2)
         }
         STAMP => value.saturating_add(mul_q16(mul_q16(stroke[1], t as u32), w as u32)),
@@ -119,6 +127,8 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [
         let end = (i + (right.min(p.width) - x) as u32).min(call.range.end);
         for cell in if list.is_empty() { end..end } else { i..end } {
             let x = x + (cell - i) as i32;
+            // A list has the pieces in the order of their strokes, so those of a stroke follow each
+            // other.
             let mut rest = list;
             while let Some(first) = rest.first() {
                 let own = pieces[*first as usize];
@@ -156,6 +166,7 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [
 pub(super) fn paint(call: &mut Call) {
     let p: &Params = call.params();
     let octaves = call.reads[3];
+    // `each` borrows the call, so its words are taken out meanwhile.
     let mut own = std::mem::take(&mut call.owns[0]);
     each(call, p, |i, stroke, weight, [x, y]| {
         own[i] = drawn(p, stroke, octaves, weight, own[i], x, y)

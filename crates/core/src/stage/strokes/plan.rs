@@ -223,11 +223,14 @@ fn piece(
         cell[1],
         inside[0],
         inside[1],
+        // 2²⁸ over the radius: from cells to 2⁻¹² of the radius, with 16 bits more.
         (268_435_456.0 / radius).round() as i32,
+        // A piece is at most two radii long, and its brush reaches one more.
         (3.0 * radius).ceil() as i32 + 1,
         towards[0],
         towards[1],
         units,
+        // 2²⁶ over its length: from a way along it to a share.
         67_108_864i32.checked_div(units).unwrap_or(0),
         q16(a[2]),
         q16(b[2]),
@@ -264,6 +267,7 @@ fn record(
         Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
         Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
     };
+    // 2²⁴ is the square of the radius.
     let inner = (1.0 - stroke.falloff) * (1.0 - stroke.falloff) * 16_777_216.0;
     let span = ((16_777_216 - inner.round() as i32) >> 9).max(1);
     let [low, high] = if layer { [0, 65536] } else { [-HEIGHT_MAX * CELL, HEIGHT_MAX * CELL] };
@@ -340,6 +344,8 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
         let mut ends = vec![0i32; (tiles[0] * tiles[1]) as usize + 1];
         run.iter().for_each(|piece| squares(piece).for_each(|square| ends[square + 1] += 1));
         let mut end = (begin + ends.len()) as i32;
+        // Counts become places. The count of a square is one word late, so its list begins where
+        // its own word says.
         for count in &mut ends {
             end += *count;
             *count = end;

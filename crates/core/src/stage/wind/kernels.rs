@@ -53,6 +53,7 @@ pub(super) fn hop(law: &Law, draw: u32) -> [i32; 2] {
     // 3/4 to 5/4 of the length, and a deviation to either side.
     let long = 49152 + ((draw & 0xffff) >> 1) as i32;
     let aside = mul_q16(2 * (draw >> 16) as i32 - 65535, law.gust);
+    // Downwind is (east, south), and across it (−south, east).
     [
         scaled(law.east, long) - scaled(law.south, aside),
         scaled(law.south, long) + scaled(law.east, aside),
@@ -131,6 +132,7 @@ fn blow_tile<const ALONE: bool>(
         if x != NOWHERE {
             at = vertex(p, x, y) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
+            // On sheltered ground the word has no speed, and none is used.
             let (sheltered, loose, speed) =
                 (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
             let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
@@ -152,6 +154,7 @@ fn blow_tile<const ALONE: bool>(
                     // The map can be narrower than a hop.
                     (x, y) = (nx.rem_euclid(span[0]), ny.rem_euclid(span[1]));
                 } else if p.border != WALL && load > 0 {
+                    // One without a load stays, since nothing is granted to it yet.
                     export::<ALONE>(exported, tile, load);
                     (load, want, x) = (0, 0, NOWHERE);
                 }
@@ -188,8 +191,11 @@ fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
+    // 1 − T² / g² in 2⁻¹⁵. A small square has too small a divisor, hence the bound.
     let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1))
         .min(32768);
+    // `drop` is half the difference d of the heights, and 2¹⁵ >> 1 is a quarter in 2⁻¹⁶: d / 8 at
+    // most.
     let most = mul_q16(drop, steep.max(law.creep) >> 1);
     if a < b { most.min(loose[1] >> 2).wrapping_neg() } else { most.min(loose[0] >> 2) }
 }
@@ -227,6 +233,7 @@ fn slide_rows(
             .zip(records)
             .for_each(|((s, h), record)| *s = loose(*h, record));
         for row in [h, s] {
+            // At a wall the ground beyond is as high as at it, so nothing slides over.
             (row[0], row[w + 1]) = if torus { (row[w], row[1]) } else { (row[1], row[w]) };
         }
     }
@@ -245,6 +252,7 @@ fn slide_rows(
                 .wrapping_add(north[x + 1])
                 .wrapping_sub(south[x + 1]);
         }
+        // What leaves this row to the south comes to the next one from the north.
         north.copy_from_slice(south);
     }
 }
@@ -327,6 +335,7 @@ fn shade_row(
     for look in lee.chunks_exact(LOOK_WORDS) {
         see(look, upwind);
         for ((own, up), h) in own.iter_mut().zip(&*upwind).zip(here) {
+            // Halves, since the difference of two heights may not fit a word.
             *own |= ((up >> 1).wrapping_sub(h >> 1) > look[2] >> 1) as i32;
         }
     }
@@ -346,6 +355,7 @@ pub(super) fn limit_sand(call: &mut Call) {
         call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS))
     {
         let i = i as usize;
+        // In 2⁻¹⁶ cells.
         let mut room = loose(height[i], &ledger[i * LEDGER_WORDS..]) >> 2;
         if law.hold == 1 {
             room = mul_q16(room, (65536 - mul_q16(vegetation[i].clamp(0, 65536), p.roots)) as u32);

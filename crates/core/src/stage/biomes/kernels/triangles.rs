@@ -22,6 +22,8 @@ pub(super) fn noise(wave: &[i32], gradients: &[i32], x: i32, y: i32) -> i32 {
         // Skewed back, 2⁻¹⁴: (3 − √3)/6 is 13849 in 2⁻¹⁶.
         let back = ((du + dv) * 13849) >> 16;
         let (dx, dy) = ((du - back) >> 2, (dv - back) >> 2);
+        // ½ less the square of the distance, in 2⁻²⁸. Less 12 bits it is at most 2¹⁵, so its square
+        // fits.
         let near = (1 << 27) - dx * dx - dy * dy;
         if near > 0 {
             let t = near >> 12;

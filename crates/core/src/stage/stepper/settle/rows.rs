@@ -64,6 +64,7 @@ pub(super) fn settle_rows(
         {
             *t = pair[0];
             *g = pair[1];
+            // The union of bits is not below the largest amount, and cheaper to find.
             bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
         }
         for i in 0..halo {
@@ -123,8 +124,10 @@ pub(super) fn settle_rows(
                         .wrapping_add(spread(south, 1, 1))
                 });
             }
+            // One column serves both sides, since the brush is symmetric.
             beside(change, column, halo, dx);
         }
+        // Up to here they are losses.
         change.iter_mut().for_each(|change| *change = change.wrapping_neg());
         ground.change_row(first + j, Some(change), [next, carried], columns);
     }
