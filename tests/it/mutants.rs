@@ -254,12 +254,7 @@ const MUTANTS: &[(&str, &str, &str, &str)] = &[
     ("layer", "weather", "select(product, -product, part < 0)", "product"),
     ("layer", "weather", ", params.sea) >> 1u", ", -2147221504) >> 1u"),
     ("layer", "gale", "x >= params.width || y >= params.height", "y >= params.height"),
-    (
-        "diamond_square",
-        "default",
-        "return displace(sum >> 2u",
-        "return displace(1 + (sum >> 2u)",
-    ),
+    ("diamond_square", "default", "return displace(sum >> 2u", "return displace(1 + (sum >> 2u)"),
     ("diamond_square", "torus", "u32(i) * params.step) & params.mask", "u32(i) * params.step)"),
     ("diamond_square", "outside", "if !inside(i, j) { return params.edge; }", ""),
     ("diamond_square", "pair", "(q << 5u) + (r << 5u) / 1520972u", "(q << 5u)"),

@@ -75,6 +75,7 @@
 //! A droplet and step: 8 reads of heights, 1 of a grant, 3 additions, and the stepper's cells.
 //! Memory: 40 bytes a cell and 20 a droplet.
 
+mod batch;
 mod cases;
 mod kernels;
 
