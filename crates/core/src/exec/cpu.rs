@@ -225,8 +225,10 @@ impl Memory {
             if adds.contains(name) {
                 marks.collect();
             } else if owns.iter().any(|(owned, _)| owned == name) {
+                // The pass has dealt with all of it, and additions count from here.
                 marks.set_all(false);
             } else if pass.swaps.iter().flatten().any(|swapped| swapped == name) {
+                // Other words have its name now.
                 marks.set_all(true);
             }
         }

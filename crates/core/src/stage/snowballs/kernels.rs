@@ -150,6 +150,7 @@ fn roll_tile<const ALONE: bool>(
             };
             at = vertex(p, back[0], back[1]) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
+            // It follows from home and life, so the offset is the same in all steps of a life.
             let draw = mix(
                 spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]
             );

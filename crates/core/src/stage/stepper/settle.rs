@@ -158,6 +158,7 @@ impl Brush {
         // One for each cell of an octant.
         let octant = (1..=reach).flat_map(|x| (0..=x).map(move |y| (x, y)));
         let kinds = octant
+            // Four cells lie alike on an axis or a diagonal, eight elsewhere.
             .map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 }))
             .filter(|kind| kind.0 != 0)
             .collect();
@@ -175,6 +176,7 @@ impl Brush {
                 })
                 .collect(),
             padded: square(&weight),
+            // 7/64 and 7/128, in 2⁻¹⁶.
             spread: square(&|dx, dy| [[0, 7168, 0], [7168, 3584, 0], [0; 3]][dy.min(2)][dx.min(2)]),
             wide,
         }
@@ -312,6 +314,7 @@ impl Ground<'_> {
         let (w, torus) = (p.width as usize, p.border == TORUS);
         let (heights, carry) = (self.rows(self.height, y), self.rows(self.carry, y));
         if wish.is_none() && is_at_rest(carry) {
+            // This row carries nothing, and nothing comes to it.
             next.copy_from_slice(heights[1]);
             carried.fill(0);
             return;
@@ -498,6 +501,7 @@ fn change_cells<const LAST: bool>(
 /// What a rim cannot hold leaves the map. Returns what stays in its carry.
 #[inline(always)]
 fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
+    // What would lower the rim stays in its carry.
     if carry <= 0 {
         return carry;
     }
