@@ -47,6 +47,7 @@ fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
 /// change of height by `d`. `wet` is −1 where it has come below the sea, else 0.
 #[inline(always)]
 fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
+    // `wet` has all bits or none, so masks take the place of branches.
     let speed = speed >> (wet & 1);
     let lay = lay.max(SEA_LAY & wet);
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
@@ -56,6 +57,7 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     let capacity =
         (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
+    // No deeper than the place that it comes to.
     let take = mul_q16(room.max(0), law.erosion).min(drop << 2);
     let over = room.wrapping_neg().max(0);
     // Rounded up in the sea.
@@ -413,6 +415,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.load[l] += if gives != 0 { -amount } else { amount };
         // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
         let narrow = gives & b.fills[l];
+        // As a negative amount of what is taken.
         b.gain[l] = if gives & !narrow != 0 { -amount } else { amount };
         b.at[l] = b.at[l] * MOVED_WORDS as i32 - narrow;
     }
@@ -487,6 +490,7 @@ fn drops_batch<const ALONE: bool, const N: usize>(
         b.from[l] = height_at(c, fx, fy);
         let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), law.inertia);
         (b.ux[l], b.uy[l]) = (t[0], t[1]);
+        // Without a heading and a slope, chance says where it goes.
         b.marks[l] = b.alive[l] & (t[0] | t[1] == 0) as i32;
     }
     marked(&b.marks, |l| {

@@ -48,7 +48,8 @@ fn feel(p: &Params, height: &[i32], x: i32, y: i32) -> [i32; 2] {
 #[inline(always)]
 fn tilt(gx: i32, gy: i32) -> u32 {
     // With r = √(1 + s²), s² / (r · (1 + r)) keeps gentle slopes that 1 − 1 / r would round away.
-    // A component is at most 7 · 2¹², so the root is of 31 bits. The divisor is 2⁹ at least.
+    // A component is at most 7 · 2¹², so what is under the root has 31 bits. The divisor is 2⁹ or
+    // more.
     let square = (gx * gx + gy * gy) as u32;
     let root = isqrt(square + (1 << 24));
     square / ((root * (4096 + root)) >> 16)

@@ -340,6 +340,7 @@ impl Ground<'_> {
         let columns = [&**low, &**high, &**passed];
         if p.flags & SAND != 0 {
             for x in 0..w {
+                // Loose sediment has a room of its own, whatever its neighbours are.
                 let sand = room_of_sand(
                     heights[1][x],
                     loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]),
@@ -450,6 +451,8 @@ fn gather_columns(
 #[inline(always)]
 fn wished(wish: i32, carry: i32, passed: &[i32], x: usize) -> i32 {
     let brought = passed[x].wrapping_add(passed[x + 1]).wrapping_add(passed[x + 2]);
+    // Eight shares are passed on, and the ninth is the vertex's own, which is among what is
+    // brought.
     wish.wrapping_add(carry).wrapping_add(brought).wrapping_sub(share(carry).wrapping_mul(9))
 }
 
@@ -573,7 +576,8 @@ fn settle_few(
         .zip(carried.chunks_exact_mut(w))
         .zip(change.chunks_exact_mut(line).zip(&*stirred));
     for (i, ((next, carried), (change, stirred))) in rows.enumerate() {
-        // What fell beyond the west and the east is folded back. Rows were folded as they were read.
+        // What fell beyond the west and the east is folded back. Rows were folded when they were
+        // read.
         for i in 0..if *stirred { halo } else { 0 } {
             for (x, beyond) in [(i as i32 - halo as i32, i), ((w + i) as i32, halo + w + i)] {
                 let at = halo + fold(x, p.width, torus) as usize;
