@@ -69,7 +69,7 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     // Proposals are in 2⁻¹⁶ cells. What is less than that stays in the load.
     let want = (take >> 2).min(WANT_MAX).wrapping_sub((give >> 2).min(WANT_MAX));
     let fall = d.clamp(-DROP_MAX, DROP_MAX) & !wet;
-    // Both terms are in 2⁻²⁰: gravity is in 2⁻⁴. The first has 30 bits, the second 28.
+    // Both terms are in 2⁻²⁰: gravity is in 2⁻⁴. The first is below 2³⁰, the second at most 2²⁸.
     let energy = speed.wrapping_mul(speed).wrapping_sub(fall.wrapping_mul(law.gravity));
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }

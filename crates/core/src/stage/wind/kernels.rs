@@ -192,7 +192,7 @@ fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
-    // 1 − T² / g² in 2⁻¹⁵. A small square has too small a divisor, hence the bound.
+    // 1 − T² / g² in 2⁻¹⁵. The divisor is rounded down, hence the bound.
     let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1))
         .min(32768);
     // `drop` is half the difference d of the heights, and 2¹⁵ >> 1 is a quarter in 2⁻¹⁶: d / 8 at
