@@ -409,6 +409,7 @@ impl Plan {
                 passes.extend(plan.passes_elsewhere());
                 self.merge(plan.buffers);
             }
+            // What is inserted belongs to the step before it.
             *end = passes.len();
         }
         passes.extend(rest);

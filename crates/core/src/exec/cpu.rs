@@ -172,6 +172,7 @@ impl Memory {
         // Several pieces for each thread, so that none waits long for the last.
         let each = (count / least / threads as u32).clamp(1, 16);
         let pieces = if small { 1 } else { threads as u32 * each };
+        // Whole granules, such as rows or tiles.
         let portion =
             order.portion.unwrap_or(count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
         let everything = || {
@@ -186,6 +187,7 @@ impl Memory {
                     .collect(),
             ]
         };
+        // A single thread is alone, and needs no rounds.
         let whole;
         let rounds = match disjoint {
             Some(rounds) if threads > 1 => rounds,
@@ -225,8 +227,10 @@ impl Memory {
             if adds.contains(name) {
                 marks.collect();
             } else if owns.iter().any(|(owned, _)| owned == name) {
+                // The pass has dealt with all of it, and additions count from here.
                 marks.set_all(false);
             } else if pass.swaps.iter().flatten().any(|swapped| swapped == name) {
+                // Other words have its name now.
                 marks.set_all(true);
             }
         }

@@ -362,6 +362,7 @@ impl Gpu {
         let outer = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let inner = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let done = work(self);
+        // The inner scope first, since scopes are a stack.
         let faults = [pollster::block_on(inner.pop()), pollster::block_on(outer.pop())];
         match faults.into_iter().flatten().next() {
             Some(e) => Err(self.failed(e)),
@@ -581,6 +582,7 @@ impl Gpu {
                 self.buffers.remove_entry(a).unwrap_or_else(|| panic!("no buffer {a}"));
             let (b, second) =
                 self.buffers.remove_entry(b).unwrap_or_else(|| panic!("no buffer {b}"));
+            // Both leave the table first, since each takes the place of the other.
             self.buffers.extend([(a, second), (b, first)]);
         }
     }

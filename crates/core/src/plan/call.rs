@@ -111,6 +111,7 @@ impl<'a> Adder<'a> {
                 word.fetch_add(n, Ordering::Relaxed);
             }
         }
+        // A record that reaches into the next block is found by its first word.
         self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
     }
 }

@@ -257,8 +257,10 @@ fn waves(call: &mut Call) {
         let part =
             div_small(((above >> (shift & 31)) as u32) << 16, (threshold >> (shift & 31)) as u32)
                 .min(65535);
+        // (t / T)^power.
         let left = (0..p.power).fold(65536, |left: u32, _| left.wrapping_mul(part) >> 16);
         let taken = above.wrapping_sub(mul_q16(above, left));
+        // Loose sediment goes in full, and rock as far as it is soft.
         let loose =
             if p.loose == 1 { taken.min(ledger[at as usize * LEDGER_WORDS + 1]) } else { 0 };
         let hard = if p.hard == 1 { hardness[at as usize] as u32 } else { 0 };

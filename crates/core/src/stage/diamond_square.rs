@@ -379,6 +379,7 @@ fn levels(
                 _ => arith::key(seed, 0),
             }
             .into(),
+            // On the first lattice it only says whether points are random.
             amplitude: if i + 1 == lattices.len() {
                 random_start as i32
             } else {

@@ -233,6 +233,7 @@ fn spread(all: u32, radius: f64, steps: Range<u32>, lost: u64) -> u64 {
         (0, Some(rim), Some(rim + 5))
     };
     for step in steps.start..if ends { all + TAIL } else { steps.end } {
+        // Half cells: three of them are the way back to the vertex that it came from.
         let taken = share.max(drop.map(|d| d + 3));
         let met = Some(height + 4).max(share.map(|s| s + 5));
         let asked = (height + 5).max(drop.map_or(0, |d| d + 1));
@@ -273,6 +274,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     let mut left = 65536u32;
     for age in 0..lifetime {
         let rest = lifetime - age;
+        // The water is whole until the last quarter of life, and falls evenly from there.
         let fade = 65536 / quarter * rest.min(quarter);
         // The product of water and capacity, where 1 stands for a capacity of 16.
         by_age.push(mul_q16(
@@ -289,11 +291,13 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         left = mul_q16(left as i32, 65536 - q16("evaporation")) as u32;
     }
     let [cells, vertices] = site.stride().map(|n| n as f64);
+    // On each coarser level half as many droplets count as much.
     let stream = Stream::from(s.number("river_threshold") * walk.rain * vertices / cells);
     by_age.extend(stream.times);
     let law = Law {
         inertia: q16("inertia"),
         erosion: q16("erosion"),
+        // Squares of speeds are in 2⁻²⁰ and heights in 2⁻¹⁶, so this is in 2⁻⁴.
         gravity: (s.number("gravity") * 16.0).round() as i32,
         slope_min: q16("slope_min") as i32,
     };

@@ -433,6 +433,7 @@ pub fn keep_ledger(plan: &mut Plan, site: &Site, open: bool) {
             .into_iter()
             .for_each(|pass| plan.begin_with(Pass { shader: Some(opening.shader), ..pass }));
         for buffer in plan.buffers.iter_mut().filter(|b| b.name == "ledger") {
+            // `open` writes every word of it.
             buffer.fill = Fill::Unset;
         }
     }
@@ -446,7 +447,6 @@ fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
     };
     // Beyond the border the ground continues at the border's height, so the difference is one-sided
     // there.
-    // With 15 bits each, the sum of the squares has 31.
     let dx = (at(x + 1, y) - at(x - 1, y)).clamp(-32767, 32767);
     let dy = (at(x, y + 1) - at(x, y - 1)).clamp(-32767, 32767);
     // Twice the slope in units of 2⁻⁸ cells.

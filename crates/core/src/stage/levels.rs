@@ -108,6 +108,7 @@ pub fn is_coarse(buffer: &Buffer) -> bool {
 pub fn coarser(window: &Window, torus: bool) -> Window {
     let first = window.origin.map(|o| o.div_euclid(2));
     let side = |axis: usize, side: u32| {
+        // Rounded up, so that the last vertex is at or beyond the finer one's.
         let last = -(-(window.origin[axis] + side as i64 - 1)).div_euclid(2);
         if torus { side.div_ceil(2) } else { (last - first[axis] + 1) as u32 }
     };
@@ -116,6 +117,7 @@ pub fn coarser(window: &Window, torus: bool) -> Window {
 
 /// The window of the next finer level: its vertices and one between each two.
 fn finer(window: &Window, torus: bool) -> Window {
+    // On a torus there is one between the last vertex and the first, too.
     let side = |side: u32| (2 * side).saturating_sub(!torus as u32);
     Window {
         origin: window.origin.map(|o| 2 * o),

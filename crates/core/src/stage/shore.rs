@@ -369,6 +369,7 @@ fn measure(call: &mut Call) {
         }
         let (east, south) = (column - x, near[(y * p.width + column) as usize] - y);
         let square = east * east + south * south;
+        // Steps along a column can add up to more than the distance.
         if square > p.within * p.within {
             continue;
         }

@@ -225,6 +225,7 @@ type Lanes = [i32; LANES];
 #[inline(always)]
 fn slides(p: &Params, drop: i32, across: i32, shift: u32, repose: u32) -> i32 {
     let (square, excess) = steepness(drop, across, shift, repose);
+    // 1 − T² / g² in 2⁻¹⁵. The divisor is rounded down, hence the bound.
     let part = div_small(excess, (square >> 15).max(1)).min(32768);
     // `part` and `rate` are at most 2¹⁵ and 2¹⁶, so the product fits an unsigned word. At most a
     // quarter of `drop` is left, which is d / 8.

@@ -178,6 +178,7 @@ fn carry(call: &mut Call) {
     let p: &Params = call.params();
     let lift = call.reads[0];
     let at = |x: i32, y: i32| {
+        // Ground beyond the land is level.
         let inside = (0..p.width).contains(&x) && (0..p.height).contains(&y);
         if inside { lift[(y * p.width + x) as usize] } else { 0 }
     };

@@ -123,7 +123,6 @@ pub(super) fn by_climate(call: &mut Call) {
         let near = distance(water[at], column, row);
         let far = isqrt(near as u32).min(p.inland);
         let damp = ((p.inland - far) << 16) / p.inland;
-        // From −1 to 1 onto 0 to 1.
         let rain = (mixed(p, waves, gradients, 0, place) + 65536) >> 1;
         let moisture = (lerp(rain, damp as i32, p.coast)).clamp(0, 65535) as u32;
         // Both are below 65536, so the entry is inside the table.
@@ -183,6 +182,7 @@ pub(super) fn census(call: &mut Call) {
         for row in p.rows_from..p.rows_to {
             let [from, to] = run(p, buckets, corner, row);
             for i in from as usize..to as usize {
+                // From the point to the nearest place of the chunk.
                 let [dx, dy] = [0, 1].map(|a| {
                     let at = points[i * POINT_WORDS + a];
                     (low[a] - at).max(at - high[a]).max(0)
@@ -303,7 +303,6 @@ fn sum_up(p: &Params, corner: [i32; 2], points: &[[i32; 2]], sums: &mut [i32]) {
             let mut dx = x;
             for sum in row {
                 let d = (dx * dx) as u32 + dy;
-                // Beyond the radius the difference is 0.
                 let t = p.square.max(d).wrapping_sub(d) >> p.shorten;
                 *sum += ((t * t + half) >> p.halve) as i32;
                 dx += step;
@@ -353,6 +352,7 @@ fn weigh(record: &mut [i32], before: u32) {
     let units = part(before + sum, total) - part(before, total);
     let (mut places, mut count) = ([0; GROUP], 0);
     for (n, sum) in record[..GROUP].iter().enumerate() {
+        // Without a branch: a place that has no sum is overwritten by the next.
         places[count] = n;
         count += (*sum != 0) as usize;
     }
@@ -479,7 +479,6 @@ pub(super) fn dominate(call: &mut Call) {
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let mut best = if p.group == 0 { 255 } else { *own };
         for (n, weight) in weighty(record_of(p, call.reads[0], call.reads[1], i)) {
-            // Of equal weights the lower number wins, since it leaves more of 255.
             best = best.max((weight << 8) as i32 | (255 - kind(p, n) as i32));
         }
         *own = if ends(p) { 255 - (best & 255) } else { best };
@@ -517,7 +516,6 @@ fn height_of(form: &[i32], waves: &[i32], gradients: &[i32], x: i32, y: i32) -> 
     if form[0] == DUNES {
         let (Some(first), Some(second)) = (mine.next(), mine.next()) else { return height };
         let ridge = 65536 - noise(first, gradients, x, y).abs();
-        // From −1 to 1 onto 0 to 1.
         let swell = (65536 + noise(second, gradients, x, y)) >> 1;
         return height + mul_q16_near(mul_q16_near(first[8], ridge as u32), swell as u32);
     }
@@ -596,7 +594,6 @@ pub(super) fn list(call: &mut Call) {
     let cells = (p.width * p.height) as u32;
     for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
         let record = record_of(p, call.reads[0], call.reads[1], i % cells);
-        // A group has four pairs.
         let pair = ((i / cells) & 3) as usize * 2;
         *own = record[pair].min(65535) | record[pair + 1].min(65535) << 16;
     }

@@ -90,6 +90,7 @@ impl Layout {
         let [wide, high] = match s.word("method") {
             "scattered" => {
                 let f = s.number("frequency");
+                // A square cell has f² · √3 points, the root of which counts along each axis.
                 size.map(|n| ((n * self.stride) as f64 * f + 2.0 * FARTHEST) * 3f64.sqrt().sqrt())
             }
             _ => size.map(|n| (n as f64 / self.interval as f64).ceil()),
@@ -245,8 +246,10 @@ pub fn plan_of(s: &Settings, site: &Site, records_max: usize) -> Plan {
                 .swapping(&[["before", "water"]])
         };
         passes.push(flooded(&SHORE, 0));
+        // From the least power of two that is not below the distance.
         let leaps = (0..=(params.inland - 1).checked_ilog2().map_or(0, |n| n + 1)).rev();
         passes.extend(leaps.map(|n| flooded(&FLOOD, 1 << n)));
+        // The last flood leaves its result in `water`, where `by_climate` reads it.
         passes.last_mut().into_iter().for_each(|last| last.swaps = &[]);
     }
     let found = match from {
@@ -410,6 +413,7 @@ fn uniform(s: &Settings, site: &Site, layout: &Layout, all: &[Biome], shape: [us
     let halve = (crowd(s, layout).ceil() as u32).next_power_of_two().ilog2();
     let lapse =
         (s.number("lapse_m") / site.spacing_m() * CELL as f64).clamp(1.0, (1 << 30) as f64) as u32;
+    // 15 bits, so that 16 more fit.
     let lapse_shift = (32 - lapse.leading_zeros()).saturating_sub(15);
     let lerped = s.word("method") == "lerped";
     let narrow = |pair: [i64; 2]| IVec2::from(pair.map(|v| v as i32));

@@ -219,6 +219,7 @@ pub(super) fn shape(call: &mut Call) {
 fn shape_cells(p: &Params, own: &mut [i32]) {
     for h in own {
         let v = h.wrapping_sub(p.low).clamp(0, p.range);
+        // v is at most the range, of which the factor makes 2²⁸, so the product fits.
         let v = v.wrapping_mul(p.stretch).wrapping_add(mul_q16(v, p.stretch_fraction)).min(ONE);
         let v = if p.square == 1 { mul_q28(v, v) } else { v };
         *h = p.base.wrapping_add(mul_q28(p.relief, v));

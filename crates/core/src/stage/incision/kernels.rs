@@ -447,7 +447,7 @@ fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]])
                 let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
                 // Ground below the sea is not worn, but rises. A vertex that is kept does neither.
                 let new = if is_base { h } else { worn };
-                // Silt may have brought it closer to the end of the range than h was.
+                // Silt may have raised the vertex above h, closer to the end of the range.
                 let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
                 ground_next[l] = new.wrapping_add(rise);
                 level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);

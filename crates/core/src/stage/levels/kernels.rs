@@ -133,7 +133,7 @@ fn raised(p: &Params, range: &Range<u32>, of: impl Fn(usize) -> i32) -> Vec<i32>
     for y in range.start as i32 / width..range.end as i32 / width {
         let at = y + p.offset.y;
         let k = at >> 1;
-        // Three rows are enough, and the next row of the finer lattice needs two of them again.
+        // Three rows are enough, and the next row of the finer lattice needs at least two of them.
         lines.retain(|row, _| *row >= k - 1);
         for row in k - 1..=k + 1 {
             lines.entry(row).or_insert_with(|| line(row));
@@ -256,6 +256,7 @@ fn raise_water(call: &mut Call) {
     let first = call.range.start as usize;
     let halves = raised(p, &call.range, half);
     for ((own, height), half) in call.owns[0].iter_mut().zip(&height[first..]).zip(halves) {
+        // Once from halves to wholes, and once to the cells of this level.
         *own = height.saturating_add(double(double(half))).min(HEIGHT_END);
     }
     for (own, area) in call.owns[1].iter_mut().zip(raised(p, &call.range, |k| coarse_area[k])) {

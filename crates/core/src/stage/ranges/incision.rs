@@ -335,7 +335,8 @@ impl Lattice {
             for (n, _) in self.neighbours(i) {
                 let n = n as usize;
                 if receiver[n] == u32::MAX {
-                    // The node that the flood came from. On the fill, which is level, it stays the receiver.
+                    // The node that the flood came from. On the fill, which is level, it stays the
+                    // receiver.
                     receiver[n] = i;
                     filled[n] = filled[n].max(level);
                     open.push(Reverse((rank(filled[n]), n as u32)));

@@ -48,7 +48,8 @@ fn feel(p: &Params, height: &[i32], x: i32, y: i32) -> [i32; 2] {
 #[inline(always)]
 fn tilt(gx: i32, gy: i32) -> u32 {
     // With r = √(1 + s²), s² / (r · (1 + r)) keeps gentle slopes that 1 − 1 / r would round away.
-    // A component is at most 7 · 2¹², so the root is of 31 bits. The divisor is 2⁹ at least.
+    // A component is at most 7 · 2¹², so what is under the root has 31 bits. The divisor is 2⁹ or
+    // more.
     let square = (gx * gx + gy * gy) as u32;
     let root = isqrt(square + (1 << 24));
     square / ((root * (4096 + root)) >> 16)
@@ -150,6 +151,7 @@ fn roll_tile<const ALONE: bool>(
             };
             at = vertex(p, back[0], back[1]) as usize;
             wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
+            // It follows from home and life, so the offset is the same in all steps of a life.
             let draw = mix(
                 spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]
             );

@@ -248,6 +248,7 @@ fn soften(call: &mut Call) {
 fn softness(p: &Params, hardness: i32, vegetation: i32) -> u32 {
     let held = 65536 - mul_q16(vegetation, p.roots);
     let rock = mul_q16(mul_q16(held, (65536 - hardness) as u32), p.bedrock);
+    // Without the last bit, 1 is 2¹⁵, and both fit half a word.
     (rock as u32 >> 1) | (held as u32 >> 1) << 16
 }
 

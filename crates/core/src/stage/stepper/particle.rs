@@ -40,6 +40,7 @@ impl Home {
         let world = [p.home.x.wrapping_add(column), p.home.y.wrapping_add(row)];
         let [age, life] = age_and_life(p, row_phase(p.key, world[1]), world[0]);
         let dies = age == p.lifetime - 1;
+        // In the first step all homes are due, but those whose particle would die at once.
         let born = p.rains == 1 && (age == 0 || p.step == 0) && !dies;
         let lives = life != p.last_life || lives_last(p, world);
         Some(Self { column, row, world, age, life, dies, born, lives })
@@ -108,6 +109,7 @@ pub fn spot(p: &Params, home: &Home, life: u32) -> Spot {
     let spot = mix(home.hash(p).wrapping_add(life.wrapping_mul(0x9e37_79b9)));
     let corner =
         [p.corner.x + (home.column * p.block) as i32, p.corner.y + (home.row * p.block) as i32];
+    // 16 bits times the side of a home are a place in it, in 2⁻¹⁶ cells.
     Spot {
         x: (corner[0] << 16).wrapping_add(((spot & 0xffff) * p.block) as i32),
         y: (corner[1] << 16).wrapping_add(((spot >> 16) * p.block) as i32),

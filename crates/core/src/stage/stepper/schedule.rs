@@ -386,6 +386,7 @@ fn disjoint(homes: &Homes, d: &Walk, torus: bool) -> Disjoint {
                 .push(group.collect());
         }
     }
+    // Colours that no square has make no rounds.
     rounds.retain(|r| !r.is_empty());
     rounds
 }

@@ -158,6 +158,7 @@ impl Brush {
         // One for each cell of an octant.
         let octant = (1..=reach).flat_map(|x| (0..=x).map(move |y| (x, y)));
         let kinds = octant
+            // Four cells lie alike on an axis or a diagonal, eight elsewhere.
             .map(|(x, y)| (weight(x, y), if y == 0 || y == x { 4 } else { 8 }))
             .filter(|kind| kind.0 != 0)
             .collect();
@@ -175,6 +176,7 @@ impl Brush {
                 })
                 .collect(),
             padded: square(&weight),
+            // 7/64 and 7/128, in 2⁻¹⁶.
             spread: square(&|dx, dy| [[0, 7168, 0], [7168, 3584, 0], [0; 3]][dy.min(2)][dx.min(2)]),
             wide,
         }
@@ -312,6 +314,7 @@ impl Ground<'_> {
         let (w, torus) = (p.width as usize, p.border == TORUS);
         let (heights, carry) = (self.rows(self.height, y), self.rows(self.carry, y));
         if wish.is_none() && is_at_rest(carry) {
+            // This row carries nothing, and nothing comes to it.
             next.copy_from_slice(heights[1]);
             carried.fill(0);
             return;
@@ -337,6 +340,7 @@ impl Ground<'_> {
         let columns = [&**low, &**high, &**passed];
         if p.flags & SAND != 0 {
             for x in 0..w {
+                // Loose sediment has a room of its own, whatever its neighbours are.
                 let sand = room_of_sand(
                     heights[1][x],
                     loose(heights[1][x], &self.ledger[(y * w + x) * LEDGER_WORDS..]),
@@ -447,6 +451,8 @@ fn gather_columns(
 #[inline(always)]
 fn wished(wish: i32, carry: i32, passed: &[i32], x: usize) -> i32 {
     let brought = passed[x].wrapping_add(passed[x + 1]).wrapping_add(passed[x + 2]);
+    // Eight shares are passed on, and the ninth is the vertex's own, which is among what is
+    // brought.
     wish.wrapping_add(carry).wrapping_add(brought).wrapping_sub(share(carry).wrapping_mul(9))
 }
 
@@ -498,6 +504,7 @@ fn change_cells<const LAST: bool>(
 /// What a rim cannot hold leaves the map. Returns what stays in its carry.
 #[inline(always)]
 fn spill(ground: &Ground, x: usize, y: usize, carry: i32) -> i32 {
+    // What would lower the rim stays in its carry.
     if carry <= 0 {
         return carry;
     }
@@ -569,7 +576,8 @@ fn settle_few(
         .zip(carried.chunks_exact_mut(w))
         .zip(change.chunks_exact_mut(line).zip(&*stirred));
     for (i, ((next, carried), (change, stirred))) in rows.enumerate() {
-        // What fell beyond the west and the east is folded back. Rows were folded as they were read.
+        // What fell beyond the west and the east is folded back. Rows were folded when they were
+        // read.
         for i in 0..if *stirred { halo } else { 0 } {
             for (x, beyond) in [(i as i32 - halo as i32, i), ((w + i) as i32, halo + w + i)] {
                 let at = halo + fold(x, p.width, torus) as usize;

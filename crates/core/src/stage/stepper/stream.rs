@@ -37,6 +37,7 @@ impl Stream {
 
     /// Streams that count from `least` passages on, which are 2 or more; 0: all are alike.
     pub fn from(least: f64) -> Self {
+        // The least count of a class: 2ⁿ or 3/2 · 2ⁿ.
         let smallest = |class: u32| ((2 + u64::from(class & 1)) << (class >> 1)) as f64 / 2.0;
         if least <= 0.0 {
             return Self { first: Self::NONE, times: [256; STREAMS as usize] };
@@ -61,6 +62,7 @@ pub fn class(grant: i32) -> usize {
 pub(super) fn class_of(p: &Params, count: i32) -> u32 {
     let count = (count as u32).max(2);
     let octave = 31 - count.leading_zeros();
+    // The bit after the highest says which half of the octave it is.
     let number = 2 * octave + (count >> (octave - 1) & 1);
     number.saturating_sub(p.stream).min(STREAMS - 1) << (2 * SHARE_BITS)
 }

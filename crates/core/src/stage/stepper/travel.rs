@@ -121,6 +121,7 @@ impl Travellers {
         let first = self.words.len();
         self.words.extend_from_slice(record);
         let record = &mut self.words[first..];
+        // The top bit of y says whether the particle is spent, and stays.
         record[0] = (record[0] ^ NOWHERE).wrapping_add(away[0] << 16) ^ NOWHERE;
         record[1] = (record[1] & i32::MAX).wrapping_add(away[1] << 16) | record[1] & NOWHERE;
         if let Some(at) = vertex {
@@ -152,6 +153,7 @@ impl Travellers {
         let mut low = [0i64; 2];
         let mut high = [i64::from(window.width), i64::from(window.height)];
         for one in self.words.chunks_exact(self.each()) {
+            // A home can lie outside the window that its particle stands in.
             for axis in 0..2 {
                 low[axis] = low[axis].min(one[axis].into());
                 high[axis] = high[axis].max(i64::from(one[axis]) + 1);

@@ -11,7 +11,7 @@ const NOWHERE: [i32; 3] = [0, 0, i32::MAX];
 /// (1 − q)² at a distance whose square is `d2`.
 #[inline(always)]
 fn fade(stroke: &[i32], d2: i32) -> i32 {
-    // Squares have 24 bits. With 15 of them the dividend fits 32.
+    // A square is at most 2²⁴, so the dividend is at most 2³¹.
     let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
     let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
     mul_q16(rest as i32, rest)

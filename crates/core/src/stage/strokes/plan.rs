@@ -100,6 +100,7 @@ pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
         let lengths: Vec<f64> = path.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
         let whole: f64 = lengths.iter().sum();
         let share = |way: f64| if whole > 0.0 { way / whole } else { 0.0 };
+        // A path of one point is a piece without length.
         if let [point] = path {
             pieces.extend(piece(stroke, i, site, [point; 2], [0.0; 2]));
         }
@@ -165,6 +166,7 @@ fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown
     let (spacing, window) = (site.spacing_m(), site.window);
     let Shown { picture, samples, .. } = shown;
     let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
+    // Half of the diagonal, in cells: no turn takes the picture farther.
     let corner = (sides[0] * sides[0] + sides[1] * sides[1]).sqrt() / (2.0 * samples);
     let [columns, rows] = reached(site, [point; 2], corner)?;
     let turn = turn_deg.to_radians();

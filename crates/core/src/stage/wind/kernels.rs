@@ -135,6 +135,7 @@ fn blow_tile<const ALONE: bool>(
             // On sheltered ground the word has no speed, and none is used.
             let (sheltered, loose, speed) =
                 (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
+            // The speed is f in 2⁻¹⁶, so the second factor is 2 − f.
             let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
             let rests = spent || load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
             if rests {
@@ -191,7 +192,7 @@ fn flux(law: &Law, [a, b]: [i32; 2], across: i32, loose: [i32; 2]) -> i32 {
     let d = (drop >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let c = (across.wrapping_abs() >> (law.shift & 31)).min(SLOPE_SEEN) as u32;
     let square = d.wrapping_mul(d).wrapping_add(c.wrapping_mul(c));
-    // 1 − T² / g² in 2⁻¹⁵. A small square has too small a divisor, hence the bound.
+    // 1 − T² / g² in 2⁻¹⁵. The divisor is rounded down, hence the bound.
     let steep = div_small(square.max(law.repose).wrapping_sub(law.repose), (square >> 15).max(1))
         .min(32768);
     // `drop` is half the difference d of the heights, and 2¹⁵ >> 1 is a quarter in 2⁻¹⁶: d / 8 at
@@ -341,6 +342,7 @@ fn shade_row(
     }
     see(&lee[FACING * LOOK_WORDS..][..LOOK_WORDS], upwind);
     for (((own, up), h), record) in own.iter_mut().zip(&*upwind).zip(here).zip(records) {
+        // `lift` is divided by the distance, so the rise stands for a slope.
         let rise = (h >> 2).wrapping_sub(up >> 2).clamp(-(1 << 18), 1 << 18);
         let speed = (65536 + scaled(rise, law.lift)).clamp(0, 131072);
         *own = if *own == 1 { SHELTERED } else { speed << 1 | (loose(*h, record) > 0) as i32 };
@@ -361,6 +363,7 @@ pub(super) fn limit_sand(call: &mut Call) {
             room = mul_q16(room, (65536 - mul_q16(vegetation[i].clamp(0, 65536), p.roots)) as u32);
         }
         let due = carry[i].max(0).wrapping_add(3) >> 2;
+        // It gains a cell at most, less what it carries already.
         let [take, give] = [room, 65536 - due].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2);
         *grant = shares(p, [take, give], [want[0], want[1]]);
         want[0] = 0;

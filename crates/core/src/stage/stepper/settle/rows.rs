@@ -96,6 +96,7 @@ pub(super) fn settle_rows(
         // The losses by column of the brush, which is symmetric both ways, and then the cells that
         // they come from.
         let mut sides = brush.columns.iter().enumerate();
+        // The centre loses all that was taken, less the parts of the other cells.
         column.copy_from_slice(taken(0));
         for &(weight, count) in &brush.kinds {
             lose(column, taken(0), weight, count, heavy);
