@@ -2,7 +2,7 @@
 //! flooding errs, and beaches.
 
 use crate::common::{cpu, plan, run};
-use thalweg::arith::{CELL, NOWHERE, mix};
+use thalweg::arith::{CELL, HEIGHT_END, NOWHERE, mix};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
 use thalweg::site::{Layers, Scale, Window};
@@ -10,7 +10,16 @@ use thalweg::stage::{Case, Surface, shore::STAGE};
 
 /// The offsets to the coast and the beaches of heights, with the sea at 0.
 fn shores(heights: &[i32], width: usize, within: i64, mask: Option<&[i32]>) -> [Vec<i32>; 2] {
-    let mut settings = vec![("within_cells", Value::Integer(within))];
+    shores_by(vec![("within_cells", Value::Integer(within))], heights, width, mask)
+}
+
+/// The same by other settings.
+fn shores_by(
+    mut settings: Vec<(&'static str, Value)>,
+    heights: &[i32],
+    width: usize,
+    mask: Option<&[i32]>,
+) -> [Vec<i32>; 2] {
     if mask.is_some() {
         settings.extend([
             ("from", Value::Word("file".into())),
@@ -258,6 +267,12 @@ fn beaches_are_low_gentle_land_near_the_coast() {
         "the top of a cliff of 10 m is low"
     );
     assert_eq!(shores(&cliff, 40, 50, None)[1][10], 0, "its edge is steep");
+    // The difference of the highest and the lowest height has 32 bits.
+    let deep = vec![("sea_level_m", Value::Number(-81_909.0))];
+    let tower: Vec<i32> = (0..40).map(|x| if x < 10 { -HEIGHT_END } else { HEIGHT_END }).collect();
+    let [coast, beach] = shores_by(deep, &tower, 40, None);
+    assert_ne!(coast[15], NOWHERE, "it has a coast");
+    assert!(beach.iter().all(|share| *share == 0), "the tower is no beach");
 }
 
 /// A file that would not be read is refused before it is looked for.

@@ -95,6 +95,11 @@ fn spread(invocation: Invocation) {
     own_spare[at] = column;
 }
 
+// How far apart two heights are. The difference may have 32 bits.
+fn between(a: i32, b: i32) -> u32 {
+    return u32(max(a, b)) - u32(min(a, b));
+}
+
 fn share(value: u32, limit: u32) -> u32 {
     var shift = 0u;
     if limit >= 16777216u { shift = log2_floor(limit) - 23u; }
@@ -122,13 +127,13 @@ fn measure(invocation: Invocation) {
     if !is_land(cell) { return; }
     let here = height[at];
     var steepest = 0u;
-    if x > 0 { steepest = u32(abs(here - height[cell - 1])); }
-    if x + 1 < params.width { steepest = max(steepest, u32(abs(here - height[cell + 1]))); }
-    if y > 0 { steepest = max(steepest, u32(abs(here - height[cell - params.width]))); }
+    if x > 0 { steepest = between(here, height[cell - 1]); }
+    if x + 1 < params.width { steepest = max(steepest, between(here, height[cell + 1])); }
+    if y > 0 { steepest = max(steepest, between(here, height[cell - params.width])); }
     if y + 1 < params.height {
-        steepest = max(steepest, u32(abs(here - height[cell + params.width])));
+        steepest = max(steepest, between(here, height[cell + params.width]));
     }
-    let above = u32(max(here - params.sea, 0));
+    let above = between(max(here, params.sea), params.sea);
     own_beach[at] = i32((share(u32(square), params.wide)
         * share(above, params.high)
         * share(steepest, params.steep))

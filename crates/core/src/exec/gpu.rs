@@ -39,7 +39,6 @@ const UNIFORM_STRIDE: u64 = 2 * UNIFORM_BYTES;
 const WORKGROUP: u32 = 256;
 /// Bytes that are copied at a time.
 const STAGING: u64 = 32 << 20;
-/// The kernels that prepare what is read back.
 /// Words that a thread copies at a time.
 const PORTION: usize = 1 << 16;
 /// Words that an invocation of `add_up` adds, about.

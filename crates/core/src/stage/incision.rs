@@ -57,7 +57,8 @@
 //! ones slopes or benches. On levels whose cells are more than four times as wide as a stratum is
 //! thick, r is ½.
 //!
-//! Rounding: floor everywhere. a^m is linear between powers of two of a.
+//! Rounding: floor, but for rain, which is rounded to the nearest, and roughness, towards 0. a^m is
+//! linear between powers of two of a.
 //!
 //! # Shape
 //! Reads and writes `height`, row-major, y south. Reads `rain`, `hardness`, `vegetation`, `uplift`.

@@ -379,11 +379,8 @@ fn measure(call: &mut Call) {
             continue;
         }
         let here = height[at];
-        let steepest = beside(p, at)
-            .map(|cell| here.wrapping_sub(height[cell]).wrapping_abs() as u32)
-            .max()
-            .unwrap_or(0);
-        let above = here.wrapping_sub(p.sea).max(0) as u32;
+        let steepest = beside(p, at).map(|cell| here.abs_diff(height[cell])).max().unwrap_or(0);
+        let above = here.max(p.sea).abs_diff(p.sea);
         let shares = share(square as u32, p.wide) * share(above, p.high) * share(steepest, p.steep);
         // Three shares of 2⁷ make 2²¹.
         *beach = (shares >> 5) as i32;

@@ -37,6 +37,7 @@ fn turned_back(x: i32, heading: i32, span: i32) -> i32 {
 /// change of height by `d`. `wet` is −1 where it has come below the sea, else 0.
 #[inline(always)]
 fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: i32) -> [i32; 2] {
+    // `wet` has all bits or none, so masks take the place of branches.
     let speed = speed >> (wet & 1);
     let lay = lay.max(SEA_LAY & wet);
     let drop = d.wrapping_neg().clamp(0, DROP_MAX);
@@ -46,6 +47,7 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     let capacity =
         (mul_q16(mul_q16(steep << 8, carry as u32), speed as u32) << 2).min(LOAD_MAX >> 2) << 2;
     let room = capacity.wrapping_sub(load);
+    // No deeper than the place that it comes to.
     let take = mul_q16(room.max(0), law.erosion).min(drop << 2);
     let over = room.wrapping_neg().max(0);
     // Rounded up in the sea.
@@ -57,7 +59,7 @@ fn weigh(law: &Law, [d, wet]: [i32; 2], load: i32, speed: i32, carry: i32, lay: 
     // Proposals are in 2⁻¹⁶ cells. What is less than that stays in the load.
     let want = (take >> 2).min(WANT_MAX).wrapping_sub((give >> 2).min(WANT_MAX));
     let fall = d.clamp(-DROP_MAX, DROP_MAX) & !wet;
-    // Both terms are in 2⁻²⁰: gravity is in 2⁻⁴. The first has 30 bits, the second 28.
+    // Both terms are in 2⁻²⁰: gravity is in 2⁻⁴. The first is below 2³⁰, the second at most 2²⁸.
     let energy = speed.wrapping_mul(speed).wrapping_sub(fall.wrapping_mul(law.gravity));
     [want, isqrt(energy.clamp(0, SPEED_MAX * SPEED_MAX) as u32) as i32]
 }
@@ -299,6 +301,7 @@ fn settle<const ALONE: bool, const N: usize>(tile: &Tile, b: &mut Batch<N>) {
         b.load[l] += if gives != 0 { -amount } else { amount };
         // A gift that fills a pit is spread narrowly. Others are laid down through the brush.
         let narrow = gives & b.fills[l];
+        // As a negative amount of what is taken.
         b.gain[l] = if gives & !narrow != 0 { -amount } else { amount };
         b.at[l] = b.at[l] * MOVED_WORDS as i32 - narrow;
     }
@@ -387,6 +390,7 @@ fn move_on<const N: usize>(tile: &Tile, slots: &[u16], b: &mut Batch<N>) -> bool
         b.from[l] = height_at(c, fx, fy);
         let t = turn([b.ux[l], b.uy[l]], gradient(c, fx, fy), law.inertia);
         (b.ux[l], b.uy[l]) = (t[0], t[1]);
+        // Without a heading and a slope, chance says where it goes.
         b.marks[l] = b.alive[l] & (t[0] | t[1] == 0) as i32;
     }
     marked(&b.marks, |l| {

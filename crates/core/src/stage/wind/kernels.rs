@@ -41,7 +41,7 @@ pub(super) static LIMIT_SAND: Kernel = Kernel {
     cpu: limit_sand,
 };
 
-/// a · b / 2¹⁶ for a and b below 2²⁰, from their upper bits.
+/// a · b / 2¹⁶ from the upper bits of a and b, where a · b is below 2³⁹.
 #[inline(always)]
 fn scaled(a: i32, b: i32) -> i32 {
     ((a >> 4) * (b >> 4)) >> 8
