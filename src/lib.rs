@@ -100,16 +100,13 @@ pub use thalweg_core::{exec, plan};
 #[doc(hidden)]
 pub mod classic;
 pub mod compare;
-#[doc(hidden)]
 pub mod field;
 #[doc(hidden)]
 pub mod identity;
-#[doc(hidden)]
 pub mod job;
 mod keys;
 #[doc(hidden)]
 pub mod morphometry;
-#[doc(hidden)]
 pub mod recipe;
 pub mod scatter;
 #[doc(hidden)]
@@ -124,22 +121,16 @@ pub use device::{Device, adapters};
 pub use error::{Error, Fault, Invalid, Limit, Result};
 pub use exec::cpu::{Cpu, Order};
 pub use exec::{Adapter, AdapterInfo, Executor};
-pub use field::{Decode, FIELDS, Field, Origin, Resample};
-pub use job::{
-    AfterStage, BiomeShare, BiomeWeights, Cancel, Event, Frame, Heights, Job, Level, Outcome,
-    Progress, Snapshot, StageReport, Texture,
-};
+pub use field::{FIELDS, Field};
+pub use job::{Cancel, Event, Frame, Heights, Job, Level, Outcome, Progress, Snapshot};
 pub use map::{GeoKeys, Georef, Map, Samples};
 pub use params::{Param, ParamKind, Settings, Value};
-pub use recipe::{
-    ByLevel, Colour, Input, Levels, Nested, Output, PRESETS, Preset, Recipe, Step, assignment,
-};
+pub use recipe::{Colour, Input, Levels, Output, PRESETS, Preset, Recipe, Step, assignment};
 pub use site::{Layer, Scale, Window};
 pub use stage::{STAGES, Stage};
-pub use water::{Settings as WaterSettings, Vectors};
 
 #[cfg(feature = "io")]
-pub use bundle::{Bundle, Folder, Memory, Sink, Timelapse, TimelapseOptions, Zip};
+pub use bundle::{Bundle, Folder, Memory, Sink, Zip};
 #[cfg(feature = "io")]
 pub use io::{MapFormat, ReadOptions, Reading, Stored, read};
 

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thalweg::bundle::{Bundle, Folder, TimelapseOptions, names};
 use thalweg::io::FilmFormat;
+use thalweg::job::AfterStage;
 use thalweg::job::{Event, Snapshot};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Store, Tiles};
-use thalweg::{AfterStage, Error, Job, Result};
+use thalweg::{Error, Job, Result};
 
 /// Make the maps of a recipe
 ///

@@ -9,10 +9,11 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 pub use store::{StoreArguments, store};
+use thalweg::field::Origin;
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
-use thalweg::{Error, FIELDS, Field, Job, Origin, Result, Window};
+use thalweg::{Error, FIELDS, Field, Job, Result, Window};
 
 /// Most tiles of a list.
 const LIST_MAX: u64 = 1 << 20;

@@ -603,8 +603,9 @@ mod sinks {
     use super::*;
     use std::collections::BTreeMap;
     use std::io::{Cursor, Read};
+    use thalweg::bundle::TimelapseOptions;
     use thalweg::io::FilmFormat;
-    use thalweg::{Device, Folder, Memory, Sink, TimelapseOptions, Zip};
+    use thalweg::{Device, Folder, Memory, Sink, Zip};
 
     fn job() -> Job {
         let output = "[output]\nmaps = [\"height\", \"erosion\"]\nformat = \"npy\"\n";

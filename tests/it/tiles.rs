@@ -358,7 +358,7 @@ fn tiles_have_the_water_of_the_whole_land() {
     }
     // A land without an end has none.
     let mut world = endless([0, 0], [64, 64]);
-    world.water = Some(thalweg::WaterSettings::default());
+    world.water = Some(thalweg::water::Settings::default());
     world.output.maps = vec!["water_depth".into()];
     let tiles = Tiles::new(Job::new(world).unwrap(), 64).unwrap();
     assert!(tiles.water_level(0).unwrap_err().to_string().contains("no end"));
