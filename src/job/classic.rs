@@ -214,6 +214,7 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
             "{width} x {depth} cells: the published algorithms need 2 x 2 or more"
         )));
     }
+    // `rain` is a number of particles a cell.
     let count = |s: &Settings| (s.number("rain") * ground.len() as f64).round() as u64;
     match step.stage.name {
         "diamond_square" => land(s, site, seed, go_on),

@@ -107,6 +107,7 @@ impl Job {
         let metric = self.metric(level, &seen);
         let spacing_m = self.schedule.scale_on(level).spacing_m;
         let grid = HeightGrid::new(heights, seen.width as usize, spacing_m).on(metric.as_ref());
+        // Such a map is of floats, whose bits are its words.
         let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
         cut(&words, &seen, window, 1, 0..1)
     }

@@ -94,6 +94,7 @@ impl Outcome {
             };
             store().map_err(|e| Error::output(&path, e))?;
         }
+        // The header comes last, and without it a folder has no maps.
         let path = folder.join(HEADER);
         let text = serde_json::to_vec(&header).map_err(|e| Error::output(&path, e.into()))?;
         std::fs::write(&path, text).map_err(|e| Error::output(&path, e))
@@ -201,6 +202,7 @@ impl Maps {
                 let metric = self.header.globe.map(|(globe, ..)| globe.metric(rows));
                 let values =
                     of(&HeightGrid::new(&heights, width as usize, spacing_m).on(metric.as_ref()));
+                // Such a map is of floats, whose bits are its words.
                 values.into_iter().map(|v| v.to_bits() as i32).collect()
             }
             _ => self.words(name)?,

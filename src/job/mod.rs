@@ -255,6 +255,7 @@ impl Job {
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
             job.supply(i, &map)?;
         }
+        // A file that several strokes stamp is read once.
         let files: std::collections::BTreeSet<String> =
             job.pictures().map(|(_, _, file)| file).collect();
         for file in files {

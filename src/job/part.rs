@@ -169,6 +169,7 @@ impl Job {
         // What the tile before took is not there for this one's buffers.
         executor.clear();
         executor.release();
+        // Later slabs have all of this in the state that they begin with.
         if slab.from.is_none() {
             if let (false, Start::Heights(_)) = (schedule.has_levels(), &job.start) {
                 job.upload_start(executor)?;

@@ -36,6 +36,7 @@ impl Job {
             drafts.sort_by_key(|draft| std::cmp::Reverse(draft.bytes()));
             drafts.iter().try_for_each(|draft| executor.admits(draft))
         };
+        // What opens a device takes no error of the caller's, so warnings are told afterwards.
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;
         warnings.into_iter().try_for_each(warn)?;

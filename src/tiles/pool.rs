@@ -271,6 +271,7 @@ impl Drop for WindowPool {
         queue.has_ended = true;
         let waiting = std::mem::take(&mut queue.waiting);
         queue.working.iter().for_each(|asked| asked.cancel.cancel());
+        // Nobody is answered while the queue is locked.
         drop(queue);
         waiting.iter().for_each(|asked| asked.answer(Err(Error::Cancelled)));
         self.shared.woken.notify_all();
@@ -318,6 +319,7 @@ impl WindowRequest {
     /// Ends this request alone, with [`Error::Cancelled`] if it is not answered yet. Tiles that
     /// were made for it stay.
     pub fn cancel(&self) {
+        // This comes first, so that a worker that takes the request meanwhile sees it.
         self.asked.cancel.cancel();
         let mut queue = self.shared.queue();
         let at = queue.waiting.iter().position(|asked| Arc::ptr_eq(asked, &self.asked));
@@ -387,6 +389,7 @@ impl Shared {
 
     /// Answers a request that a worker has in hand.
     fn answer(&self, asked: &Arc<Asked>, map: Result<Map>) {
+        // When the answer is there, the request is no longer pending.
         self.queue().working.retain(|other| !Arc::ptr_eq(other, asked));
         asked.answer(map);
         if let Some(answered) = &self.answered {
