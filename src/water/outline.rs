@@ -51,6 +51,8 @@ pub fn outlines(size: Size, labels: &[i32], count: usize) -> Vec<Vec<Polygon>> {
                 let (ahead, left) = (over(size, at, &[heading]), over(size, at, &[heading, along]));
                 let (next, turned) = match (same(ahead, part), same(left, part)) {
                     (false, beyond) => {
+                        // Where the cell across the corner belongs to the part, the line meets
+                        // itself.
                         pinched |= beyond;
                         (at, heading)
                     }

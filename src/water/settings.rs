@@ -289,6 +289,7 @@ impl Settings {
             let invalid = Invalid::of(key, given, allowed).saying(message);
             Err(invalid.inside("water", "/water").into())
         };
+        // Keys lead to settings that can be changed, so they look at a copy.
         let mut own = self.clone();
         for key in &KEYS {
             if let (Kind::Above([_, high], of), name) = (&key.kind, key.name)

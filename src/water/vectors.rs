@@ -192,6 +192,7 @@ impl Water {
             })
             .collect();
         let mut reach_of = vec![0u32; order.len()];
+        // All heads are numbered first, so that each reach ends where the next one begins.
         for (&head, id) in heads.iter().zip(1..) {
             reach_of[head] = id;
         }
@@ -294,6 +295,7 @@ impl Water {
 
     /// Width and height of a cell between two places, in cells.
     fn cell(&self, pair: &[Vertex]) -> [f64; 2] {
+        // The mean of two places in half cells. One beyond the border counts as row 0.
         let row = (pair[0].at[1].max(0) + pair[1].at[1].max(0)) / 4;
         self.place.metric.as_ref().map_or([1.0; 2], |metric| metric.cell(row as usize))
     }
