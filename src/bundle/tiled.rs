@@ -97,6 +97,7 @@ impl Tiles {
         };
         let coarsest = *self.levels().end();
         let shown = (level..=coarsest).find(|shown| has(*shown, PICTURE_MAX));
+        // Without a level so small the coarsest is drawn, if it is not much larger.
         let shown = shown.or_else(|| has(coarsest, PICTURE_MOST).then_some(coarsest));
         // Where the CPU takes over from a card, all is written anew.
         let (mut files, entries, maps) = job.with_device(warn, &mut |executor| {

@@ -32,6 +32,7 @@ impl Recipe {
         self.check_levels()?;
         self.check_scale()?;
         self.check_endless()?;
+        // An input has a window of its own, and is checked when it is there.
         if self.input.is_none() {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
@@ -487,6 +488,7 @@ impl Recipe {
         if self.scale == 1 {
             return Ok(());
         }
+        // On the finest level places are `scale` times as far, and sums of them fit in an i64.
         let farthest = i64::MAX / 4 / i64::from(self.scale);
         if self.window.origin.iter().any(|o| !(-farthest..=farthest).contains(o)) {
             return wrong(format!(

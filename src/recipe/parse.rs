@@ -266,6 +266,7 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
                 .into())
         })? as u32;
         let mut value = value.clone();
+        // Without this key the rest is a stage like any other.
         value.as_object_mut().map(|object| object.shift_remove("every"));
         if value.get("interleave").is_some() {
             return Err(wrong(
@@ -464,6 +465,7 @@ pub(super) mod dungeons {
         let given =
             keys.iter().filter_map(|key| Some((key.to_string(), with_integers(table.get(key)?))));
         let object = given.collect::<serde_json::Map<_, _>>();
+        // One by one first, so that an error names its key.
         for (key, value) in &object {
             let alone = serde_json::json!({ key: value });
             serde_json::from_value::<T>(alone).map_err(|e| {
