@@ -164,6 +164,7 @@ pub(super) fn read_source<R: BufRead + Seek>(
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
+    // The longest signature, that of WebP, has 12 bytes.
     let mut head = [0; 12];
     let mut known = 0;
     while known < head.len() {
@@ -395,6 +396,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             (false, 1) => format!("{count} {samples} is set to {fill} m ({what})"),
             (false, _) => format!("{count} {samples} are set to {fill} m ({what})"),
         });
+        // Numbered before they are filled, since then they look like the others.
         missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }

@@ -229,6 +229,7 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
             let data: Vec<u8> = map
                 .data
                 .iter()
+                // A colour has 24 bits, so the first of four bytes is left out.
                 .flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1))
                 .collect();
             let bytes = png::encode(
@@ -362,6 +363,7 @@ pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        // As any new file: the umask takes from this what the user does not give.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder(path)).map_err(|e| reason(e, folder(path)))?;
@@ -393,6 +395,7 @@ pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
 
 /// Puts a file in its place, and waits until the disk has it.
 pub(super) fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
+    // The bytes are on disk before the name leads to them.
     file.as_file().sync_all()?;
     file.persist(path)?;
     // Elsewhere folders cannot be opened as files.
