@@ -224,6 +224,7 @@ fn graph(
 ) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
+        // Twice the centres, which are whole numbers.
         let at =
             Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
         // Cannot fail: centres are finite.
@@ -418,6 +419,7 @@ fn build(
     for cell in routes.iter().flatten().flat_map(|cell| widened(cell).cells()) {
         owner[index(cell)] = Grid::CORRIDOR;
     }
+    // Rooms come last, since where a corridor crosses one the cells are the room's.
     for (body, id) in bodies.iter().zip(0..) {
         body.rect.cells().for_each(|cell| owner[index(cell)] = id);
     }
@@ -504,6 +506,7 @@ fn tiles(dungeon: &mut Dungeon) {
             dungeon.tiles.data[y * width as usize + x] = tile;
         }
     }
+    // No floor lies at the border, where the last tile is a wall.
     for y in 1..height - 1 {
         for x in 1..width - 1 {
             if matches!(dungeon.tiles.at([x, y]), Tile::Void | Tile::Wall) {
@@ -539,6 +542,7 @@ fn roles(dungeon: &mut Dungeon, random: &mut Random) {
         rooms.sort_unstable();
         rooms.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
+    // In a tree these two would be the ends of its longest path.
     let start = farthest(0)[0];
     let mut others = farthest(start);
     let boss = others.remove(0);
