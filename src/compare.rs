@@ -78,6 +78,7 @@ pub fn compare(
     a.begin(plan)?;
     b.begin(plan)?;
     let mut kept = BTreeMap::new();
+    // What is there before, to tell later what the plan has changed.
     for buffer in plan.buffers.iter().filter(|b| matches!(b.fill, Fill::Keep | Fill::Taken(_))) {
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
@@ -124,6 +125,7 @@ pub fn compare(
                     first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64
                 }
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
+                // What was there says nothing, so all words count.
                 Fill::Unset => first.len() as u64,
                 Fill::Words(words) => {
                     first.iter().zip(words).filter(|(a, b)| a != b).count() as u64

@@ -187,6 +187,7 @@ pub fn erode(
         turn: Pcg32::new(p.seed ^ 0x9E37_79B9_7F4A_7C15, 2),
         report: Report::default(),
     };
+    // The weight at a distance of the radius is 0, so the stencil ends one cell before.
     let reach = p.radius.max(1) as usize - 1;
     match (p.brush, 2 * reach + 1) {
         (Brush::Exact, _) => run.all(Exact { radius: (reach + 1) as f32, weights: Vec::new() }),
@@ -428,6 +429,7 @@ impl<const N: usize> Carve for Stencil<N> {
         amount: f32,
     ) {
         let (x, y) = ((x + 0.5) as i32 as usize, (y + 0.5) as i32 as usize);
+        // West of the border this wraps to a number that is larger than any width.
         let west = x.wrapping_sub(self.reach);
         let inside = west < width
             && west + self.blocks * N <= width
@@ -520,6 +522,7 @@ impl Run<'_> {
                 flow[nearest] = flow[nearest].saturating_add(1);
             }
             let (nx, ny) = (x + dx, y + dy);
+            // Written so that a NaN counts as having left.
             left = !(nx >= 0.0 && nx < east && ny >= 0.0 && ny < south);
             if left {
                 break;
@@ -528,6 +531,7 @@ impl Run<'_> {
             let dh = next.height(next.corners(self.height, width)) - place.height(corners);
             let carry = p.capacity_at(dh, speed, water);
             if dh > 0.0 || load > carry {
+                // Uphill it fills the hole that it leaves, at most up to the next place.
                 let laid =
                     if dh > 0.0 { smaller(load, dh) } else { (load - carry) * p.deposition_rate };
                 place.deposit(self.height, width, laid);

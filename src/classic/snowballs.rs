@@ -250,6 +250,7 @@ impl<'a> Ground<'a> {
     /// The unit normal of the ground: east, up, south (A25).
     #[inline(always)]
     fn normal(&self, x: f64, y: f64) -> [f64; 3] {
+        // Differences are over two cells, so this is four times (−∂h/∂x, −∂h/∂y, 1).
         let (east, south) = (
             -2.0 * (self.sample(x + 1.0, y) - self.sample(x - 1.0, y)),
             -2.0 * (self.sample(x, y + 1.0) - self.sample(x, y - 1.0)),

@@ -443,6 +443,7 @@ fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
 /// border; NaN in missing cells and where there are none.
 fn means(grid: Grid, r: usize) -> Vec<f64> {
     let sums = |from: &[f64], n: usize, start: usize, step: usize, to: &mut [f64]| {
+        // Sums from the beginning on: the sum of a run is the difference of two.
         let mut sums = Vec::with_capacity(n + 1);
         sums.push(0.0);
         for k in 0..n {
@@ -500,6 +501,7 @@ pub fn change(before: Grid, after: Grid) -> Result<Change> {
     }
     let rise = |i: usize| after.height[i] - before.height[i];
     let (all, cells) = (0..after.height.len(), after.land().count().max(1) as f64);
+    // The larger of a NaN and 0 is 0, so missing cells add nothing.
     let worn = all.clone().map(|i| (-rise(i)).max(0.0)).sum::<f64>() / cells;
     let laid = all.map(|i| rise(i).max(0.0)).sum::<f64>() / cells;
     let under = after.inside().filter(|&i| rise(i) >= SEDIMENT_MIN);
