@@ -152,6 +152,7 @@ impl Job {
             Some(options) => self.clone().frames(options.frames)?,
             None => self.clone(),
         };
+        // What can be refused is refused before the work.
         self.admit_program()?;
         self.admit_missing()?;
         sink.announce(&names(self.recipe(), timelapse))?;

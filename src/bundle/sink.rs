@@ -279,6 +279,7 @@ impl Folder {
             for entry in entries.flatten() {
                 let name = entry.file_name();
                 let whole = name.to_str().and_then(pending_of).map(|whole| folder.join(whole));
+                // What others have begun in the folder stays.
                 if whole.is_some_and(|whole| begun.contains(&whole)) {
                     std::fs::remove_file(entry.path())
                         .map_err(|e| Error::output(entry.path(), e))?;

@@ -237,6 +237,7 @@ impl Writer<'_> {
         // Where entrances lie is known only now, so files in the way are refused here.
         self.sink.announce(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
         let mut entries = vec![];
+        // In portions, so that not all files lie in memory, and a run can be cancelled in between.
         for entrances in self.outcome.entrances.chunks(256) {
             self.job.cancel_handle().check()?;
             let make = |e: &Entrance| {

@@ -273,6 +273,7 @@ fn any_direction(rng: &mut Pcg32) -> (f32, f32) {
     loop {
         let (x, y) = (2.0 * unit(rng) - 1.0, 2.0 * unit(rng) - 1.0);
         let square = x * x + y * y;
+        // In a disc all directions are alike. Close to its middle a vector is too short to scale.
         if square <= 1.0 && square > 1e-4 {
             let length = square.sqrt();
             return (x / length, y / length);
@@ -355,6 +356,7 @@ impl Carve for Exact {
         let (x0, x1) = (from(x), ((x + self.radius) as usize).min(width - 1));
         let (y0, y1) = (from(y), ((y + self.radius) as usize).min(depth - 1));
         self.weights.clear();
+        // At the border fewer vertices share the same amount.
         let mut total = 0.0;
         for j in y0..=y1 {
             for i in x0..=x1 {
@@ -477,6 +479,7 @@ impl Run<'_> {
                 let x = unit(&mut fall) * east;
                 (x, unit(&mut fall) * south)
             }));
+            // The sort is stable, so the drops of a tile keep their order.
             if self.p.sorted {
                 let tile = |v: f32| v as usize / TILE;
                 starts.sort_by_cached_key(|&(x, y)| (tile(y) as u32, tile(x) as u32));
@@ -504,6 +507,7 @@ impl Run<'_> {
         let mut place = Place::new(x, y, width);
         for _ in 0..p.lifetime {
             let corners @ [h00, h10, h01, h11] = place.corners(self.height, width);
+            // The slope of the bilinear surface (C6, C7).
             let gx = (h10 - h00) * (1.0 - place.fy) + (h11 - h01) * place.fy;
             let gy = (h01 - h00) * (1.0 - place.fx) + (h11 - h10) * place.fx;
             (dx, dy) = (dx * p.inertia - gx * turn, dy * p.inertia - gy * turn);

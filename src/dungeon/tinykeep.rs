@@ -165,6 +165,7 @@ impl Settings {
                 64.0 * tile,
                 " pixels, which are 3 to 64 tiles",
             )?;
+            // The least side is the mean less the mean of what is added to it.
             let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
             if !(0.0..=most).contains(&self.deviation_px) {
                 return Err(Error::param(format!(
@@ -235,6 +236,7 @@ fn graph(
         (a.min(b), a.max(b))
     };
     let mut edges: Vec<(usize, usize)> = triangulation.undirected_edges().map(ends).collect();
+    // In an order that does not depend on the library.
     edges.sort_unstable();
     let squared = |a: usize, b: usize| {
         let d = |a: i32, b: i32| i64::from(a - b).pow(2);

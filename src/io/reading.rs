@@ -304,6 +304,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         )));
     }
 
+    // Where other metres are asked for, the map no longer lies where the file says.
     let georef = georef.filter(|g| {
         // Cells in degrees have no metres of their own.
         let metres = spacing_m <= 1000.0 * g.cell.1 && g.cell.1 >= 1e-3;

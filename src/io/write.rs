@@ -77,6 +77,7 @@ pub fn encode_within(
             missing.len()
         )));
     }
+    // Holes are made in a copy, after the check that refuses a NaN of the map's own.
     let holed = (!missing.is_empty()).then(|| {
         let mut holed = map.clone();
         missing.iter().for_each(|at| holed.data[*at] = f32::NAN);
@@ -386,6 +387,7 @@ pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
             ),
         );
     }
+    // The library's error names the file, and the system's within it does not.
     let code = e
         .source()
         .and_then(|inner| inner.downcast_ref::<std::io::Error>())

@@ -170,6 +170,7 @@ impl Maps {
     fn words(&self, name: &str) -> Result<Vec<i32>> {
         let path = self.folder.join(format!("{name}.i32"));
         let cells = self.header.width as usize * self.header.height as usize;
+        // The bytes of the file, the words, and the values of a map have four bytes a cell each.
         crate::memory::admit(name, cells as u64 * 12)?;
         let bytes = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
         if bytes.len() != cells * 4 {

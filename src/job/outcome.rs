@@ -352,6 +352,7 @@ impl Job {
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
         }
+        // Beds change the heights that all maps are made from, so they are cut first.
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage
         // after the levels, for one.
@@ -368,6 +369,7 @@ impl Job {
             (true, None, Some(field)) => Some(self.field_words(level, &land, field, &mut from)?),
             _ => None,
         };
+        // Maps that follow from the heights need not read them once more.
         from.heights =
             height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
         let find_water = |from: &mut InExecutor| {

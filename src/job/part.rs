@@ -103,6 +103,7 @@ impl Job {
     pub(super) fn take_bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
         let mut bases = Bases::new();
         for (i, unit) in self.schedule.units.iter().enumerate().filter(|(_, unit)| unit.refines()) {
+            // These are of the whole land, whatever part of it is made.
             let window = lattice(&self.schedule.whole(), unit.level, false);
             let mut words = BTreeMap::new();
             for buffer in self.schedule.plan(i).buffers.iter().filter(|buffer| !is_coarse(buffer)) {

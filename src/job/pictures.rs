@@ -97,6 +97,7 @@ impl Job {
         };
         let Schedule { recipe, units, .. } = &mut self.schedule;
         let units = units.iter_mut().map(|unit| &mut unit.step);
+        // Units have copies of the recipe's stages, so both are told.
         for step in recipe.stages.iter_mut().chain(units).filter(shown) {
             step.settings.show(file, picture.clone());
         }

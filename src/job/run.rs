@@ -142,6 +142,7 @@ impl Job {
                     .into());
             }
         }
+        // A stage that the snapshot has done needs no picture any more.
         let left = |i: usize| {
             self.schedule.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named)
         };
@@ -214,6 +215,7 @@ impl Job {
         let mut reporter = Reporter::new(self, watch)?;
         if let Start::Snapshot(snapshot) = &self.start {
             for (name, _) in snapshot.buffers() {
+                // A snapshot does not say how many words a cell has.
                 given.kept.insert(self.kept_name(name)?, None);
             }
             reporter.reports = snapshot.reports().to_vec();

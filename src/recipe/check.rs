@@ -27,6 +27,7 @@ impl Recipe {
             )));
         }
         check_count(self.stages.iter().map(|step| step.with.len()))?;
+        // What follows computes with these numbers, so their ranges come first.
         self.check_ranges()?;
         self.check_order()?;
         self.check_levels()?;
@@ -95,6 +96,7 @@ impl Recipe {
                     .saying(message)
                     .inside("", &format!("/stage/{i}"))
             };
+            // With an input there are heights before the first stage.
             let first = i == 0 && self.input.is_none();
             if first && step.stage.is_generator && !step.makes_first() {
                 return Err(wrong(format!(
@@ -333,6 +335,7 @@ impl Recipe {
         let window = Window { width: 2, height: 2, ..window };
         let steps =
             (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
+        // A stage that runs after every so many steps never runs where there are fewer.
         let Some(((place, pointer, nested), every)) = nested
             .zip(step.with.iter().map(|nested| nested.every))
             .find(|(_, every)| u64::from(*every) > steps)

@@ -21,6 +21,7 @@ impl FromStr for Recipe {
 
     fn from_str(text: &str) -> Result<Self> {
         let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        // A text of TOML cannot begin with a brace.
         if start.starts_with('{') {
             Self::from_json(text, "", "land")
         } else {
@@ -199,6 +200,7 @@ impl Step {
                 return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
             };
             let is_list = matches!(param.kind, ParamKind::List(_));
+            // In place of a value, a list or a table says what the value is on each level.
             if !is_list
                 && matches!(value, serde_json::Value::Array(_) | serde_json::Value::Object(_))
                 && not_finite(value).is_none()

@@ -229,6 +229,7 @@ impl Layout {
             levels,
             cut,
         };
+        // The level is looked at before its parts are worked out.
         if let Space::Region { level, .. } = layout.cut.space {
             layout.check_level(level)?;
         }

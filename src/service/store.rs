@@ -192,6 +192,7 @@ impl Store {
                     "BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
                 ))?;
             }
+            // A damaged file may open all the same.
             let sound: String = index.pragma_query_value(None, "quick_check", |row| row.get(0))?;
             match (version, sound.as_str()) {
                 (0 | VERSION, "ok") => Ok(index),
@@ -254,6 +255,7 @@ impl Store {
         };
         for digest in names("results").iter().filter(|name| is_digest(name)) {
             let meta = self.result(digest).unwrap_or_default();
+            // A result says itself of which recipe it is.
             if let Some(recipe) = meta["recipe_digest"].as_str() {
                 let size = folder_bytes(&self.result_folder(digest));
                 index
@@ -461,6 +463,7 @@ impl Store {
         error: Option<&Problem>,
     ) -> Answer<()> {
         let error = error.map(serde_json::to_string).transpose()?;
+        // A job that is interrupted goes on, so it has no end yet.
         let at = (state != "interrupted").then(now);
         let ended = Ended { state: state.into(), at, result: result.map(String::from), error };
         match self.enter_end(id, &ended) {

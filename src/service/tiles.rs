@@ -175,6 +175,7 @@ impl Pyramid {
         let (left, top) = (first(at.x), first(at.y));
         let within = |at: i64, side: u32| at.clamp(0, i64::from(side) - 1) as usize;
         let (from, to) = (within(left, width), within(left + side as i64 - 1, width));
+        // Of each row only the part on the land is read.
         let mut line = vec![0; (to - from + 1) * 4];
         let mut data = Vec::with_capacity(side * side);
         for row in 0..side as i64 {

@@ -94,6 +94,7 @@ impl Service {
     /// Refuses a world whose tiles are too much work, before it is taken.
     fn admit_world(&self, job: &Job) -> Answer<()> {
         let finest = job.recipe().finest();
+        // One tile stands for all, wherever it lies.
         let cost = job.schedule().cost(
             SIDE,
             finest,

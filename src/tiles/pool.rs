@@ -174,6 +174,7 @@ impl WindowPool {
             workers => workers,
         };
         let threads = job.options().threads;
+        // Unless the job says how many, the workers share the cores.
         let threads = if threads == 0 { (cores / workers).max(1) } else { threads };
         let job = job.threads(threads);
         let shared = Arc::new(Shared {
@@ -195,6 +196,7 @@ impl WindowPool {
                 .name(format!("window {number}"))
                 .spawn(move || shared.work(tiles));
             let refused = |e| Error::limit(format!("{workers} workers: {e}; ask for fewer"));
+            // Where one cannot be started, the pool is dropped, which ends the others.
             pool.threads.push(started.map_err(refused)?);
         }
         Ok(pool)
@@ -452,6 +454,7 @@ impl Shared {
         if let Err(e) = asked.cancel.check() {
             return Some(Err(e));
         }
+        // Who cancels this request ends the work on its tiles, too.
         tiles.cancel_by(&asked.cancel);
         let before = tiles.counts();
         let map = catch_unwind(AssertUnwindSafe(|| {

@@ -263,6 +263,7 @@ impl Store {
     /// changed.
     pub fn prune(&self, bytes: u64) -> Result<(u64, u64)> {
         for path in self.begun()? {
+            // A file whose age cannot be told is left alone.
             let old = path
                 .metadata()
                 .and_then(|meta| meta.modified())
