@@ -333,6 +333,7 @@ impl Sink for Folder {
                 self.remove_pending()?;
             }
         }
+        // Whether files can be written here is known before the work.
         self.files.probe(&self.root)
     }
 

@@ -153,6 +153,7 @@ fn index(file: &Connection, layer: &Layer) -> rusqlite::Result<()> {
             high[1]
         ])?;
     }
+    // Programs that change the file have these functions, and SQLite alone has not.
     let put = format!(
         "INSERT OR REPLACE INTO \"{tree}\" VALUES (NEW.id, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), \
          ST_MinY(NEW.geom), ST_MaxY(NEW.geom));"

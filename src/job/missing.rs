@@ -98,7 +98,7 @@ pub(super) fn continue_ground(words: &mut [i32], width: usize, missing: &[bool])
     let ground: Vec<f64> = words.iter().map(|word| f64::from(*word)).collect();
     let ground = stretched(ground, width.max(1), missing);
     let far = distances(width.max(1), missing);
-    // Cells that have a height are at a distance of 0, and keep it.
+    // Cells that have a height lie at a distance of 0, and keep that height.
     for (word, (height, far)) in
         words.iter_mut().zip(ground.into_iter().zip(far)).filter(|(_, (_, far))| *far > 0)
     {

@@ -124,6 +124,7 @@ impl Job {
                 continue;
             }
             let plan = if slab.goes_on(i) {
+                // Only the first unit of a slab goes on from a state.
                 let state = match std::mem::replace(&mut given.before, Before::Nothing) {
                     Before::Piece(state) => state,
                     Before::InExecutor | Before::Nothing => {

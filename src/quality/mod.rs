@@ -89,6 +89,7 @@ impl<'a> Grid<'a> {
         if width == 0
             || depth == 0
             || width.checked_mul(depth) != Some(height.len())
+            // Cells have numbers of 32 bits, of which the largest stands for none.
             || height.len() >= u32::MAX as usize
         {
             return Err(Error::param(format!(
@@ -374,6 +375,7 @@ fn line(points: &[(f64, f64)]) -> f64 {
 fn hurst(grid: Grid) -> Option<f64> {
     let (h, w) = (grid.height, grid.width);
     let mean = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+        // A pair counts where both cells have a height.
         let differences = pairs.map(|(a, b)| h[a] - h[b]).filter(|d| !d.is_nan());
         rms(differences).map(|rms| rms * rms)
     };

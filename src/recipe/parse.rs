@@ -99,6 +99,7 @@ impl Recipe {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let wrong = |e: toml::de::Error| Error::param(e.to_string().trim_end().to_string());
         let mut value = toml::from_str(text).map_err(wrong)?;
+        // JSON has no numbers that are not finite, so a second reading puts them back.
         restore_not_finite(&mut value, &toml::from_str(text).map_err(wrong)?);
         Ok(value)
     }

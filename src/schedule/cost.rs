@@ -225,6 +225,7 @@ impl Schedule {
                 // it.
                 work += STATE * if slab.to.is_some() { x.1 * y.1 } else { 0.0 };
                 work += STATE * if slab.from.is_some() { x.2 * y.2 } else { 0.0 };
+                // Particles may have walked in from homes beyond the window.
                 let [wide, beyond] = [0, walk].map(|by| (x.3 + by) as f64 * (y.3 + by) as f64);
                 sizes.push(Sizes {
                     level: levels.len(),
@@ -464,6 +465,7 @@ impl Schedule {
                     let maps = needed_by(plan, passes.end)
                         .map(|(_, words)| 4.0 * words as f64)
                         .sum::<f64>();
+                    // In a list each particle has two more words, those of its home.
                     let list = particles.map_or(0.0, |(bytes, record, _)| {
                         bytes * (record + 2) as f64 / record as f64
                     });

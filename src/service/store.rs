@@ -271,6 +271,7 @@ impl Store {
                 name.split_once('.').filter(|(digest, _)| is_digest(digest)),
                 std::fs::metadata(self.root.join("uploads").join(&name)),
             ) else {
+                // What has no digest for a name did not come whole.
                 let _ = std::fs::remove_file(self.root.join("uploads").join(&name));
                 continue;
             };

@@ -344,6 +344,7 @@ impl Tiles {
         if let Source::Water(of) = field.source {
             return self.water_words(level, window, field.name, of, executor);
         }
+        // A handle of its own, since the tiles are borrowed below.
         let job = self.job.clone();
         job.field_words(
             level,

@@ -520,6 +520,7 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
         }
         piece.particles = Travellers { record, vertex, words: vec![] };
         piece.particles.words =
+            // Two words of a home come before each record.
             take(record.checked_add(2).and_then(|each| each.checked_mul(count)))?;
     }
     let mut rest = vec![];

@@ -144,6 +144,7 @@ const LAW: Words<Settings> = Words {
     get: |s| vec![name_of(&Law::ALL, s.law).into()],
     set: |s, words| {
         words.iter().for_each(|word| s.law = Law::ALL[*word].1);
+        // Keys are read in their order, so a width or a depth that is given comes after this.
         (s.width_m, s.depth_m) = s.law.usual();
     },
 };
