@@ -214,6 +214,7 @@ impl Job {
         let mut given = [Given::nothing(), Given::nothing()];
         self.upload_start(a)?;
         self.upload_start(b)?;
+        // What a snapshot has done is not compared.
         for (i, unit) in self.schedule().units.iter().enumerate().skip(self.done()) {
             let plan = self.plan_to_run(i)?;
             let (name, passes) = (unit.step.stage.name, plan.passes.len());

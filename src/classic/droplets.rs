@@ -467,6 +467,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn all(mut self, mut brush: impl Carve) -> Report {
+        // Turns on flat ground have a stream of their own, so they do not move later drops.
         let mut fall = Pcg32::new(self.p.seed, 1);
         let (east, south) = ((self.width - 1) as f32, (self.depth - 1) as f32);
         let mut starts = Vec::new();

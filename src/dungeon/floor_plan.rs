@@ -148,6 +148,7 @@ impl Plan {
     /// The shared sides where both rooms have an exit, as (room, cell, side, other room), row by
     /// row.
     pub fn doors(&self) -> impl Iterator<Item = (usize, i32, Side, usize)> + '_ {
+        // Of the two cells at a side, the western or the northern one finds it.
         let pairs = cells().flat_map(|cell| [(cell, Side::East), (cell, Side::South)]);
         pairs.filter_map(|(cell, side)| {
             let (a, b) = (self.room(cell)?, self.room(cell + stride(side))?);

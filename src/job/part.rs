@@ -43,6 +43,7 @@ impl Job {
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
+        // A place on Earth is that of the region's corner, and moves with it.
         let before = self.schedule.region().origin;
         let georef = self
             .georef
@@ -113,6 +114,7 @@ impl Job {
             }
             bases.insert(unit.level, Piece { words, ..Piece::empty(unit.level, window) });
         }
+        // What they have left beside the lands is of the finest level.
         if let Some(base) = bases.get_mut(&self.schedule.recipe.finest()) {
             for (name, each) in self.schedule.rest() {
                 base.words.insert(name.to_string(), (each, executor.read(name)?));

@@ -278,6 +278,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let share = |h: f64| if relief > 0.0 { (h - lowest) / relief } else { 0.0 };
     let mean = grid.land().map(|i| height[i]).sum::<f64>() / cells;
     let is_stream = |i: usize| drained.area[i] >= STREAM_CELLS;
+    // Shares are of the cells that have all their neighbours.
     let part = |count: usize| count as f64 / inside.len() as f64;
     let deeper = |depth: f64| {
         part(inside.iter().filter(|&&i| drained.filled[i] - height[i] > depth).count())

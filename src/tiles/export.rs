@@ -352,6 +352,7 @@ impl Tiles {
                 watch(stored.len() as u64, count)?;
             }
         }
+        // Zooms go down from the last one, so the first of them comes at the end.
         let first = zooms.last().map_or(last, |(zoom, ..)| *zoom);
         let mut json = tilejson([0; 2], [window.width, window.height], side, [first, last]);
         json["name"] = json!(format!("{} ({})", field.name, field.unit));
