@@ -369,7 +369,7 @@ pub(super) fn make(
     });
     let [x, y] = crop(&mut bodies, &mut routes, &pieces, used);
     if let Some(report) = report {
-        // Steps have the places from before it was moved: to the corner of the grid, and to what is used.
+        // Steps have the places from before the layout was moved, to the grid and to what is used.
         let shift = [-left - x, -top - y];
         for Step { what, boxes, lines } in steps {
             let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
