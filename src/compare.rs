@@ -78,6 +78,7 @@ pub fn compare(
     a.begin(plan)?;
     b.begin(plan)?;
     let mut kept = BTreeMap::new();
+    // What is there before, to tell later what the plan has changed.
     for buffer in plan.buffers.iter().filter(|b| matches!(b.fill, Fill::Keep | Fill::Taken(_))) {
         kept.insert(buffer.name, a.read(buffer.name)?);
     }
@@ -124,6 +125,7 @@ pub fn compare(
                     first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64
                 }
                 Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
+                // What was there says nothing, so all words count.
                 Fill::Unset => first.len() as u64,
                 Fill::Words(words) => {
                     first.iter().zip(words).filter(|(a, b)| a != b).count() as u64
@@ -212,6 +214,7 @@ impl Job {
         let mut given = [Given::nothing(), Given::nothing()];
         self.upload_start(a)?;
         self.upload_start(b)?;
+        // What a snapshot has done is not compared.
         for (i, unit) in self.schedule().units.iter().enumerate().skip(self.done()) {
             let plan = self.plan_to_run(i)?;
             let (name, passes) = (unit.step.stage.name, plan.passes.len());

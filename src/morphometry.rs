@@ -100,6 +100,7 @@ impl<'a> HeightGrid<'a> {
             let [width, height] = self.cell(row);
             let (across, down) =
                 ((w + e - 2.0 * here) / (width * width), (n + s - 2.0 * here) / (height * height));
+            // From 0, so that level ground has no −0.
             0.0 - (across + down) / self.spacing_m
         })
     }
@@ -129,6 +130,7 @@ impl<'a> HeightGrid<'a> {
                     steepest = steepest
                         .max((self.at(r as usize, c as usize) - here) / (length * f64::from(n)));
                 }
+                // The sine of the angle whose tangent is `steepest`.
                 hidden += share * (steepest / (1.0 + steepest * steepest).sqrt());
             }
             1.0 - hidden

@@ -141,6 +141,7 @@ pub fn places(
         // The draw belongs to the place, to 2⁻⁸ cells.
         let [i, j] = [0, 1]
             .map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
+        // A hash is below 2³², so a density of 1 keeps all places.
         if (arith::hash(key, i, j) as f64) < density * 4294967296.0 {
             places.push(Place { x, y, height_m: between(height, u, v), biome });
         }
@@ -236,6 +237,7 @@ fn lattice(
     }
     let key = arith::key(seed, ORDER);
     let rank = |p: &Point| (arith::hash(key, p.vertex[0] as u32, p.vertex[1] as u32), p.vertex);
+    // No cell is narrower than the distance, so the points that matter lie in those next to it.
     let side = distance.max(1.0);
     let cell = |p: &Point| place(p).map(|v| ((v + margin as f64) / side) as usize);
     let across = [0, 1].map(|a| (size[a] as f64 / side) as usize + 1);
@@ -291,6 +293,7 @@ fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Resu
         let mut found = None;
         for _ in 0..TRIES {
             let turn = random() * 2.0 * std::f64::consts::PI;
+            // Evenly over the ring, since areas grow with the square of the radius.
             let far = distance * (1.0 + 3.0 * random()).sqrt();
             let p = [from[0] + libm::cos(turn) * far, from[1] + libm::sin(turn) * far];
             if !(0..2).all(|a| (0.0..size[a]).contains(&p[a])) {
@@ -305,6 +308,7 @@ fn poisson(distance: f64, seed: u64, window: &Window, stop: &AtomicBool) -> Resu
                     dx * dx + dy * dy >= distance * distance
                 })
             };
+            // Points three cells away are more than √2 distances away.
             if (y - 2..=y + 2).all(|j| (x - 2..=x + 2).all(|i| free(i, j))) {
                 found = Some(p);
                 break;

@@ -136,6 +136,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;
     let usual = TimelapseOptions::of(count, 1, FilmFormat::Apng);
     let pictures = usual.folder.as_ref().map(|name| folder.join(name));
+    // A link is not followed, since it may lead out of the folder.
     let there =
         pictures.is_some_and(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
     if there && old["timelapse"]["folder"] == json!(usual.folder) {

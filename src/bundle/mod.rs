@@ -152,6 +152,7 @@ impl Job {
             Some(options) => self.clone().frames(options.frames)?,
             None => self.clone(),
         };
+        // What can be refused is refused before the work.
         self.admit_program()?;
         self.admit_missing()?;
         sink.announce(&names(self.recipe(), timelapse))?;
@@ -175,6 +176,7 @@ impl Job {
         };
         let run_seconds = begun.elapsed().as_secs_f64();
         let begun = Moment::now();
+        // From here on files of an earlier run are replaced, which its manifest describes.
         sink.withdraw(MANIFEST)?;
         let mut warnings: Vec<String> =
             self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
@@ -283,10 +285,12 @@ impl Job {
         manifest: &serde_json::Value,
         files: &mut Vec<Stored>,
     ) -> Result<Vec<PathBuf>> {
+        // What follows removes files of an earlier run, so this is the last moment to cancel.
         self.cancel_handle().check()?;
         let removed = sink.clear(&self.inputs())?;
         let text = serde_json::to_string_pretty(manifest)
             .map_err(|e| Error::output(MANIFEST, e.into()))?;
+        // The manifest comes last: where it is, the files that it names are whole.
         files.push(sink.put(MANIFEST, format!("{text}\n").as_bytes())?);
         sink.keep()?;
         Ok(removed)

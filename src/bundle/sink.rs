@@ -155,6 +155,7 @@ impl<W: Write + Seek> Archive<W> {
         let options = zip::write::SimpleFileOptions::default()
             .compression_method(zip::CompressionMethod::Stored)
             .last_modified_time(zip::DateTime::default())
+            // Longer files need ZIP64.
             .large_file(length >= u32::MAX as u64);
         self.0.start_file(name, options).map_err(Self::failed)?;
         std::io::copy(from, &mut self.0).map(drop).map_err(|e| Error::output(name, e))
@@ -176,6 +177,7 @@ pub fn archive<'a>(
     to: impl Write + Seek,
 ) -> Result<()> {
     let mut names: Vec<&str> = names.collect();
+    // In the order of names, as the files of `Zip` are.
     names.sort_unstable();
     let mut archive = Archive(zip::ZipWriter::new(to));
     for name in names {
@@ -277,6 +279,7 @@ impl Folder {
             for entry in entries.flatten() {
                 let name = entry.file_name();
                 let whole = name.to_str().and_then(pending_of).map(|whole| folder.join(whole));
+                // What others have begun in the folder stays.
                 if whole.is_some_and(|whole| begun.contains(&whole)) {
                     std::fs::remove_file(entry.path())
                         .map_err(|e| Error::output(entry.path(), e))?;
@@ -325,10 +328,12 @@ impl Sink for Folder {
             // The other run may have ended between the first look and now.
             let announced = std::mem::take(&mut self.announced);
             self.announce(&announced)?;
+            // Without a lock these may be files that another run is writing.
             if self.lock.is_some() {
                 self.remove_pending()?;
             }
         }
+        // Whether files can be written here is known before the work.
         self.files.probe(&self.root)
     }
 

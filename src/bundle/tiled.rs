@@ -97,6 +97,7 @@ impl Tiles {
         };
         let coarsest = *self.levels().end();
         let shown = (level..=coarsest).find(|shown| has(*shown, PICTURE_MAX));
+        // Without a level so small the coarsest is drawn, if it is not much larger.
         let shown = shown.or_else(|| has(coarsest, PICTURE_MOST).then_some(coarsest));
         // Where the CPU takes over from a card, all is written anew.
         let (mut files, entries, maps) = job.with_device(warn, &mut |executor| {
@@ -104,6 +105,7 @@ impl Tiles {
             for (field, n) in asked.iter().copied().zip(0..) {
                 let name = recipe.output.file_of(field.name);
                 let path = folder.path(&name);
+                // All maps have as many blocks, so one count goes on from map to map.
                 let mut part = |done, all| watch(n * all + done, count * all);
                 let cog = self.fill_cog(level, window, field, &path, executor, &mut part)?;
                 let (min, max) = cog.range();

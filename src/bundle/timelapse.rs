@@ -86,6 +86,7 @@ impl<'a> Timelapse<'a> {
             frame.maps.iter().map(|(name, map)| (*name, smaller(name, map))).collect();
         let map = |name: &str| maps.iter().find(|(known, _)| *known == name).map(|(_, map)| map);
         let Some(height) = map("height") else { return Ok(()) };
+        // When a run starts over, its frames come again from the first.
         if frame.index == 0 {
             self.stored.clear();
             self.animation = None;

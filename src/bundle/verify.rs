@@ -52,6 +52,7 @@ pub fn verify(folder: impl AsRef<Path>) -> Result<Vec<Checked>> {
             Err(e) => Some(e.to_string()),
             Ok(bytes) => {
                 let found = blake3::hash(&bytes).to_hex().to_string();
+                // A file without a digest only has to be there.
                 digest.as_str().filter(|digest| *digest != found).map(|digest| {
                     format!(
                         "its digest is {}… and the manifest has {}…",

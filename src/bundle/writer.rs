@@ -234,8 +234,10 @@ impl Writer<'_> {
         let Some(placing) = &self.outcome.recipe.dungeons else { return Ok(()) };
         let format = DungeonFormat::from_path(Path::new(&format!("x.{}", placing.format)))?;
         let named = |e: &Entrance| format!("dungeon_x{}_y{}.{}", e.x, e.y, placing.format);
+        // Where entrances lie is known only now, so files in the way are refused here.
         self.sink.announce(&self.outcome.entrances.iter().map(named).collect::<Vec<_>>())?;
         let mut entries = vec![];
+        // In portions, so that not all files lie in memory, and a run can be cancelled in between.
         for entrances in self.outcome.entrances.chunks(256) {
             self.job.cancel_handle().check()?;
             let make = |e: &Entrance| {
@@ -301,6 +303,7 @@ impl Writer<'_> {
             .map(|(name, bytes)| (format!("{}/{name}", engine.name()), bytes))
             .collect();
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        // Which files these are is known only now, so those in the way are refused here.
         self.sink.announce(&names)?;
         let stored = self.sink.put_all(files)?;
         manifest["program"] = json!({ "name": engine.name(), "files": entries(&names, &stored) });

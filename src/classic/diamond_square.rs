@@ -191,6 +191,7 @@ impl Lazy {
         if x <= 0 || x >= size || y <= 0 || y >= size {
             return 0.0;
         }
+        // Both are below 2³² here, so no two vertices share a key.
         let key = ((x as u64) << 32) | y as u64;
         if let Some(&v) = self.memo.get(&key) {
             return v;
@@ -264,6 +265,7 @@ pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
     let mut h = vec![outside; (side * side) as usize];
     let index = |x: i64, y: i64| {
         if torus {
+            // The size is a power of two, so this is the remainder.
             ((y & (size - 1)) * side + (x & (size - 1))) as usize
         } else {
             (y * side + x) as usize
@@ -282,6 +284,7 @@ pub fn dense(world: &World, edge: Edge) -> Result<Vec<f64>> {
             }
         }
         for y in (0..size).step_by(b as usize).filter(|&y| inner(y)) {
+            // What is left are vertices of which one coordinate alone is an odd multiple of `b`.
             let first = if (y / b) % 2 == 0 { b } else { 0 };
             for x in (first..size).step_by(2 * b as usize).filter(|&x| inner(x)) {
                 let sum = h[index(x - b, y)]

@@ -187,6 +187,7 @@ pub fn erode(
         turn: Pcg32::new(p.seed ^ 0x9E37_79B9_7F4A_7C15, 2),
         report: Report::default(),
     };
+    // The weight at a distance of the radius is 0, so the stencil ends one cell before.
     let reach = p.radius.max(1) as usize - 1;
     match (p.brush, 2 * reach + 1) {
         (Brush::Exact, _) => run.all(Exact { radius: (reach + 1) as f32, weights: Vec::new() }),
@@ -272,6 +273,7 @@ fn any_direction(rng: &mut Pcg32) -> (f32, f32) {
     loop {
         let (x, y) = (2.0 * unit(rng) - 1.0, 2.0 * unit(rng) - 1.0);
         let square = x * x + y * y;
+        // In a disc all directions are alike. Close to its middle a vector is too short to scale.
         if square <= 1.0 && square > 1e-4 {
             let length = square.sqrt();
             return (x / length, y / length);
@@ -354,6 +356,7 @@ impl Carve for Exact {
         let (x0, x1) = (from(x), ((x + self.radius) as usize).min(width - 1));
         let (y0, y1) = (from(y), ((y + self.radius) as usize).min(depth - 1));
         self.weights.clear();
+        // At the border fewer vertices share the same amount.
         let mut total = 0.0;
         for j in y0..=y1 {
             for i in x0..=x1 {
@@ -428,6 +431,7 @@ impl<const N: usize> Carve for Stencil<N> {
         amount: f32,
     ) {
         let (x, y) = ((x + 0.5) as i32 as usize, (y + 0.5) as i32 as usize);
+        // West of the border this wraps to a number that is larger than any width.
         let west = x.wrapping_sub(self.reach);
         let inside = west < width
             && west + self.blocks * N <= width
@@ -463,6 +467,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn all(mut self, mut brush: impl Carve) -> Report {
+        // Turns on flat ground have a stream of their own, so they do not move later drops.
         let mut fall = Pcg32::new(self.p.seed, 1);
         let (east, south) = ((self.width - 1) as f32, (self.depth - 1) as f32);
         let mut starts = Vec::new();
@@ -475,6 +480,7 @@ impl Run<'_> {
                 let x = unit(&mut fall) * east;
                 (x, unit(&mut fall) * south)
             }));
+            // The sort is stable, so the drops of a tile keep their order.
             if self.p.sorted {
                 let tile = |v: f32| v as usize / TILE;
                 starts.sort_by_cached_key(|&(x, y)| (tile(y) as u32, tile(x) as u32));
@@ -502,6 +508,7 @@ impl Run<'_> {
         let mut place = Place::new(x, y, width);
         for _ in 0..p.lifetime {
             let corners @ [h00, h10, h01, h11] = place.corners(self.height, width);
+            // The slope of the bilinear surface (C6, C7).
             let gx = (h10 - h00) * (1.0 - place.fy) + (h11 - h01) * place.fy;
             let gy = (h01 - h00) * (1.0 - place.fx) + (h11 - h10) * place.fx;
             (dx, dy) = (dx * p.inertia - gx * turn, dy * p.inertia - gy * turn);
@@ -520,6 +527,7 @@ impl Run<'_> {
                 flow[nearest] = flow[nearest].saturating_add(1);
             }
             let (nx, ny) = (x + dx, y + dy);
+            // Written so that a NaN counts as having left.
             left = !(nx >= 0.0 && nx < east && ny >= 0.0 && ny < south);
             if left {
                 break;
@@ -528,6 +536,7 @@ impl Run<'_> {
             let dh = next.height(next.corners(self.height, width)) - place.height(corners);
             let carry = p.capacity_at(dh, speed, water);
             if dh > 0.0 || load > carry {
+                // Uphill it fills the hole that it leaves, at most up to the next place.
                 let laid =
                     if dh > 0.0 { smaller(load, dh) } else { (load - carry) * p.deposition_rate };
                 place.deposit(self.height, width, laid);

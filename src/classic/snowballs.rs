@@ -149,6 +149,7 @@ pub fn erode(
 ) -> Report {
     let mut ground = Ground::new(height, width, depth, p, traffic);
     let mut rng = Pcg32::new(p.seed, 1);
+    // From 0 to below 1, in steps of 2⁻³².
     let mut unit = || rng.next_u32() as f64 / 4_294_967_296.0;
     let mut report = Report::default();
     for _ in 0..p.count {
@@ -232,6 +233,7 @@ impl<'a> Ground<'a> {
     #[inline(always)]
     fn place(&self, x: f64, y: f64) -> Option<(usize, f64, f64)> {
         let inside = x >= 0.0 && y >= 0.0 && x < self.east && y < self.south;
+        // Beyond the map these numbers mean nothing, and are not used.
         let (ix, iy) = (x as u32, y as u32);
         inside.then(|| (iy as usize * self.width + ix as usize, x - ix as f64, y - iy as f64))
     }
@@ -250,6 +252,7 @@ impl<'a> Ground<'a> {
     /// The unit normal of the ground: east, up, south (A25).
     #[inline(always)]
     fn normal(&self, x: f64, y: f64) -> [f64; 3] {
+        // Differences are over two cells, so this is four times (−∂h/∂x, −∂h/∂y, 1).
         let (east, south) = (
             -2.0 * (self.sample(x + 1.0, y) - self.sample(x - 1.0, y)),
             -2.0 * (self.sample(x, y + 1.0) - self.sample(x, y - 1.0)),
@@ -283,6 +286,7 @@ impl<'a> Ground<'a> {
         let mut r = Report::default();
         for i in 0..p.iterations {
             let [east, up, south] = self.normal(x + offset[0], y + offset[1]);
+            // Level ground ends its way, to the precision of a double (A7).
             if up == 1.0 {
                 break;
             }
@@ -297,6 +301,7 @@ impl<'a> Ground<'a> {
                 *nearest = nearest.saturating_add(1);
             }
             let deposit = sediment * p.deposition_rate * up;
+            // The rate grows with the steps until it is whole.
             let erosion = p.erosion_rate * (1.0 - up) * (i as f64 * p.iteration_scale).min(1.0);
             if self.change(back_x, back_y, deposit - erosion) {
                 r.deposited += deposit;
@@ -306,6 +311,7 @@ impl<'a> Ground<'a> {
             }
             sediment += erosion - deposit;
             (vx, vy) = (p.friction * vx + east * p.speed, p.friction * vy + south * p.speed);
+            // The next step changes the ground here, behind the snowball (A10).
             (back_x, back_y) = (x, y);
             (x, y) = (x + vx, y + vy);
         }

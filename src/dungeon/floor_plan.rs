@@ -72,6 +72,7 @@ impl PlannedRoom {
         match self.shape.missing() {
             None => vec![whole],
             Some([east, south]) => {
+                // The row and the column that lack no cell.
                 vec![
                     Rect { y: y + 1 - south, height: 1, ..whole },
                     Rect { x: x + 1 - east, width: 1, ..whole },
@@ -147,6 +148,7 @@ impl Plan {
     /// The shared sides where both rooms have an exit, as (room, cell, side, other room), row by
     /// row.
     pub fn doors(&self) -> impl Iterator<Item = (usize, i32, Side, usize)> + '_ {
+        // Of the two cells at a side, the western or the northern one finds it.
         let pairs = cells().flat_map(|cell| [(cell, Side::East), (cell, Side::South)]);
         pairs.filter_map(|(cell, side)| {
             let (a, b) = (self.room(cell)?, self.room(cell + stride(side))?);
@@ -187,6 +189,7 @@ impl Plan {
             let from = plan.rooms[id];
             for (offset, side) in from.shape.exits() {
                 let cell = from.at + offset + stride(side);
+                // The room that it grows from is one neighbour, and another one would close a loop.
                 let crowded = || plan.neighbours(cell).count() > 1;
                 if !inside(cell)
                     || plan.room(cell).is_some()
@@ -231,6 +234,7 @@ impl Plan {
             |&(shape, weight): &(Shape, u32)| if more(shape) <= large.spare { weight } else { 0 };
         let mut weights: Vec<u32> = large.pool.iter().map(weight).collect();
         while let Some(i) = random.weighted(weights.iter().copied()) {
+            // A shape that does not fit is not drawn again.
             weights[i] = 0;
             let shape = large.pool[i].0;
             let mut offsets: Vec<i32> = shape
@@ -259,6 +263,7 @@ impl Plan {
     /// Measures the distances from the start, finds the dead ends, and sorts them by distance. Dead
     /// ends at the same distance keep the order in which they grew.
     fn measure(&mut self) {
+        // Twelve places are enough, since no shape has more than eight exits.
         let mut joined = vec![[NONE; 12]; self.rooms.len()];
         let mut count = vec![0usize; self.rooms.len()];
         let pairs: Vec<_> = self.doors().map(|(a, _, _, b)| (a, b)).collect();

@@ -152,6 +152,7 @@ fn room_of(id: usize, room: &PlannedRoom) -> Room {
 /// The tile of a door in the wall of a cell.
 fn door_tile(cell: i32, side: Side) -> [i32; 2] {
     let ([x, y], [dx, dy]) = (origin(cell), side.step());
+    // Half a side times 0, 1 or 2 is the first tile, the middle one or the last.
     [x + CELL_TILES[0] / 2 * (1 + dx), y + CELL_TILES[1] / 2 * (1 + dy)]
 }
 
@@ -210,6 +211,7 @@ fn carve(tiles: &mut Tiles, plan: &Plan, id: usize, cell: i32) {
     let [x, y] = origin(cell);
     let same = |side: Side| plan.room(cell + stride(side)) == Some(id);
     let [[x0, x1], [y0, y1]] = shape.floor();
+    // Towards a cell of the same room there is no wall.
     let [w, n] = [if same(Side::West) { 0 } else { x0 }, if same(Side::North) { 0 } else { y0 }];
     let [e, s] = [
         if same(Side::East) { CELL_TILES[0] } else { x1 },

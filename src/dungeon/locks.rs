@@ -55,6 +55,7 @@ pub(super) fn measure(dungeon: &mut Dungeon) {
     let bosses = dungeon.rooms.iter().filter(|room| room.role == Role::Boss);
     let Some(boss) = bosses.max_by_key(|room| room.distance).map(|room| room.id) else { return };
     let graph = UnGraph::<(), u32>::from_edges(edges);
+    // With an estimate of 0 the search is Dijkstra's.
     let path = astar(
         &graph,
         NodeIndex::new(start),
@@ -117,6 +118,7 @@ impl DoorGraph {
 /// reached.
 pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
     let graph = DoorGraph::new(dungeon);
+    // Breakable walls count as closed, so no key lies behind one.
     let walls: Vec<bool> =
         dungeon.doors.iter().map(|door| door.state == DoorState::Breakable).collect();
     let lockable = |room: &&Room| room.role != Role::Start && room.distance.is_some();
@@ -146,6 +148,7 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
             locks.push((room, doors));
         }
     }
+    // In the order in which their keys are found, with the boss last.
     locks.sort_by_key(|(room, _)| {
         (dungeon.rooms[*room].role == Role::Boss, dungeon.rooms[*room].distance, *room)
     });

@@ -189,6 +189,7 @@ impl Placing {
             .flat_map(|by| columns.clone().map(move |bx| (bx, by)))
             .map(|(bx, by)| {
                 let place = word(seed, 1, bx, by);
+                // The upper half of a product spreads 32 random bits evenly over the side.
                 let side = self.spacing as u64;
                 let x = bx * self.spacing + (((place & 0xffff_ffff) * side) >> 32) as i64;
                 let y = by * self.spacing + (((place >> 32) * side) >> 32) as i64;
@@ -239,6 +240,7 @@ impl Placing {
         for (dx, dy) in [(-wide, -wide), (wide, wide)] {
             ground.at(x + dx, y + dy)?;
         }
+        // Heights are in cells as well, so a slope of 1 is as many words as a cell has.
         let steepest = (self.slope_max * f64::from(CELL)) as i64;
         for dy in -self.radius..=self.radius {
             for dx in -self.radius..=self.radius {

@@ -53,6 +53,7 @@ impl Random {
     /// 2019).
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
+        // This is 2³² mod `n`.
         let unfair = n.wrapping_neg().checked_rem(n).unwrap_or(0);
         loop {
             let product = (self.word() >> 32) * u64::from(n);
@@ -78,6 +79,7 @@ impl Random {
     /// Note on the Generation of Random Normal Deviates*, 1958). The second number of each pair is
     /// discarded.
     pub fn normal(&mut self) -> f64 {
+        // A unit is below 1, so the logarithm is never that of 0.
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }

@@ -123,6 +123,7 @@ impl Rooms {
         if file.schema != 1 {
             return wrong(format!("schema = {}: allowed 1", file.schema));
         }
+        // Alternatives are chapters of their own, so their names count, too.
         let mut names: Vec<&str> = vec![];
         for chapter in &file.chapter {
             for name in std::iter::once(&chapter.name).chain(&chapter.alternative) {
@@ -167,6 +168,7 @@ impl Rooms {
     /// Checks that every chapter has furniture with doors on all four sides for every role and
     /// difficulty.
     fn check_pools(&self) -> Result<()> {
+        // Normal rooms are looked at by difficulty below, and hallways have no furniture.
         let kinds = Role::ALL
             .iter()
             .filter(|role| !matches!(role, Role::Normal | Role::Hallway))
@@ -370,6 +372,7 @@ impl Furniture {
                 x + 1
             ));
         }
+        // A flood from the first door has to come to all floor, and so to the other doors.
         let mut reached = [false; TILES];
         let mut open = vec![entry(first)];
         while let Some(at) = open.pop() {

@@ -165,6 +165,7 @@ impl Settings {
                 64.0 * tile,
                 " pixels, which are 3 to 64 tiles",
             )?;
+            // The least side is the mean less the mean of what is added to it.
             let most = (mean - f64::from(SIDE_MIN) * tile) / FOLDED_MEAN;
             if !(0.0..=most).contains(&self.deviation_px) {
                 return Err(Error::param(format!(
@@ -224,6 +225,7 @@ fn graph(
 ) -> Vec<(usize, usize, bool)> {
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     for room in mains {
+        // Twice the centres, which are whole numbers.
         let at =
             Point2::new(f64::from(2 * room.x + room.width), f64::from(2 * room.y + room.height));
         // Cannot fail: centres are finite.
@@ -234,6 +236,7 @@ fn graph(
         (a.min(b), a.max(b))
     };
     let mut edges: Vec<(usize, usize)> = triangulation.undirected_edges().map(ends).collect();
+    // In an order that does not depend on the library.
     edges.sort_unstable();
     let squared = |a: usize, b: usize| {
         let d = |a: i32, b: i32| i64::from(a - b).pow(2);
@@ -366,6 +369,7 @@ pub(super) fn make(
     });
     let [x, y] = crop(&mut bodies, &mut routes, &pieces, used);
     if let Some(report) = report {
+        // Steps have the places from before the layout was moved, to the grid and to what is used.
         let shift = [-left - x, -top - y];
         for Step { what, boxes, lines } in steps {
             let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
@@ -418,6 +422,7 @@ fn build(
     for cell in routes.iter().flatten().flat_map(|cell| widened(cell).cells()) {
         owner[index(cell)] = Grid::CORRIDOR;
     }
+    // Rooms come last, since where a corridor crosses one the cells are the room's.
     for (body, id) in bodies.iter().zip(0..) {
         body.rect.cells().for_each(|cell| owner[index(cell)] = id);
     }
@@ -504,6 +509,7 @@ fn tiles(dungeon: &mut Dungeon) {
             dungeon.tiles.data[y * width as usize + x] = tile;
         }
     }
+    // No floor lies at the border, where the last tile is a wall.
     for y in 1..height - 1 {
         for x in 1..width - 1 {
             if matches!(dungeon.tiles.at([x, y]), Tile::Void | Tile::Wall) {
@@ -539,6 +545,7 @@ fn roles(dungeon: &mut Dungeon, random: &mut Random) {
         rooms.sort_unstable();
         rooms.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
+    // In a tree these two would be the ends of its longest path.
     let start = farthest(0)[0];
     let mut others = farthest(start);
     let boss = others.remove(0);

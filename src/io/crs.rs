@@ -146,6 +146,7 @@ pub(super) fn name(georef: &Georef) -> Option<String> {
 fn stated(citation: &str) -> Option<String> {
     let (_, text) = citation.split_once("ESRI PE String = ")?;
     let begins = ["PROJCS[\"", "GEOGCS[\""].iter().any(|word| text.starts_with(word));
+    // Up to the bracket that closes the first one. Those in quotes do not count.
     let (mut depth, mut quoted) = (0, false);
     for (at, byte) in text.bytes().enumerate().filter(|_| begins) {
         match byte {
@@ -291,6 +292,7 @@ fn to_wgs84(shift: &[f64]) -> Option<String> {
     if !matches!(shift.len(), 3 | 7) || !shift.iter().all(|v| v.is_finite()) {
         return None;
     }
+    // Without them the turns and the scale are 0.
     let all: Vec<String> = shift.iter().chain(&[0.0; 4]).take(7).map(f64::to_string).collect();
     Some(format!(",TOWGS84[{}]", all.join(",")))
 }
@@ -305,6 +307,8 @@ fn projected(keys: &GeoKeyDirectory) -> Option<String> {
     let (projection, parameters) = match code(keys, PROJECTION) {
         // Zones of UTM, in the north and in the south.
         Some(zone @ (16001..=16060 | 16101..=16160)) => {
+            // Zone 1 lies round 177° west, and each is 6° wide. In the south the false northing is
+            // 10⁷ m, so that no northing is negative.
             let (meridian, north) =
                 (f64::from(zone % 100) * 6.0 - 183.0, if zone > 16100 { 1e7 } else { 0.0 });
             let values = [0.0, meridian, 0.9996, 5e5 / metres, north / metres];

@@ -107,6 +107,7 @@ fn database(layers: &[Layer], frame: &Frame) -> rusqlite::Result<Vec<u8>> {
             file.prepare(&format!("INSERT INTO \"{}\" VALUES ({places})", layer.name))?;
         for feature in &layer.features {
             let blob = ToSqlOutput::from(blob(&feature.shape, layer.has_z, srs as i32));
+            // The number of the feature comes first, and the geometry second.
             let mut values = feature.values.iter().map(value);
             insert
                 .execute(params_from_iter(values.next().into_iter().chain([blob]).chain(values)))?;
@@ -152,6 +153,7 @@ fn index(file: &Connection, layer: &Layer) -> rusqlite::Result<()> {
             high[1]
         ])?;
     }
+    // Programs that change the file have these functions, and SQLite alone has not.
     let put = format!(
         "INSERT OR REPLACE INTO \"{tree}\" VALUES (NEW.id, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), \
          ST_MinY(NEW.geom), ST_MaxY(NEW.geom));"
@@ -216,6 +218,7 @@ fn blob(shape: &Shape, has_z: bool, srs: i32) -> Vec<u8> {
     let mut bytes = vec![b'G', b'P', 0, 1];
     bytes.extend(srs.to_le_bytes());
     let head = |bytes: &mut Vec<u8>, kind: u32| {
+        // Little-endian, and a kind that has heights is 1000 higher.
         bytes.push(1);
         bytes.extend((kind + if has_z { 1000 } else { 0 }).to_le_bytes());
     };

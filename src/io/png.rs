@@ -91,12 +91,14 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
             "this is an animation whose first frame does not fill it; save one plain picture",
         ));
     }
+    // Texts may come behind the pixels.
     reader.finish().map_err(|e| source.damaged(e))?;
     let texts = reader.info().uncompressed_latin1_text.clone();
     let wide = depth == BitDepth::Sixteen;
     let mut data = source.room(cells)?;
     if palette {
         let bits = usize::from(bits);
+        // The first index of a byte is in its highest bits.
         let index = |row: &[u8], x: usize| {
             (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits))
         };

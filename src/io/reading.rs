@@ -164,6 +164,7 @@ pub(super) fn read_source<R: BufRead + Seek>(
     if source.len == 0 {
         return Err(source.error("the file is empty"));
     }
+    // The longest signature, that of WebP, has 12 bytes.
     let mut head = [0; 12];
     let mut known = 0;
     while known < head.len() {
@@ -303,6 +304,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         )));
     }
 
+    // Where other metres are asked for, the map no longer lies where the file says.
     let georef = georef.filter(|g| {
         // Cells in degrees have no metres of their own.
         let metres = spacing_m <= 1000.0 * g.cell.1 && g.cell.1 >= 1e-3;
@@ -395,6 +397,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             (false, 1) => format!("{count} {samples} is set to {fill} m ({what})"),
             (false, _) => format!("{count} {samples} are set to {fill} m ({what})"),
         });
+        // Numbered before they are filled, since then they look like the others.
         missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }

@@ -275,6 +275,7 @@ impl TiffSource for Patched {
 
     fn read_exact_at(&self, offset: u64, len: usize) -> std::result::Result<Vec<u8>, TiffError> {
         let mut bytes = self.bytes.read_exact_at(offset, len)?;
+        // What is read may begin or end within the patch, or lie apart from it.
         for (at, byte) in (self.patch.at..).zip(self.patch.bytes) {
             if let Some(own) =
                 at.checked_sub(offset).and_then(|i| bytes.get_mut(usize::try_from(i).ok()?))

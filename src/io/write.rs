@@ -77,6 +77,7 @@ pub fn encode_within(
             missing.len()
         )));
     }
+    // Holes are made in a copy, after the check that refuses a NaN of the map's own.
     let holed = (!missing.is_empty()).then(|| {
         let mut holed = map.clone();
         missing.iter().for_each(|at| holed.data[*at] = f32::NAN);
@@ -229,6 +230,7 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
             let data: Vec<u8> = map
                 .data
                 .iter()
+                // A colour has 24 bits, so the first of four bytes is left out.
                 .flat_map(|&v| (v as u32).to_be_bytes().into_iter().skip(1))
                 .collect();
             let bytes = png::encode(
@@ -362,6 +364,7 @@ pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        // As any new file: the umask takes from this what the user does not give.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder(path)).map_err(|e| reason(e, folder(path)))?;
@@ -384,6 +387,7 @@ pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
             ),
         );
     }
+    // The library's error names the file, and the system's within it does not.
     let code = e
         .source()
         .and_then(|inner| inner.downcast_ref::<std::io::Error>())
@@ -393,6 +397,7 @@ pub(super) fn reason(e: std::io::Error, folder: &Path) -> std::io::Error {
 
 /// Puts a file in its place, and waits until the disk has it.
 pub(super) fn commit(file: NamedTempFile, path: &Path) -> std::io::Result<()> {
+    // The bytes are on disk before the name leads to them.
     file.as_file().sync_all()?;
     file.persist(path)?;
     // Elsewhere folders cannot be opened as files.

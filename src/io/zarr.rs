@@ -49,6 +49,7 @@ impl Level {
     fn axes(&self) -> [[f64; 2]; 2] {
         match &self.georef {
             Some(at) => {
+                // A place is that of the corner of a cell, and axes go through the middles.
                 [[at.west + 0.5 * at.cell.0, at.cell.0], [at.north - 0.5 * at.cell.1, -at.cell.1]]
             }
             None => [[0.0, self.spacing_m], [0.0, -self.spacing_m]],
@@ -185,6 +186,7 @@ impl Zarr {
     pub fn put(&mut self, map: &str, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
         let Some(of) = self.levels.len().checked_sub(1) else { return Ok(()) };
         let side = Self::CHUNK as usize;
+        // Beyond the land there is no value.
         let mut chunk = vec![f32::NAN; side * side];
         for (row, values) in chunk.chunks_mut(side).zip(values.chunks(width.max(1))) {
             row[..values.len()].copy_from_slice(values);
@@ -236,6 +238,7 @@ impl Zarr {
         if self.path.exists() {
             std::fs::remove_dir_all(&self.path).map_err(fail)?;
         }
+        // The folder has another name when `root` is dropped, so it is not removed.
         std::fs::rename(self.root.path(), &self.path).map_err(fail)?;
         Ok(Stored {
             path: self.path.join(METADATA),

@@ -64,6 +64,7 @@ impl BiomeWeights {
         let first = y as usize * self.width as usize + x as usize;
         let inside = x < self.width && y < self.height;
         let planes = if inside { &self.values[first..] } else { &[] };
+        // The weights of a cell lie a whole map apart.
         planes.iter().copied().step_by(cells.max(1)).enumerate().filter(|(_, weight)| *weight > 0)
     }
 
@@ -140,6 +141,7 @@ impl Job {
                 rgba: executor
                     .read_selection("splat", &self.stacked(n))?
                     .into_iter()
+                    // The first weight of a pixel is in the lowest byte of its word.
                     .flat_map(i32::to_le_bytes)
                     .collect(),
                 biomes: biomes.iter().map(|biome| biome.name.clone()).collect(),
@@ -168,6 +170,7 @@ impl Job {
         let mut values = Vec::with_capacity(cells * 2 * pairs);
         for n in 0..pairs {
             let pair = executor.read_selection("weights", &self.stacked(n))?;
+            // A word has the weights of two biomes, the first in its lower half.
             values.extend(pair.iter().map(|word| *word as u16));
             values.extend(pair.iter().map(|word| (*word >> 16) as u16));
         }

@@ -127,6 +127,7 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
     let (mut painted, mut runs) = (vec![], false);
     for (i, step) in recipe.stages.iter_mut().enumerate() {
         let (number, name) = (i + 1, step.stage.name);
+        // Its settings are those of the finest level already.
         step.by_level.clear();
         step.finest = false;
         if let Some(others) = lacking(step) {
@@ -214,6 +215,7 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
             "{width} x {depth} cells: the published algorithms need 2 x 2 or more"
         )));
     }
+    // `rain` is a number of particles a cell.
     let count = |s: &Settings| (s.number("rain") * ground.len() as f64).round() as u64;
     match step.stage.name {
         "diamond_square" => land(s, site, seed, go_on),
@@ -234,6 +236,7 @@ fn run(step: &Step, site: &Site, ground: Vec<f64>, go_on: &dyn Fn() -> Result<()
                 let (x, y) = (i % width, i / width);
                 x.min(width - 1 - x).min(y).min(depth - 1 - y) == 0
             });
+            // Beyond the map all is as low as the lowest vertex of its rim.
             let outside = rim.map(|i| ground[i]).fold(f64::INFINITY, f64::min);
             let balls = Snowballs {
                 count: count(s),
@@ -293,6 +296,7 @@ fn land(s: &Settings, site: &Site, seed: u64, go_on: &dyn Fn() -> Result<()>) ->
         s.number("base_m") + s.number("relief_m") * if s.switch("square") { v * v } else { v }
     };
     let mut heights = Vec::with_capacity(site.window.cells());
+    // Row by row, so that a run can be cancelled in between.
     for row in 0..i64::from(site.window.height) {
         go_on()?;
         let row = values.window(x, y + row, site.window.width as usize, 1);
@@ -329,6 +333,7 @@ impl Job {
             return Ok(None);
         }
         let stop = self.cancel.flag();
+        // The pass that opens the ledger comes first, while the heights are as they were.
         let opens = plan.passes.first().is_some_and(|pass| pass.kernel.entry == "open");
         executor.run(
             plan,

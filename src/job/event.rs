@@ -94,6 +94,7 @@ impl AfterStage<'_> {
     pub fn is_bare(&self) -> bool {
         let changes = |unit: &Unit| unit.step.stage.changes;
         let unit = &self.job.schedule.units[self.stage()];
+        // The stage that is the first to change the land comes right after one that leaves it bare.
         let first = self
             .job
             .schedule

@@ -44,6 +44,7 @@ impl Words for InExecutor<'_> {
         each: usize,
         words: &[usize],
     ) -> Result<Vec<Cow<'_, [i32]>>> {
+        // Heights that were read before are not read again.
         let known = self.heights.filter(|(of, _)| (buffer, of) == ("height", window));
         if let Some((_, heights)) = known {
             return Ok(vec![heights.into()]);
@@ -82,6 +83,7 @@ impl Job {
                 None => Err(no_water(field.name)),
             },
             Source::Grid(of) => {
+                // What is seen from a window lies beyond it, so more is read, and the map is cut.
                 let seen = self.seen_from(level, window)?;
                 let heights = one(from.words(level, &seen, "height", 1, &[0])?);
                 Ok(self.on_grid(level, window, of, &heights))
@@ -107,6 +109,7 @@ impl Job {
         let metric = self.metric(level, &seen);
         let spacing_m = self.schedule.scale_on(level).spacing_m;
         let grid = HeightGrid::new(heights, seen.width as usize, spacing_m).on(metric.as_ref());
+        // Such a map is of floats, whose bits are its words.
         let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
         cut(&words, &seen, window, 1, 0..1)
     }

@@ -71,6 +71,7 @@ impl Job {
             _ if step == 0 => false,
             // Beaches are made when the land is done.
             "beach" => false,
+            // An earlier stage's flow is shown where this one has none of its own.
             "flow" => interim(name).is_some() || kept.contains_key(name) && !plan.has(name),
             // Biomes are those of the last level.
             "biome_colour" => {

@@ -124,6 +124,7 @@ impl<'a> Heights<'a> {
                 if let Some(at) = (0..data.len()).find(|at| there(*at) && !data[*at].is_finite()) {
                     return Err(wrong(at, data[at].to_string(), "finite numbers of metres".into()));
                 }
+                // Whatever is given for missing cells does not count.
                 let known = data.iter().enumerate().filter(|(at, _)| there(*at));
                 let (lowest, highest) =
                     known.fold((f32::MAX, f32::MIN), |(lo, hi), (_, &v)| (lo.min(v), hi.max(v)));

@@ -94,6 +94,7 @@ impl Outcome {
             };
             store().map_err(|e| Error::output(&path, e))?;
         }
+        // The header comes last, and without it a folder has no maps.
         let path = folder.join(HEADER);
         let text = serde_json::to_vec(&header).map_err(|e| Error::output(&path, e.into()))?;
         std::fs::write(&path, text).map_err(|e| Error::output(&path, e))
@@ -169,6 +170,7 @@ impl Maps {
     fn words(&self, name: &str) -> Result<Vec<i32>> {
         let path = self.folder.join(format!("{name}.i32"));
         let cells = self.header.width as usize * self.header.height as usize;
+        // The bytes of the file, the words, and the values of a map have four bytes a cell each.
         crate::memory::admit(name, cells as u64 * 12)?;
         let bytes = std::fs::read(&path).map_err(|e| Error::input(&path, e))?;
         if bytes.len() != cells * 4 {
@@ -201,6 +203,7 @@ impl Maps {
                 let metric = self.header.globe.map(|(globe, ..)| globe.metric(rows));
                 let values =
                     of(&HeightGrid::new(&heights, width as usize, spacing_m).on(metric.as_ref()));
+                // Such a map is of floats, whose bits are its words.
                 values.into_iter().map(|v| v.to_bits() as i32).collect()
             }
             _ => self.words(name)?,

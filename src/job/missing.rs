@@ -60,6 +60,7 @@ impl Missing {
             let at = window.origin[axis] + i64::from(at);
             let own = match level {
                 0.. => at << level.min(40),
+                // Half a cell is added, so that the shift leads to the nearest sample.
                 _ => (at + (1 << (-level - 1).min(40))) >> (-level).min(40),
             };
             let last = i64::from([self.land.width, self.land.height][axis]) - 1;
@@ -97,6 +98,7 @@ pub(super) fn continue_ground(words: &mut [i32], width: usize, missing: &[bool])
     let ground: Vec<f64> = words.iter().map(|word| f64::from(*word)).collect();
     let ground = stretched(ground, width.max(1), missing);
     let far = distances(width.max(1), missing);
+    // Cells that have a height lie at a distance of 0, and keep that height.
     for (word, (height, far)) in
         words.iter_mut().zip(ground.into_iter().zip(far)).filter(|(_, (_, far))| *far > 0)
     {
@@ -163,6 +165,7 @@ fn stretched(ground: Vec<f64>, width: usize, missing: &[bool]) -> Vec<f64> {
         let known = cells.map(|(dx, dy)| (y + dy) * width + x + dx).filter(|at| !missing[*at]);
         let (sum, count) =
             known.fold((0.0, 0u32), |(sum, count), at| (sum + ground[at], count + 1));
+        // A block without any height is missing on the coarser lattice, too.
         if count == 0 { (0.0, true) } else { (sum / f64::from(count), false) }
     };
     let (coarse, coarse_missing): (Vec<f64>, Vec<bool>) =
@@ -195,6 +198,7 @@ fn stretched(ground: Vec<f64>, width: usize, missing: &[bool]) -> Vec<f64> {
                 .fold((0.0, 0u32), |(sum, count), height| (sum + height, count + 1));
             sum / f64::from(count.max(1))
         };
+        // All means are of the heights before, so the order of cells does not matter.
         let next: Vec<f64> = cells.par_iter().map(mean).collect();
         cells.iter().zip(next).for_each(|(at, height)| now[*at] = height);
     }

@@ -237,6 +237,7 @@ impl Job {
                     spacing_m: recipe.spacing_m,
                     range_m,
                     nodata_fill: nodata_m.map(|metres| metres as f32),
+                    // With a height for missing cells they are land like any other.
                     keep_missing: nodata_m.is_none(),
                     band,
                     ..Default::default()
@@ -255,6 +256,7 @@ impl Job {
             let map = read(&path, &crate::io::ReadOptions { samples, ..Default::default() })?;
             job.supply(i, &map)?;
         }
+        // A file that several strokes stamp is read once.
         let files: std::collections::BTreeSet<String> =
             job.pictures().map(|(_, _, file)| file).collect();
         for file in files {
@@ -312,11 +314,13 @@ impl Job {
         samples.resize(recipe.stages.len(), None);
         let schedule = self.schedule.with_recipe(recipe)?;
         let mut job = Self { schedule, samples, ..self.clone() };
+        // Pictures are in the settings of stages, and these are the new recipe's.
         for (i, _, file) in self.pictures().collect::<Vec<_>>() {
             if let Some(picture) = self.recipe().stages[i].settings.picture(&file) {
                 job.show(&file, picture);
             }
         }
+        // The new schedule is of all the world.
         if self.schedule.is_part() {
             job.schedule = job.schedule.with_region(self.schedule.region())?;
         }

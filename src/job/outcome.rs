@@ -120,6 +120,7 @@ impl<'a> Enlarged<'a> {
         let side = [self.window.width, self.window.height][axis] as usize;
         let fine = self.origin[axis] + at - self.window.origin[axis] * self.cells;
         let k = (fine.div_euclid(self.cells).max(0) as usize).min(side - 1);
+        // Beyond the last line there is none, so it stands on both sides.
         (k, (k + 1).min(side - 1), fine.rem_euclid(self.cells) as f32 / self.cells as f32)
     }
 
@@ -302,6 +303,7 @@ impl Job {
         let mut entrances =
             self.level_entrances(self.schedule.level_window(0), &mut words, &kinds)?;
         executor.write("height", &words)?;
+        // Those beyond the region shape its ground, too, but are not its own.
         entrances.retain(|entrance| self.schedule.region().contains(entrance.x, entrance.y));
         Ok(entrances)
     }
@@ -320,6 +322,7 @@ impl Job {
         let suited = self.schedule.recipe.suited()?;
         let outside = self.missing_at(0, &window);
         let suits = |cell: usize| {
+            // The cells outside are in ascending order.
             outside.binary_search(&cell).is_err()
                 && suited.as_ref().is_none_or(|suited| suited[kinds[cell] as usize])
         };
@@ -349,6 +352,7 @@ impl Job {
             textures = self.textures(&shares, executor)?;
             weights = self.weights(&shares, executor)?;
         }
+        // Beds change the heights that all maps are made from, so they are cut first.
         let (mut water, beds) = self.carve(executor)?;
         // The heights of the last level have been read, if nothing has changed them since: no stage
         // after the levels, for one.
@@ -365,6 +369,7 @@ impl Job {
             (true, None, Some(field)) => Some(self.field_words(level, &land, field, &mut from)?),
             _ => None,
         };
+        // Maps that follow from the heights need not read them once more.
         from.heights =
             height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
         let find_water = |from: &mut InExecutor| {
@@ -442,6 +447,7 @@ impl Job {
     pub(crate) fn metric(&self, level: i32, window: &Window) -> Option<Metric> {
         let north = self.schedule.world().origin[1] as f64;
         let cell = libm::exp2(f64::from(level));
+        // Rows of a level are counted in rows of the recipe's lattice, from the land's north on.
         let row = |row: u32| (window.origin[1] as f64 + f64::from(row)) * cell - north;
         Some(self.globe()?.metric((0..window.height).map(row)))
     }

@@ -43,6 +43,7 @@ impl Job {
         if self.frames > 0 {
             return wrong("part: a time-lapse shows the whole land; leave frames out");
         }
+        // A place on Earth is that of the region's corner, and moves with it.
         let before = self.schedule.region().origin;
         let georef = self
             .georef
@@ -103,6 +104,7 @@ impl Job {
     pub(super) fn take_bases(&self, executor: &mut dyn Executor) -> Result<Bases> {
         let mut bases = Bases::new();
         for (i, unit) in self.schedule.units.iter().enumerate().filter(|(_, unit)| unit.refines()) {
+            // These are of the whole land, whatever part of it is made.
             let window = lattice(&self.schedule.whole(), unit.level, false);
             let mut words = BTreeMap::new();
             for buffer in self.schedule.plan(i).buffers.iter().filter(|buffer| !is_coarse(buffer)) {
@@ -112,6 +114,7 @@ impl Job {
             }
             bases.insert(unit.level, Piece { words, ..Piece::empty(unit.level, window) });
         }
+        // What they have left beside the lands is of the finest level.
         if let Some(base) = bases.get_mut(&self.schedule.recipe.finest()) {
             for (name, each) in self.schedule.rest() {
                 base.words.insert(name.to_string(), (each, executor.read(name)?));
@@ -169,6 +172,7 @@ impl Job {
         // What the tile before took is not there for this one's buffers.
         executor.clear();
         executor.release();
+        // Later slabs have all of this in the state that they begin with.
         if slab.from.is_none() {
             if let (false, Start::Heights(_)) = (schedule.has_levels(), &job.start) {
                 job.upload_start(executor)?;

@@ -58,6 +58,7 @@ impl Job {
                 self.pictures().filter(|(i, ..)| i == stage).map(|(_, _, file)| file).collect();
             others.sort();
             others.dedup();
+            // A picture that the file had before is replaced, so it does not count.
             others.retain(|other| other != file);
             let settings = &self.recipe().stages[*stage].settings;
             let there: usize = others
@@ -96,6 +97,7 @@ impl Job {
         };
         let Schedule { recipe, units, .. } = &mut self.schedule;
         let units = units.iter_mut().map(|unit| &mut unit.step);
+        // Units have copies of the recipe's stages, so both are told.
         for step in recipe.stages.iter_mut().chain(units).filter(shown) {
             step.settings.show(file, picture.clone());
         }
@@ -145,6 +147,7 @@ impl Job {
         let words = if step.samples() == Some(Samples::Numbers) {
             biomes::mask(&step.settings, map).map_err(wrong)?
         } else {
+            // A NaN is in no range, so it is refused, too.
             if let Some(at) = map.data.iter().position(|v| !(0.0..=1.0).contains(v)) {
                 let (x, y) = (at % map.width as usize, at / map.width as usize);
                 return Err(wrong(format!(
@@ -153,6 +156,7 @@ impl Job {
                 ))
                 .into());
             }
+            // A share of 1 is 2¹⁶.
             map.data.iter().map(|v| (v * 65536.0).round() as i32).collect()
         };
         self.samples[i] = Some(words.into());

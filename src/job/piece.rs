@@ -62,6 +62,7 @@ impl Piece {
         let end = |of: &Window, a: usize| of.origin[a] + i64::from([of.width, of.height][a]);
         let first = [0, 1].map(|a| piece.window.origin[a].max(window.origin[a]));
         let last = [0, 1].map(|a| end(&piece.window, a).min(end(&window, a)));
+        // They have no cell in common.
         if (0..2).any(|a| first[a] >= last[a]) {
             return;
         }

@@ -134,6 +134,7 @@ impl Observer for Reporter<'_, '_> {
         let mut done = passes.start;
         while *index < frames && !ends.is_empty() && due(*index) <= *steps_before + ends.len() {
             let step = due(*index);
+            // A frame before the unit's first step needs none of its passes.
             let end = (step - *steps_before).checked_sub(1).map_or(0, |last| ends[last]);
             let progress = &mut |done| watch(at(done));
             executor.run(plan, done..end, &mut Control { stop, progress })?;
@@ -164,6 +165,7 @@ impl Observer for Reporter<'_, '_> {
         let now = &mut self.now;
         let books = now.land.map(|before| job.river_books(i, before, &now.outside, executor));
         (now.books, now.gone_m3) = (books.transpose()?, gone_m3);
+        // What has come onto cells outside has left the land.
         if !now.outside.is_empty() && now.books.is_none() {
             let left = job.volume_m3(i, sum_over("height", &now.outside, executor)? - now.beyond);
             now.gone_m3 = Some(gone_m3.map_or([left, 0.0], |[all, lost]| [all + left, lost]));
@@ -242,6 +244,7 @@ impl Job {
         let uplift = is_lifted.then(|| executor.read("uplift")).transpose()?;
         let risen = incision::risen(&step.settings, &site, uplift.as_deref(), outside);
         let silted = executor.sum("silted", true)? - sum_over("silted", outside, executor)?;
+        // What was there, rose or was laid down and is not there now was carried away.
         let exported = before + risen + silted - sum_of_land(outside, executor)?;
         let cubic_m = site.spacing_m().powi(3) / f64::from(CELL);
         Ok(RiverBooks {

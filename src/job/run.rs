@@ -36,6 +36,7 @@ impl Job {
             drafts.sort_by_key(|draft| std::cmp::Reverse(draft.bytes()));
             drafts.iter().try_for_each(|draft| executor.admits(draft))
         };
+        // What opens a device takes no error of the caller's, so warnings are told afterwards.
         let mut warnings = vec![];
         let opened = self.options.open(&admits, &mut |warning| warnings.push(warning))?;
         warnings.into_iter().try_for_each(warn)?;
@@ -141,6 +142,7 @@ impl Job {
                     .into());
             }
         }
+        // A stage that the snapshot has done needs no picture any more.
         let left = |i: usize| {
             self.schedule.units[self.done()..].iter().any(|unit| unit.stage == i && unit.named)
         };
@@ -213,6 +215,7 @@ impl Job {
         let mut reporter = Reporter::new(self, watch)?;
         if let Start::Snapshot(snapshot) = &self.start {
             for (name, _) in snapshot.buffers() {
+                // A snapshot does not say how many words a cell has.
                 given.kept.insert(self.kept_name(name)?, None);
             }
             reporter.reports = snapshot.reports().to_vec();

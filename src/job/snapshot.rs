@@ -76,6 +76,7 @@ const WORDS_MAX: u64 = 16 * (Window::SIDE_MAX as u64) * (Window::SIDE_MAX as u64
 fn fingerprint(recipe: &Recipe, stages: usize) -> String {
     let mut described = recipe.describe();
     if let Some(object) = described.as_object_mut() {
+        // What stages leave does not depend on these, but for the layers, which are added below.
         for key in ["name", "output", "dungeons"] {
             object.shift_remove(key);
         }
@@ -398,12 +399,14 @@ impl Snapshot {
             }
             buffers.push(buffer);
         }
+        // The digest is of all before it, so its own bytes are not hashed.
         let mut digest = [0; 32];
         let expected = hasher.finalize();
         from.read_exact(&mut digest).map_err(|e| damaged(&format!("cut off: {e}")))?;
         if digest != *expected.as_bytes() {
             return Err(damaged("damaged: its digest is wrong"));
         }
+        // The lengths of levels came after those of buffers.
         let levels = buffers.split_off(header.buffers.len());
         Ok(Self { header, buffers, levels })
     }

@@ -124,6 +124,7 @@ impl Job {
                 continue;
             }
             let plan = if slab.goes_on(i) {
+                // Only the first unit of a slab goes on from a state.
                 let state = match std::mem::replace(&mut given.before, Before::Nothing) {
                     Before::Piece(state) => state,
                     Before::InExecutor | Before::Nothing => {
@@ -175,6 +176,7 @@ impl Job {
         given: &mut Given,
         executor: &mut dyn Executor,
     ) -> Result<()> {
+        // A plan that does not fit is refused before anything is written for it.
         executor.admits(plan)?;
         if !given.slab.goes_on(i) {
             self.upload_samples(i, plan, executor)?;
@@ -205,6 +207,7 @@ impl Job {
                 }
                 Before::InExecutor => {
                     let from = schedule.level_window(unit.level + 1);
+                    // Where the windows are the same, the words are there already.
                     if from != to {
                         let selection = within(&from, &to, each, 0..each);
                         let words = executor.read_selection(name, &selection)?;
@@ -214,6 +217,7 @@ impl Job {
                 Before::Nothing => {}
             }
         }
+        // Its words are in the executor now, so its memory can go.
         if matches!(given.before, Before::Piece(_)) {
             given.before = Before::Nothing;
         }
@@ -259,6 +263,7 @@ impl Job {
                 };
                 let wet: Vec<i32> = (0..land.cells())
                     .into_par_iter()
+                    // In a mask a share of 1 is 2¹⁶.
                     .map(|cell| i32::from(water.has_water(cell)) << 16)
                     .collect();
                 executor.write("mask", &self.grow(&wet, &land, unit))
@@ -322,6 +327,7 @@ impl Job {
         let bounds = self.schedule.bounds(self.schedule.units[i].level);
         let end =
             |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
+        // In the west, north, east and south: whether the window ends where the land goes on.
         let is_cut = [0, 1, 2, 3].map(|side| {
             let at = |of: &Window| if side < 2 { of.origin[side] } else { end(of, side - 2) };
             bounds.as_ref().is_none_or(|bounds| at(bounds) != at(&site.window))
@@ -339,6 +345,7 @@ impl Job {
             if let Some(known) = known {
                 executor.write(known, &words)?;
             }
+            // What was written must not be filled anew when the plan begins.
             plan.buffers
                 .iter_mut()
                 .filter(|buffer| buffer.name == name)

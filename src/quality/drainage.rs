@@ -77,6 +77,7 @@ pub fn drainage(grid: Grid) -> Drainage {
         for (n, _) in grid.around(cell as usize) {
             if !met[n] {
                 met[n] = true;
+                // Below the front a cell lies in a depression, which is filled up to it.
                 filled[n] = filled[n].max(level);
                 receiver[n] = cell;
                 meet(&mut front, n, filled[n]);
@@ -85,11 +86,13 @@ pub fn drainage(grid: Grid) -> Drainage {
     }
     for i in grid.inside() {
         let falls = grid.around(i).map(|(n, length)| (n as u32, (filled[i] - filled[n]) / length));
+        // Where nothing falls, water goes back the way that the flood came.
         receiver[i] = falls
             .fold((receiver[i], 0.0), |best, fall| if fall.1 > best.1 { fall } else { best })
             .0;
     }
     let mut area: Vec<u32> = grid.height.iter().map(|h| u32::from(!h.is_nan())).collect();
+    // From the springs down: a cell comes after all that drain to it.
     for &i in upstream.iter().rev() {
         let to = receiver[i as usize];
         if to != i {

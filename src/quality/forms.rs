@@ -114,6 +114,8 @@ fn cells(grid: Grid) -> Vec<u8> {
                     // The sum of two angles is over a third: by their tangents, without arcs.
                     let (a, b) = (up[i], down[i]);
                     let over = |sign: f64| {
+                        // The tangent of the sum is (a + b) / (1 − a b), and below a b = 1 the sum
+                        // is under a right angle.
                         if a * b < 1.0 {
                             sign * (a + b) > limit * (1.0 - a * b)
                         } else {

@@ -89,6 +89,7 @@ impl<'a> Grid<'a> {
         if width == 0
             || depth == 0
             || width.checked_mul(depth) != Some(height.len())
+            // Cells have numbers of 32 bits, of which the largest stands for none.
             || height.len() >= u32::MAX as usize
         {
             return Err(Error::param(format!(
@@ -277,6 +278,7 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
     let share = |h: f64| if relief > 0.0 { (h - lowest) / relief } else { 0.0 };
     let mean = grid.land().map(|i| height[i]).sum::<f64>() / cells;
     let is_stream = |i: usize| drained.area[i] >= STREAM_CELLS;
+    // Shares are of the cells that have all their neighbours.
     let part = |count: usize| count as f64 / inside.len() as f64;
     let deeper = |depth: f64| {
         part(inside.iter().filter(|&&i| drained.filled[i] - height[i] > depth).count())
@@ -374,6 +376,7 @@ fn line(points: &[(f64, f64)]) -> f64 {
 fn hurst(grid: Grid) -> Option<f64> {
     let (h, w) = (grid.height, grid.width);
     let mean = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+        // A pair counts where both cells have a height.
         let differences = pairs.map(|(a, b)| h[a] - h[b]).filter(|d| !d.is_nan());
         rms(differences).map(|rms| rms * rms)
     };
@@ -443,6 +446,7 @@ fn plains(grid: Grid) -> (f64, Option<f64>, Option<f64>) {
 /// border; NaN in missing cells and where there are none.
 fn means(grid: Grid, r: usize) -> Vec<f64> {
     let sums = |from: &[f64], n: usize, start: usize, step: usize, to: &mut [f64]| {
+        // Sums from the beginning on: the sum of a run is the difference of two.
         let mut sums = Vec::with_capacity(n + 1);
         sums.push(0.0);
         for k in 0..n {
@@ -500,6 +504,7 @@ pub fn change(before: Grid, after: Grid) -> Result<Change> {
     }
     let rise = |i: usize| after.height[i] - before.height[i];
     let (all, cells) = (0..after.height.len(), after.land().count().max(1) as f64);
+    // The larger of a NaN and 0 is 0, so missing cells add nothing.
     let worn = all.clone().map(|i| (-rise(i)).max(0.0)).sum::<f64>() / cells;
     let laid = all.map(|i| rise(i).max(0.0)).sum::<f64>() / cells;
     let under = after.inside().filter(|&i| rise(i) >= SEDIMENT_MIN);

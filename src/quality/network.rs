@@ -122,6 +122,7 @@ fn orders(drained: &Drainage, width: usize, threshold: u32) -> Vec<Order> {
     };
     for i in rivers() {
         let (highest, count) = joins[i];
+        // One of the highest order goes on with it, and two or more make the next.
         order[i] = if count == 1 { highest } else { highest + 1 };
         let join = &mut joins[drained.receiver[i] as usize];
         if !is_outlet(drained, i) {
@@ -138,6 +139,7 @@ fn orders(drained: &Drainage, width: usize, threshold: u32) -> Vec<Order> {
         found.resize(found.len().max(mine), Order::default());
         let of = &mut found[mine - 1];
         of.mean_length += way(width, i, to);
+        // A river ends where water leaves the land, or where one of a higher order begins.
         if to == i || order[to] != order[i] {
             of.streams += 1;
             of.mean_area += f64::from(drained.area[i]);
@@ -177,6 +179,7 @@ fn classes(
 ) -> Option<Vec<(f64, f64)>> {
     let mut classes: Vec<(f64, Vec<f64>)> = vec![(0.0, vec![]); bounds.len() - 1];
     for &(area, value) in points {
+        // The class of an area begins at the last bound that is not above it.
         let class = bounds.partition_point(|bound| *bound <= area);
         if let Some((sum, values)) = class.checked_sub(1).and_then(|class| classes.get_mut(class)) {
             *sum += area.ln();
@@ -197,6 +200,7 @@ fn concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64> {
     let most = rivers.iter().map(|&i| area(i)).fold(0.0, f64::max);
     let slope = |i: usize| {
         let (mut at, mut length) = (i, 0.0);
+        // An outlet is its own receiver, so there the way grows no longer.
         for _ in 0..STEPS_DOWN {
             let to = drained.receiver[at] as usize;
             length += way(width, at, to);
@@ -218,6 +222,7 @@ fn concavity(drained: &Drainage, width: usize, threshold: u32) -> Option<f64> {
 fn left(catchments: &[Vec<(usize, f64, f64, f64)>], theta: f64) -> f64 {
     let of = |catchment: &Vec<(usize, f64, f64, f64)>| {
         let mut chi = vec![0.0; catchment.len()];
+        // Receivers come first. The outlet is its own, at a distance of 0, so its χ is 0.
         for (i, &(to, length, area, _)) in catchment.iter().enumerate() {
             chi[i] = chi[to] + length * area.powf(-theta);
         }

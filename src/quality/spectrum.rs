@@ -94,6 +94,7 @@ pub fn spectrum(grid: Grid) -> Spectrum {
                 if y > d / 2 { y as f64 - d as f64 } else { y as f64 } / d as f64,
             );
             let log_frequency = (fx * fx + fy * fy).sqrt().log2();
+            // From 0, for waves of 128 cells, to 6, for those of 2.
             let octave = log_frequency + 1.0 + OCTAVES as f64;
             if !(0.0..=OCTAVES as f64).contains(&octave) || x == 0 && fy < 0.0 {
                 continue;
@@ -175,6 +176,7 @@ fn directions(
 fn whole(grid: Grid) -> [usize; 4] {
     let size = |w: usize, d: usize| w.min(4 * d) * d.min(4 * w);
     let mut best = [0; 4];
+    // The last column stays at 0, so it ends all rectangles that are open.
     let mut heights = vec![0usize; grid.width + 1];
     for y in 0..grid.depth {
         let row = &grid.height[y * grid.width..][..grid.width];
@@ -226,6 +228,7 @@ fn power(height: &[f64], w: usize, d: usize) -> Vec<f64> {
     let (rows, columns): (Arc<dyn Fft<f64>>, Arc<dyn Fft<f64>>) =
         (planner.plan_fft_forward(w), planner.plan_fft_forward(d));
     rows.process(&mut waves);
+    // Turned, so that the values of a column lie side by side.
     let mut turned: Vec<Complex<f64>> = (0..w * d).map(|i| waves[i % d * w + i / d]).collect();
     columns.process(&mut turned);
     let window: f64 =

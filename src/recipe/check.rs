@@ -27,11 +27,13 @@ impl Recipe {
             )));
         }
         check_count(self.stages.iter().map(|step| step.with.len()))?;
+        // What follows computes with these numbers, so their ranges come first.
         self.check_ranges()?;
         self.check_order()?;
         self.check_levels()?;
         self.check_scale()?;
         self.check_endless()?;
+        // An input has a window of its own, and is checked when it is there.
         if self.input.is_none() {
             self.check_on(self.window, Scale::of(self.spacing_m.unwrap_or(1.0)))?;
         }
@@ -94,6 +96,7 @@ impl Recipe {
                     .saying(message)
                     .inside("", &format!("/stage/{i}"))
             };
+            // With an input there are heights before the first stage.
             let first = i == 0 && self.input.is_none();
             if first && step.stage.is_generator && !step.makes_first() {
                 return Err(wrong(format!(
@@ -332,6 +335,7 @@ impl Recipe {
         let window = Window { width: 2, height: 2, ..window };
         let steps =
             (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
+        // A stage that runs after every so many steps never runs where there are fewer.
         let Some(((place, pointer, nested), every)) = nested
             .zip(step.with.iter().map(|nested| nested.every))
             .find(|(_, every)| u64::from(*every) > steps)
@@ -487,6 +491,7 @@ impl Recipe {
         if self.scale == 1 {
             return Ok(());
         }
+        // On the finest level places are `scale` times as far, and sums of them fit in an i64.
         let farthest = i64::MAX / 4 / i64::from(self.scale);
         if self.window.origin.iter().any(|o| !(-farthest..=farthest).contains(o)) {
             return wrong(format!(

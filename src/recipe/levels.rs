@@ -395,10 +395,12 @@ impl Recipe {
         let Some(levels) = self.levels else { return Ok(1) };
         // A land without an end is as large as any.
         let shorter = if self.endless { u32::MAX } else { whole.width.min(whole.height) };
+        // The most levels whose coarsest has `least` cells or more on its shorter side.
         let fits = |least: u32| {
             (1..=LEVELS_MAX).rev().find(|count| shorter >> (count - 1) >= least).unwrap_or(1)
         };
         let torus = self.is_torus();
+        // On a torus each lattice meets itself, so nothing may be left over.
         let even = |count: u32| {
             let sides =
                 [i64::from(whole.width), i64::from(whole.height), whole.origin[0], whole.origin[1]];

@@ -21,6 +21,7 @@ impl FromStr for Recipe {
 
     fn from_str(text: &str) -> Result<Self> {
         let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        // A text of TOML cannot begin with a brace.
         if start.starts_with('{') {
             Self::from_json(text, "", "land")
         } else {
@@ -98,6 +99,7 @@ impl Recipe {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let wrong = |e: toml::de::Error| Error::param(e.to_string().trim_end().to_string());
         let mut value = toml::from_str(text).map_err(wrong)?;
+        // JSON has no numbers that are not finite, so a second reading puts them back.
         restore_not_finite(&mut value, &toml::from_str(text).map_err(wrong)?);
         Ok(value)
     }
@@ -199,6 +201,7 @@ impl Step {
                 return Err(invalid.inside(&format!("{place}, {kind}"), pointer).into());
             };
             let is_list = matches!(param.kind, ParamKind::List(_));
+            // In place of a value, a list or a table says what the value is on each level.
             if !is_list
                 && matches!(value, serde_json::Value::Array(_) | serde_json::Value::Object(_))
                 && not_finite(value).is_none()
@@ -266,6 +269,7 @@ fn nested(list: &serde_json::Value, place: &str, pointer: &str) -> Result<Vec<Ne
                 .into())
         })? as u32;
         let mut value = value.clone();
+        // Without this key the rest is a stage like any other.
         value.as_object_mut().map(|object| object.shift_remove("every"));
         if value.get("interleave").is_some() {
             return Err(wrong(
@@ -464,6 +468,7 @@ pub(super) mod dungeons {
         let given =
             keys.iter().filter_map(|key| Some((key.to_string(), with_integers(table.get(key)?))));
         let object = given.collect::<serde_json::Map<_, _>>();
+        // One by one first, so that an error names its key.
         for (key, value) in &object {
             let alone = serde_json::json!({ key: value });
             serde_json::from_value::<T>(alone).map_err(|e| {

@@ -129,6 +129,7 @@ impl Recipe {
                 units.push(inner(&KEEP, level, &[map])?);
             }
         }
+        // Where each level's land is made, none is restricted, and there is no such level.
         for level in *made.end()..coarsest {
             for map in maps() {
                 units.push(inner(&RESTRICT, level, &[map, torus.clone()])?);
@@ -171,6 +172,7 @@ impl Recipe {
     pub(crate) fn involved(&self, units: &[Unit], done: usize) -> usize {
         let last = units[..done.min(units.len())]
             .iter()
+            // The stages of the group take turns on each level, so all count as soon as one does.
             .map(|unit| if unit.grouped { self.group().end } else { unit.stage + 1 });
         last.max().unwrap_or(0)
     }

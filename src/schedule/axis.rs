@@ -19,6 +19,7 @@ impl Axis {
         let side = i64::from(side);
         let land = land.map(|land| {
             let cells = i64::from([land.width, land.height][axis]);
+            // The nearest whole number of tiles, and at least one.
             [land.origin[axis], cells, ((cells + side / 2) / side).max(1)]
         });
         Self { side, land }
@@ -37,6 +38,7 @@ impl Axis {
             Some([first, cells, count]) => {
                 (0..=count).contains(&tile).then(|| first + cells * tile / count)
             }
+            // Below 2⁶¹, sums of places, sides and halos fit in an i64.
             None => tile.checked_mul(self.side).filter(|at| at.unsigned_abs() < 1 << 61),
         }
     }

@@ -196,6 +196,7 @@ impl Schedule {
                         [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]
                     });
                     let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
+                    // A halo of 2⁴⁰ cells is wider than any land, and sums with it fit in an i64.
                     let by = halo.min(1 << 40) as i64;
                     let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
                     let (mut cells, mut worked, mut longest, mut largest) =
@@ -224,6 +225,7 @@ impl Schedule {
                 // it.
                 work += STATE * if slab.to.is_some() { x.1 * y.1 } else { 0.0 };
                 work += STATE * if slab.from.is_some() { x.2 * y.2 } else { 0.0 };
+                // Particles may have walked in from homes beyond the window.
                 let [wide, beyond] = [0, walk].map(|by| (x.3 + by) as f64 * (y.3 + by) as f64);
                 sizes.push(Sizes {
                     level: levels.len(),
@@ -235,9 +237,12 @@ impl Schedule {
                     bytes,
                     kept,
                     leaves,
+                    // A first slab is made from the coarser level, which has a quarter of the
+                    // cells.
                     below: if slab.from.is_some() { 1.0 } else { 0.25 },
                     is_state: slab.to.is_some(),
                 });
+                // Tiles reach up to a side beyond what is needed, and their halos beyond that.
                 need = padded(&need, halo + u64::from(cut.side().unwrap_or(0)), bounds.as_ref())?;
             }
             cost.worked = work / cost.passes.max(1) as f64;
@@ -294,6 +299,7 @@ impl Schedule {
         memory: u64,
         slab: Option<u32>,
     ) -> Result<Cost> {
+        // Pieces of about 512 x 512 cells to 16384 x 16384, and one piece of each level.
         let cells = (18..=28).map(|bits| 1 << bits).chain([u64::MAX]);
         self.choose_of(
             level,
@@ -312,14 +318,17 @@ impl Schedule {
         asked: Option<u32>,
         others: Vec<Cut>,
     ) -> Result<Cost> {
+        // Powers of two from 256 on, and one and a half times each.
         let sides = (8..=14)
             .flat_map(|bits| [1u32 << bits, 3 << (bits - 1)])
             .filter(|side| SIDES.contains(side));
         let cuts: Vec<Cut> = sides.map(Cut::from).chain(others).collect();
         let costs_of = |slab: Option<u32>| -> Result<Vec<Cost>> {
             let cut = |space: &Cut| Cut { slab, ..space.clone() };
+            // The facts depend on the cut in time alone, so those of one cut serve all.
             let facts = self.facts(level, &cut(&cuts[0]));
             let most = facts.iter().map(Vec::len).max().unwrap_or(0);
+            // Slabs that nobody asked for are left out where they cut nothing, or into too many.
             if slab != asked && !(2..=SLABS_MOST).contains(&most) {
                 return Ok(vec![]);
             }
@@ -342,9 +351,11 @@ impl Schedule {
             costs = in_slabs;
         }
         let least = best(&costs);
+        // The smallest squares come first, so the first that is good enough has the smallest tiles.
         if let Some(mut cost) =
             costs.iter().filter(fits).find(|cost| cost.work() <= ENOUGH * least).cloned()
         {
+            // One piece of each level is the same cut, whatever limit led to it.
             if cost.cut.side().is_none() && cost.levels.iter().all(|level| level.tiles == 1) {
                 cost.cut = Cut::in_one_piece(level, *window);
             }
@@ -444,6 +455,8 @@ impl Schedule {
                     (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
                 }
                 if slab.leaves(*i) {
+                    // What earlier units left and this one does not touch is part of the state,
+                    // too.
                     let others = before
                         .iter()
                         .filter(|(name, _)| !plan.has(name))
@@ -452,6 +465,7 @@ impl Schedule {
                     let maps = needed_by(plan, passes.end)
                         .map(|(_, words)| 4.0 * words as f64)
                         .sum::<f64>();
+                    // In a list each particle has two more words, those of its home.
                     let list = particles.map_or(0.0, |(bytes, record, _)| {
                         bytes * (record + 2) as f64 / record as f64
                     });

@@ -14,6 +14,7 @@ impl Schedule {
     /// the window with its halo.
     pub(crate) fn near(&self, level: i32, slab: &Slab, window: &Window) -> Result<(Self, Window)> {
         let wide = self.halo(level, slab, window)?;
+        // Strokes are first looked for within the reach of all of them.
         let mut near = self.clone();
         for i in self.units_of(level) {
             let site = Site { window: wide, ..self.site(i) };

@@ -76,12 +76,14 @@ impl EvenCut {
         let mut count = [1, 1];
         let own = |axis: usize, count: u32| u64::from(sides[axis].div_ceil(count));
         loop {
+            // A piece with its halo is never wider than the window with its halo.
             let wide =
                 [0, 1].map(|axis| (own(axis, count[axis]) + reach).min(u64::from(all[axis])));
             let longest = wide[0].max(wide[1]);
             if longest <= u64::from(Window::SIDE_MAX) && wide[0] * wide[1] <= cells {
                 break;
             }
+            // The longer side of a piece is cut next.
             let axis = usize::from(own(1, count[1]) > own(0, count[0]));
             if own(axis, count[axis] + 1) < u64::from(*SIDES.start()) {
                 break;
@@ -178,6 +180,7 @@ impl Cut {
             );
             for (left, slab) in (0..).zip(self.slabs(schedule, level)) {
                 parts.insert((level, left), EvenCut::of(schedule, level, &slab, needed, *cells)?);
+                // The slab before this one has to cover what it reaches.
                 needed = schedule.halo(level, &slab, &needed)?;
             }
             needed = coarser(&needed, false);
@@ -226,6 +229,7 @@ impl Layout {
             levels,
             cut,
         };
+        // The level is looked at before its parts are worked out.
         if let Space::Region { level, .. } = layout.cut.space {
             layout.check_level(level)?;
         }
@@ -267,6 +271,7 @@ impl Layout {
     /// [`Error::Param`] with the part.
     pub fn check_window(&self, level: i32, window: &Window) -> Result<()> {
         match self.parts.get(&(level, 0)).map(|part| part.window) {
+            // A window that adds nothing to the part lies within it.
             Some(part) if both(&part, window) != part => Err(Error::param(format!(
                 "{}: the tiles are of the part of {}",
                 shown(window),
@@ -284,6 +289,7 @@ impl Layout {
     pub fn window(&self, tile: Tile) -> Result<Window> {
         let Tile { level, slab, x, y } = tile;
         self.slab(tile)?;
+        // From here on the land has the level and the slab.
         if let Space::Region { level: finest, .. } = self.cut.space
             && level < finest
         {
@@ -348,6 +354,7 @@ impl Layout {
     /// coarser level. None on the coarsest.
     pub fn inputs(&self, tile: Tile, halo: &Window) -> (i32, Window, Vec<Tile>) {
         let Tile { level, slab, .. } = tile;
+        // Slabs are numbered from the last, so the one before has the next number.
         if slab as usize + 1 < self.slabs(level).len() {
             return (level, *halo, self.over(level, slab + 1, halo).collect());
         }

@@ -69,6 +69,7 @@ impl Schedule {
         let whole = recipe.padded(world);
         let units = recipe.units(whole)?;
         let until_level = recipe.finest();
+        // The level that the run ends with has a window, even if no unit runs there.
         let levels = units.iter().map(|unit| unit.level).chain([until_level]);
         let windows =
             levels.map(|level| (level, lattice(&whole, level, recipe.is_torus()))).collect();
@@ -230,6 +231,7 @@ impl Schedule {
     /// A draft of the plan of unit `i` for what does not depend on its window.
     pub(crate) fn draft_on_little(&self, i: usize) -> Plan {
         let site = self.whole_site(&self.units[i]);
+        // Two vertices a side are enough for a stage to have steps.
         let window = Window { width: 2, height: 2, ..site.window };
         self.plan_at(i, &Site { window, draft: true, ..site })
     }
@@ -239,6 +241,7 @@ impl Schedule {
         let made = self.recipe.makes_each_level();
         let by_level = self.has_levels();
         self.units.iter().enumerate().filter_map(move |(i, unit)| {
+            // A land that is given is restricted before the coarsest level has its turn.
             let before = by_level && !made && self.recipe.is_before_levels(unit);
             (unit.level == level && !before).then_some(i)
         })

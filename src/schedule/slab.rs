@@ -48,6 +48,7 @@ impl Slab {
     /// The steps that it has of a unit in whose middle it begins or ends.
     pub(crate) fn steps_of(&self, i: usize) -> Option<Range<u32>> {
         let [from, to] = [self.from, self.to].map(|moment| moment.filter(|at| at.unit == i));
+        // Either moment says how many steps the unit has.
         let Moment { of, .. } = from.or(to)?;
         Some(from.map_or(0, |at| at.done)..to.map_or(of, |at| at.done))
     }
@@ -57,6 +58,7 @@ impl Slab {
         // A map of one row has no steps.
         let pass = |moment: Option<Moment>| {
             let moment = moment.filter(|moment| moment.unit == i)?;
+            // `steps` begins with the first step's end, so what is done is one number lower.
             Some(plan.steps.get(moment.done as usize - 1).copied().unwrap_or(0))
         };
         pass(self.from).unwrap_or(0)..pass(self.to).unwrap_or(plan.passes.len())
@@ -81,9 +83,11 @@ impl Schedule {
         for i in self.units_of(level).filter(|i| self.units[*i].step.stage.hosts()) {
             let all = self.steps_of(i);
             let count = all.div_ceil(most.max(1));
+            // The slabs of a unit differ by one step at most.
             for n in 1..count {
                 let done = (u64::from(all) * u64::from(n) / u64::from(count)) as u32;
                 let moment = Some(Moment { unit: i, done, of: all });
+                // The last slab so far ends here, and a new last one begins.
                 slabs[0].to = moment;
                 slabs.insert(0, Slab { from: moment, to: None });
             }

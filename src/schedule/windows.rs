@@ -40,6 +40,7 @@ impl Schedule {
                 ));
             }
             windows.insert(level, window);
+            // The coarser level has to cover this window with its halo.
             needed = coarser(&window, false);
         }
         Ok(Self { region, is_part: true, windows, ..self })
@@ -61,6 +62,7 @@ impl Schedule {
         let world = self.world;
         let end = |window: &Window| {
             [0, 1].map(|a| {
+                // A caller may name any place, up to the ends of an i64.
                 window.origin[a].saturating_add(i64::from([window.width, window.height][a]))
             })
         };
@@ -220,6 +222,7 @@ impl Schedule {
                 return reach(step, &site, steps);
             };
             let nested = step.with.iter().map(|nested| {
+                // How many multiples of `every` lie among the numbers of the slab's steps, from 1.
                 let times = steps.end / nested.every - steps.start / nested.every;
                 u64::from(times) * (nested.step.stage.reach)(&nested.step.settings, &site)
             });
@@ -244,6 +247,7 @@ fn reach(step: &Step, site: &Site, steps: usize) -> u64 {
 
 /// A window grown by `by` cells on each side, as far as the land goes.
 pub(crate) fn padded(window: &Window, by: u64, land: Option<&Window>) -> Result<Window> {
+    // This is wider than any land, and sums with it fit in an i64.
     let by = by.min(1 << 40) as i64;
     let sides = [window.width, window.height];
     let mut ends =

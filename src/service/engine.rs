@@ -78,6 +78,7 @@ impl Idle {
         options: &DeviceOptions,
         work: impl FnOnce(&mut dyn Executor) -> crate::Result<T>,
     ) -> crate::Result<T> {
+        // The lock is held for the choice alone, and not for the work.
         let idle = {
             let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let place = idle.iter().position(|(device, _)| *device == options.device);
@@ -108,6 +109,7 @@ impl Idle {
 pub fn work(service: &Arc<Service>, device: &Device) {
     be_nice(NICE[1]);
     loop {
+        // Counted before the look at the queue, so that a job that comes in between is heard.
         let seen = service.wakeup.count();
         if service.is_ending() {
             return;
@@ -154,6 +156,7 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
         tracing::error!(detail = e.detail, state, "the end of the job could not be entered");
     }
     tracing::info!(state, seconds = begun.elapsed().as_secs_f64(), "ended");
+    // The index has the end by now, so whoever hears of it finds it there.
     let job = service.job_json(record.id);
     track.add("job", job.clone());
     track.add("end", job);
@@ -197,6 +200,7 @@ fn make(
     };
     let files = folder.join("files");
     let _ = std::fs::remove_dir_all(&files);
+    // A run that begins anew makes its levels again, and one that goes on needs those it has.
     if job.done() == 0 {
         let _ = std::fs::remove_dir_all(folder.join("levels"));
         std::fs::create_dir_all(folder.join("levels"))?;
@@ -217,6 +221,7 @@ fn make(
                         service.metrics.stood_back(stood);
                         own = Instant::now() + stood / SHARE;
                     }
+                    // The last pass of a stage is told in any case.
                     let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
                     if due || at.done == at.passes {
                         track.step(
@@ -235,6 +240,7 @@ fn make(
                             store_level(&folder, level).map_err(|e| Error::output(&folder, e))?;
                         track.add("level", hrefs(entry, record.id));
                     }
+                    // Levels are stored first, so those that a snapshot has are all there.
                     if kept.elapsed() >= service.snapshot_every {
                         after.snapshot()?.store(&kept_in)?;
                         kept = Instant::now();

@@ -91,6 +91,7 @@ pub struct Submitted {
 }
 
 fn id(text: &str) -> Answer<i64> {
+    // A sign would be parsed, too, and no address has one.
     let number =
         text.parse::<i64>().ok().filter(|id| *id > 0 && text.bytes().all(|c| c.is_ascii_digit()));
     number.ok_or_else(|| Problem::missing("there is no such job"))
@@ -211,6 +212,7 @@ pub async fn submit(
         let job = request.job(&service.store, recipe)?;
         service.limits.admit(&job)?;
         let recipe_digest = request.digest(&job);
+        // The engine makes it anew, so its inputs need not stay in memory.
         drop(job);
         if let Some(known) =
             key.as_deref().map(|key| service.store.by_key(key)).transpose()?.flatten()
@@ -317,6 +319,7 @@ pub async fn cancel(
     let waiting = service.clone();
     let track = blocking(move || {
         let Some(track) = service.live(id)? else { return Ok(None) };
+        // This comes first, so that a job that starts meanwhile sees it.
         track.cancel.cancel();
         if service.store.cancel_queued(id)? {
             let job = service.job_json(id);
@@ -332,6 +335,7 @@ pub async fn cancel(
     .await?;
     // The engine hears it within a second.
     if let Some(track) = track {
+        // Before the look at the events, so that none is missed in between.
         let mut news = track.watch();
         let ended = async {
             while !track.after(0).iter().any(|event| event.kind == "end") {
@@ -398,6 +402,7 @@ pub async fn events(
             seen = 0;
         }
         loop {
+            // Before the events are read, so that one that comes meanwhile counts as new.
             news.mark_unchanged();
             for Event { number, kind, data } in track.after(seen) {
                 seen = number;
@@ -422,6 +427,7 @@ pub async fn events(
     });
     let stream = Sse::new(ReceiverStream::new(received));
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
+    // Without this header nginx would collect events before it sends them.
     Ok(([(HeaderName::from_static("x-accel-buffering"), "no")], stream.keep_alive(alive))
         .into_response())
 }

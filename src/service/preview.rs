@@ -109,6 +109,7 @@ pub async fn preview(
         drop(slot);
     };
     std::thread::Builder::new().name("preview".into()).spawn(work)?;
+    // Up to here an error is the answer, and later it is a record of the body.
     answer.await.map_err(Problem::fault)??;
     let body = Body::from_stream(Records { received, _cancel_on_drop: cancel_on_drop });
     Ok((
@@ -181,6 +182,7 @@ impl Sender {
         }
         let mut record = Bytes::from(record);
         let begun = Instant::now();
+        // A send that blocks could not be cancelled.
         loop {
             match self.records.try_send(record) {
                 Ok(()) => return Ok(()),
@@ -217,6 +219,7 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     let small = |(level, land, _): &(i32, crate::site::Window, _)| {
         (land.width.max(land.height) <= *cells + 2).then_some(*level)
     };
+    // The lowest number is that of the finest level.
     let Some(level) = job.schedule().lands().filter_map(|land| small(&land)).min() else {
         let (land, _) = job.schedule().land();
         let why = match job.schedule().levels() {

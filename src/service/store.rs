@@ -159,6 +159,7 @@ impl Store {
             .write(true)
             .open(&path)
             .map_err(|e| wrong(&path, e))?;
+        // The lock lasts as long as its file is open, so it ends with the process.
         if lock.try_lock().is_err() {
             let what =
                 "another thalweg serve works in this folder; end it, or give another with --state";
@@ -182,13 +183,16 @@ impl Store {
             let index = Connection::open(&path)?;
             index.busy_timeout(Duration::from_secs(5))?;
             index.pragma_update(None, "journal_mode", "WAL")?;
+            // What is entered is on disk before anyone is told.
             index.pragma_update(None, "synchronous", "FULL")?;
             let version: i32 = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            // A file that is new has this version.
             if version == 0 {
                 index.execute_batch(&format!(
                     "BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
                 ))?;
             }
+            // A damaged file may open all the same.
             let sound: String = index.pragma_query_value(None, "quick_check", |row| row.get(0))?;
             match (version, sound.as_str()) {
                 (0 | VERSION, "ok") => Ok(index),
@@ -210,6 +214,8 @@ impl Store {
                 tracing::warn!(reason = %e, to = %aside.display(), "the index is damaged and put \
                     aside; results are found again");
                 std::fs::rename(&path, &aside).map_err(|e| Error::output(&path, e))?;
+                // These belong to the damaged index, and must not be taken for those of the new
+                // one.
                 for rest in ["index.sqlite-wal", "index.sqlite-shm"] {
                     let _ = std::fs::remove_file(root.join(rest));
                 }
@@ -249,6 +255,7 @@ impl Store {
         };
         for digest in names("results").iter().filter(|name| is_digest(name)) {
             let meta = self.result(digest).unwrap_or_default();
+            // A result says itself of which recipe it is.
             if let Some(recipe) = meta["recipe_digest"].as_str() {
                 let size = folder_bytes(&self.result_folder(digest));
                 index
@@ -264,6 +271,7 @@ impl Store {
                 name.split_once('.').filter(|(digest, _)| is_digest(digest)),
                 std::fs::metadata(self.root.join("uploads").join(&name)),
             ) else {
+                // What has no digest for a name did not come whole.
                 let _ = std::fs::remove_file(self.root.join("uploads").join(&name));
                 continue;
             };
@@ -318,6 +326,7 @@ impl Store {
         let mut waiting = self.unentered();
         while let Some((id, ended)) = waiting.ends.first_key_value() {
             self.enter_end(*id, ended)?;
+            // Only now that the index has it, the file may go.
             let _ = std::fs::remove_file(self.end_path(*id));
             waiting.ends.pop_first();
         }
@@ -439,6 +448,7 @@ impl Store {
     /// The oldest job that waits, which runs from now on.
     pub fn claim(&self) -> Answer<Option<Record>> {
         self.enter_what_waits()?;
+        // All is one statement, so that no two devices take the same job.
         let text = "UPDATE jobs SET state = 'running', started_at = ?1 WHERE id = \
                     (SELECT id FROM jobs WHERE state = 'queued' ORDER BY id LIMIT 1) RETURNING *";
         Ok(self.index_now().query_row(text, [now()], record).optional()?)
@@ -454,6 +464,7 @@ impl Store {
         error: Option<&Problem>,
     ) -> Answer<()> {
         let error = error.map(serde_json::to_string).transpose()?;
+        // A job that is interrupted goes on, so it has no end yet.
         let at = (state != "interrupted").then(now);
         let ended = Ended { state: state.into(), at, result: result.map(String::from), error };
         match self.enter_end(id, &ended) {

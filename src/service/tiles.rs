@@ -136,6 +136,7 @@ impl Pyramid {
         }
         // One is made at a time: maps are large.
         let _making = service.pyramids.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another may have made it while this one waited.
         if let Some(head) = read() {
             return Ok(Self { folder: place, head });
         }
@@ -155,6 +156,7 @@ impl Pyramid {
                 file.write_all(&piece.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())?;
             }
         }
+        // The folder is renamed when all is in it, so whoever finds the head finds the rest.
         std::fs::write(new.join(HEAD), serde_json::to_vec(&head)?)?;
         let _ = std::fs::remove_dir_all(&place);
         std::fs::rename(new, &place)?;
@@ -173,6 +175,7 @@ impl Pyramid {
         let (left, top) = (first(at.x), first(at.y));
         let within = |at: i64, side: u32| at.clamp(0, i64::from(side) - 1) as usize;
         let (from, to) = (within(left, width), within(left + side as i64 - 1, width));
+        // Of each row only the part on the land is read.
         let mut line = vec![0; (to - from + 1) * 4];
         let mut data = Vec::with_capacity(side * side);
         for row in 0..side as i64 {
@@ -283,6 +286,7 @@ fn make(service: &Service, address: &Address, laid: &Laid) -> Answer<Tile> {
             let colour = |v: f32| match field.decode {
                 Decode::Number => maps.palette().get(v as usize).copied().unwrap_or_default(),
                 _ => {
+                    // A colour has 24 bits, and red the highest.
                     let [_, red, green, blue] = (v as u32).to_be_bytes();
                     [red, green, blue]
                 }

@@ -94,6 +94,7 @@ impl Service {
     /// Refuses a world whose tiles are too much work, before it is taken.
     fn admit_world(&self, job: &Job) -> Answer<()> {
         let finest = job.recipe().finest();
+        // One tile stands for all, wherever it lies.
         let cost = job.schedule().cost(
             SIDE,
             finest,
@@ -147,6 +148,7 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
         let job = request.job(&service.store, recipe)?;
         service.admit_world(&job)?;
         let digest = request.digest(&job);
+        // A recipe that has no tiles is refused now.
         Tiles::new(job.clone(), SIDE)?;
         let layers: Vec<&str> =
             Tiles::fields_of(&job).into_iter().map(|field| field.name).collect();
@@ -262,6 +264,7 @@ fn make(service: &Service, address: &Address) -> Answer<Made> {
         }
         _ => None,
     };
+    // Tiles are counted from the middle of the map, where the world's origin lies.
     let half = 1i64 << (z - 1);
     let level = job.recipe().finest() + (LAST - z) as i32;
     let own =

@@ -94,6 +94,7 @@ impl Tiles {
         executor: &mut dyn Executor,
     ) -> Result<Vec<f32>> {
         let words = self.words(level, window, field, executor)?;
+        // What is measured of water has the scale of the level on which it was followed.
         let of =
             if matches!(field.source, Source::Water(_)) { self.water_level(level)? } else { level };
         Ok(field.values(&words, &self.job().schedule().scale_on(of)))
@@ -255,6 +256,7 @@ impl Tiles {
         let path = |field: &Field, [x, y]: [u32; 2]| {
             folder.join(format!("{}_x{x}_y{y}.{}", field.name, options.format.extension()))
         };
+        // A file that is in the way is found before the work begins.
         for field in fields {
             squares
                 .over(self, level)
@@ -309,6 +311,7 @@ impl Tiles {
         watch: Watch,
     ) -> Result<(Vec<Stored>, Vec<String>)> {
         let side = options.side;
+        // Zoom 0 has one tile, and each next zoom has twice as many a side.
         let last = window.width.max(window.height).div_ceil(side).next_power_of_two().ilog2();
         let levels = (0..).zip(level..=*self.levels().end());
         let zooms = (0..=last).rev().zip(levels).map(|(zoom, (coarser, level))| {
@@ -349,6 +352,7 @@ impl Tiles {
                 watch(stored.len() as u64, count)?;
             }
         }
+        // Zooms go down from the last one, so the first of them comes at the end.
         let first = zooms.last().map_or(last, |(zoom, ..)| *zoom);
         let mut json = tilejson([0; 2], [window.width, window.height], side, [first, last]);
         json["name"] = json!(format!("{} ({})", field.name, field.unit));
@@ -378,6 +382,7 @@ pub fn tilejson(
 ) -> serde_json::Value {
     let all = f64::from(side) * f64::from(1u32 << last);
     let longitude = |pixel: f64| pixel / all * 360.0 - 180.0;
+    // The inverse of the Mercator projection.
     let latitude =
         |pixel: f64| (std::f64::consts::PI * (1.0 - 2.0 * pixel / all)).sinh().atan().to_degrees();
     let [[west, east], [north, south]] =

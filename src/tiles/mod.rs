@@ -308,6 +308,7 @@ impl Tiles {
         self.counts[0] += 1;
         #[cfg(feature = "io")]
         if let Some(store) = &self.store {
+            // The tile comes before what names it, so no name leads to nothing.
             store.put(&content, &piece)?;
             store.alias(&key, &content)?;
         }
@@ -343,6 +344,7 @@ impl Tiles {
         if let Source::Water(of) = field.source {
             return self.water_words(level, window, field.name, of, executor);
         }
+        // A handle of its own, since the tiles are borrowed below.
         let job = self.job.clone();
         job.field_words(
             level,
@@ -403,6 +405,7 @@ impl Tiles {
             if let Some(why) = field::find(name).and_then(|map| job.recipe().lacks(map, at)) {
                 return Err(Error::param(format!("{name}: {why}")));
             }
+            // The map of other water goes before memory is taken for this one's.
             self.water_map = None;
             let water =
                 job.water(at, &land, has_rain, &mut InTiles { tiles: self, name, executor })?;

@@ -78,6 +78,7 @@ impl Pieces {
         if let Some(bases) = &*bases {
             return Ok(bases.clone());
         }
+        // The lock is held meanwhile, so nobody makes them a second time.
         let made = Arc::new(job.bases(executor)?);
         *bases = Some(made.clone());
         Ok(made)
@@ -88,9 +89,11 @@ impl Making<'_> {
     /// Keeps the piece. The oldest go where there are too many bytes.
     pub fn done(self, piece: Piece) -> Arc<Piece> {
         let piece = Arc::new(piece);
+        // As a local it is released before `self`, whose drop takes the lock once more.
         let mut state = self.pieces.state();
         state.bytes += piece.bytes();
         state.recent.push_back((self.tile, piece.clone()));
+        // One piece stays, however large it is.
         while state.bytes > self.pieces.bytes_max && state.recent.len() > 1 {
             state.bytes -= state.recent.pop_front().map_or(0, |(_, piece)| piece.bytes());
         }

@@ -174,6 +174,7 @@ impl WindowPool {
             workers => workers,
         };
         let threads = job.options().threads;
+        // Unless the job says how many, the workers share the cores.
         let threads = if threads == 0 { (cores / workers).max(1) } else { threads };
         let job = job.threads(threads);
         let shared = Arc::new(Shared {
@@ -195,6 +196,7 @@ impl WindowPool {
                 .name(format!("window {number}"))
                 .spawn(move || shared.work(tiles));
             let refused = |e| Error::limit(format!("{workers} workers: {e}; ask for fewer"));
+            // Where one cannot be started, the pool is dropped, which ends the others.
             pool.threads.push(started.map_err(refused)?);
         }
         Ok(pool)
@@ -271,6 +273,7 @@ impl Drop for WindowPool {
         queue.has_ended = true;
         let waiting = std::mem::take(&mut queue.waiting);
         queue.working.iter().for_each(|asked| asked.cancel.cancel());
+        // Nobody is answered while the queue is locked.
         drop(queue);
         waiting.iter().for_each(|asked| asked.answer(Err(Error::Cancelled)));
         self.shared.woken.notify_all();
@@ -318,6 +321,7 @@ impl WindowRequest {
     /// Ends this request alone, with [`Error::Cancelled`] if it is not answered yet. Tiles that
     /// were made for it stay.
     pub fn cancel(&self) {
+        // This comes first, so that a worker that takes the request meanwhile sees it.
         self.asked.cancel.cancel();
         let mut queue = self.shared.queue();
         let at = queue.waiting.iter().position(|asked| Arc::ptr_eq(asked, &self.asked));
@@ -387,6 +391,7 @@ impl Shared {
 
     /// Answers a request that a worker has in hand.
     fn answer(&self, asked: &Arc<Asked>, map: Result<Map>) {
+        // When the answer is there, the request is no longer pending.
         self.queue().working.retain(|other| !Arc::ptr_eq(other, asked));
         asked.answer(map);
         if let Some(answered) = &self.answered {
@@ -449,6 +454,7 @@ impl Shared {
         if let Err(e) = asked.cancel.check() {
             return Some(Err(e));
         }
+        // Who cancels this request ends the work on its tiles, too.
         tiles.cancel_by(&asked.cancel);
         let before = tiles.counts();
         let map = catch_unwind(AssertUnwindSafe(|| {

@@ -121,6 +121,7 @@ impl Store {
         let others = std::fs::read_dir(&root).map_err(|e| Error::input(&root, e))?;
         let foreign = others.flatten().find(|entry| {
             let name = entry.file_name();
+            // Another process may be writing the mark at this moment.
             !name.to_str().is_some_and(|name| name == MARK || pending_of(name) == Some(MARK))
         });
         if let Some(entry) = foreign {
@@ -139,6 +140,7 @@ impl Store {
     }
 
     fn path(&self, key: &str, ending: &str) -> PathBuf {
+        // The first two digits choose one of 256 folders, so that none has too many files.
         self.root.join(&key[..2]).join(format!("{}.{ending}", &key[2..]))
     }
 
@@ -261,6 +263,7 @@ impl Store {
     /// changed.
     pub fn prune(&self, bytes: u64) -> Result<(u64, u64)> {
         for path in self.begun()? {
+            // A file whose age cannot be told is left alone.
             let old = path
                 .metadata()
                 .and_then(|meta| meta.modified())
@@ -493,6 +496,7 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
         return Err(damage("the tile of another key"));
     }
     let window = Window { origin: header.origin, width: header.width, height: header.height };
+    // This is the most that there can be: the header and the digest take some of it.
     let mut left = (length / 4) as usize;
     let mut take = |count: Option<usize>| {
         let count =
@@ -516,9 +520,11 @@ fn decode(file: &mut File, key: &str) -> std::io::Result<Piece> {
         }
         piece.particles = Travellers { record, vertex, words: vec![] };
         piece.particles.words =
+            // Two words of a home come before each record.
             take(record.checked_add(2).and_then(|each| each.checked_mul(count)))?;
     }
     let mut rest = vec![];
+    // One byte more than the digest has, so that what follows it is noticed.
     from.from.take(33).read_to_end(&mut rest)?;
     if rest != from.hasher.finalize().as_bytes() {
         return Err(damage("the digest is another one"));

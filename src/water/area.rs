@@ -87,6 +87,7 @@ pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i
             for (d, n) in size.around(cell) {
                 let fall = i64::from(surface[cell]) - i64::from(surface[n]);
                 if fall > 0 {
+                    // A diagonal weighs half as much, so the others are doubled.
                     ways[count] = (fall << (1 - (d & 1)), n);
                     count += 1;
                 }
@@ -114,6 +115,7 @@ pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i
         let share = |weight: i64| (i128::from(amounts[cell]) * i128::from(weight) / whole) as i64;
         let shares: [i64; 8] =
             std::array::from_fn(|i| ways.get(i).map_or(0, |(weight, _)| share(*weight)));
+        // What rounding leaves goes on with the heaviest, so no water is lost.
         let rest = amounts[cell] - shares.iter().sum::<i64>();
         // The heaviest, and of equal ones the first.
         let first = (0..count).max_by_key(|&i| (ways[i].0, std::cmp::Reverse(i)));

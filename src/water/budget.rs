@@ -63,6 +63,7 @@ impl Shape {
         let mut ranges = vec![[0usize; 2]; nodes];
         let mut order: Vec<u32> = Vec::with_capacity(count);
         for top in (1..nodes).rev().filter(|&node| tree.all[node].parent == OUTSIDE) {
+            // Depth first, so that the basins of each depression lie together in `order`.
             let mut ways = vec![(top as u32, false)];
             while let Some((node, done)) = ways.pop() {
                 let range = &mut ranges[node as usize];
@@ -137,6 +138,7 @@ pub fn levels(
     let under = |cell: &usize| {
         basins.of[*cell] != OUTSIDE && surface[*cell] < full[basins.of[*cell] as usize]
     };
+    // With the sign turned, unsigned words have the order of heights. Cells decide equal ones.
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
     let mut cells: Vec<u64> = (0..surface.len()).into_par_iter().filter(under).map(key).collect();
     cells.par_sort_unstable();
@@ -150,6 +152,7 @@ pub fn levels(
         let node = above(&mut next, tree, basins.of[cell], surface[cell]);
         wet[node as usize] += 1;
     }
+    // Halves come before what they join to, so one sweep is enough.
     for node in 1..nodes {
         let parent = tree.all[node].parent;
         if parent != OUTSIDE {
@@ -274,6 +277,7 @@ impl Levels {
                     directions[deepest as usize] = SINK;
                     (deepest as usize, None)
                 }
+                // Without any water there is no lake.
                 Exit::Air(_) => continue,
                 Exit::Over(pass) => {
                     let pass = &tree.passes[pass as usize];
@@ -326,6 +330,7 @@ impl Levels {
                     if halves[0] == OUTSIDE {
                         continue;
                     }
+                    // Water above the rim between them covers both halves, so they are one lake.
                     if tree.all[halves[0] as usize].spill < level {
                         parts.extend(halves);
                         continue;
@@ -408,6 +413,7 @@ pub fn lost(
         };
         let leaving = cells.iter().filter(leaves).map(|&cell| rain(cell as usize)).sum::<i64>()
             - lost_above[lake];
+        // No lake loses more than comes to it.
         lost[lake] = dry.saturating_mul(cells.len() as i64).min(leaving);
         if next[lake] != NONE {
             let to = next[lake] as usize;

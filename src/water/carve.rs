@@ -48,6 +48,8 @@ impl Water {
                 beds.push((level.saturating_sub(deep), cell));
             }
             let radius = channel.width_m / self.scale.spacing_m / 2.0;
+            // A river no wider than a cell cuts none beside it, and neither does one that crosses a
+            // lake.
             if radius <= 0.5 || self.is_wet(cell) {
                 continue;
             }
@@ -60,6 +62,8 @@ impl Water {
                     let share = (dx * dx + dy * dy) / (radius * radius);
                     let to = v * width + u;
                     if share < 1.0 && !self.is_river(to) && !self.is_wet(to) {
+                        // Across the river the bed is a parabola, which ends at the level of the
+                        // water.
                         let below = (f64::from(deep) * (1.0 - share)).round() as i32;
                         let (bed, whole) = (level.saturating_sub(below), self.ground[to]);
                         // Where several cells of rivers reach: the lowest bed and the highest

@@ -160,7 +160,9 @@ fn descend_by_row(size: Size, surface: &[i32], way: Way, directions: &mut [u8]) 
             let mut best = (0, 1);
             size.look_around([x, y], |d, to| {
                 let drop = i128::from(here - i64::from(surface[to]));
+                // East and west lie along a row, south and north along a column.
                 let square = squares[if d % 2 == 1 { 2 } else { usize::from(d / 2 % 2) }];
+                // Slopes compare as drop² / square, and products of integers need no division.
                 if drop > 0 && drop * drop * best.1 > best.0 * best.0 * square {
                     best = (drop, square);
                     *direction = d;
@@ -216,6 +218,7 @@ pub fn across_flats(
     queue.sort_unstable();
     queue.dedup();
     let mut lakes = vec![];
+    // First in, first out: each cell is met from its nearest exit.
     let mut next = 0;
     while next < queue.len() {
         let cell = queue[next] as usize;

@@ -54,6 +54,7 @@ pub fn squares(size: Size, of: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
             }
             let nearest = lowest.last().map_or(0, |&(i, _)| i);
             squares[x as usize] = match line[nearest as usize] {
+                // No two cells are so far apart, so no column has a cell of the set.
                 none if none >= far => u64::MAX,
                 _ => at(x, nearest) as u64,
             };

@@ -65,6 +65,7 @@ pub fn basins(size: Size, surface: &[i32], way: Way, mut directions: Vec<u8>) ->
                 None => of[at] = OUTSIDE,
             }
         }
+        // All cells on the way have the basin that it ends in.
         let basin = of[at];
         way.drain(..).for_each(|cell| of[cell] = basin);
     }
@@ -112,6 +113,7 @@ pub(super) fn root(of: &mut [u32], mut at: u32) -> u32 {
 pub fn depressions(size: Size, surface: &[i32], basins: &Basins) -> Depressions {
     let of = &basins.of;
     let lower = |a: usize, b: usize| (surface[a], a) < (surface[b], b);
+    // With the sign turned, unsigned words have the order of heights. Cells decide equal ones.
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
     // With their basins, so that joining them touches nothing as large as the map.
     let row = |y: usize| {
@@ -187,6 +189,7 @@ impl Depressions {
     /// the lowest number for the outside.
     pub fn full(&self, count: usize) -> Vec<i32> {
         let mut of: Vec<i32> = self.all.iter().map(|depression| depression.spill).collect();
+        // Parents come after their halves, so from the end on each parent is known.
         for i in (1..of.len()).rev() {
             let parent = self.all[i].parent;
             if parent != OUTSIDE {
@@ -209,6 +212,7 @@ impl Depressions {
         }
         let mut met = vec![false; count];
         met[0] = true;
+        // From the outside on, so that each way turns towards a basin that has one.
         let mut queue = vec![OUTSIDE];
         let mut first = 0;
         while first < queue.len() {

@@ -49,8 +49,12 @@ pub fn outlines(size: Size, labels: &[i32], count: usize) -> Vec<Vec<Polygon>> {
                 seen[at] |= 1 << along;
                 let heading = (along + 1) % 4;
                 let (ahead, left) = (over(size, at, &[heading]), over(size, at, &[heading, along]));
+                // Without a cell ahead the line turns round this one's corner. With one it goes
+                // straight on, or to the left where the cell across belongs to the part, too.
                 let (next, turned) = match (same(ahead, part), same(left, part)) {
                     (false, beyond) => {
+                        // Where the cell across the corner belongs to the part, the line meets
+                        // itself.
                         pinched |= beyond;
                         (at, heading)
                     }
@@ -67,6 +71,7 @@ pub fn outlines(size: Size, labels: &[i32], count: usize) -> Vec<Vec<Polygon>> {
             }
             for mut ring in if pinched { simple(ring) } else { vec![ring] } {
                 let outer = twice_area(&ring) > 0;
+                // The walk was clockwise round the outside, and rings go the other way round.
                 ring.reverse();
                 let polygon = &mut polygons[part as usize];
                 if outer { polygon.insert(0, ring) } else { polygon.push(ring) }
@@ -123,6 +128,7 @@ fn simple(line: Ring) -> Vec<Ring> {
     let mut way: Ring = vec![];
     let mut places: HashMap<[i32; 2], usize> = HashMap::new();
     for corner in line {
+        // A corner that is met again closes a ring, which leaves the way.
         if let Some(&from) = places.get(&corner) {
             let ring = way.split_off(from);
             for corner in &ring {

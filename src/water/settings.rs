@@ -144,6 +144,7 @@ const LAW: Words<Settings> = Words {
     get: |s| vec![name_of(&Law::ALL, s.law).into()],
     set: |s, words| {
         words.iter().for_each(|word| s.law = Law::ALL[*word].1);
+        // Keys are read in their order, so a width or a depth that is given comes after this.
         (s.width_m, s.depth_m) = s.law.usual();
     },
 };
@@ -289,6 +290,7 @@ impl Settings {
             let invalid = Invalid::of(key, given, allowed).saying(message);
             Err(invalid.inside("water", "/water").into())
         };
+        // Keys lead to settings that can be changed, so they look at a copy.
         let mut own = self.clone();
         for key in &KEYS {
             if let (Kind::Above([_, high], of), name) = (&key.kind, key.name)

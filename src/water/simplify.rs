@@ -17,6 +17,7 @@ pub(super) fn simplify(reaches: &mut [Reach], most: f64, most_m: f64) {
     // Vertices that are there, by place. Several lines end at one.
     let mut there: BTreeMap<[i32; 2], u32> = BTreeMap::new();
     for vertex in reaches.iter().flat_map(|reach| &reach.vertices) {
+        // Rows come first, so that those of a row are one range.
         *there.entry([vertex.at[1], vertex.at[0]]).or_default() += 1;
     }
     let mut lines: Vec<Line> = reaches.iter().map(Line::of).collect();
@@ -26,6 +27,7 @@ pub(super) fn simplify(reaches: &mut [Reach], most: f64, most_m: f64) {
     }
     while let Some(Reverse((area, i, k))) = queue.pop() {
         let line = &mut lines[i];
+        // An entry is out of date when a vertex beside it has gone.
         if line.gone[k] || line.area(k) != area {
             continue;
         }

@@ -192,6 +192,7 @@ impl Water {
             })
             .collect();
         let mut reach_of = vec![0u32; order.len()];
+        // All heads are numbered first, so that each reach ends where the next one begins.
         for (&head, id) in heads.iter().zip(1..) {
             reach_of[head] = id;
         }
@@ -250,6 +251,7 @@ impl Water {
                 springs.push(point(PointKind::Spring, first, None));
             }
             if downstream.is_none() {
+                // Water that comes to a lake has a mouth there, even if all of it dries up.
                 let dries =
                     next.is_some_and(|next| self.directions[next] == SINK && !self.is_wet(next));
                 mouths.push(point(
@@ -294,6 +296,7 @@ impl Water {
 
     /// Width and height of a cell between two places, in cells.
     fn cell(&self, pair: &[Vertex]) -> [f64; 2] {
+        // The mean of two places in half cells. One beyond the northern border counts as row 0.
         let row = (pair[0].at[1].max(0) + pair[1].at[1].max(0)) / 4;
         self.place.metric.as_ref().map_or([1.0; 2], |metric| metric.cell(row as usize))
     }
@@ -353,6 +356,7 @@ impl Water {
                 lake(id, &full.cells, full.outlet.map(|cell| cell as usize), polygons)
             })
             .collect();
+        // The sea has the last label, and comes first in the list.
         if !sea.is_empty() {
             lakes.insert(0, lake(0, &sea, None, polygons.next().unwrap_or_default()));
         }

@@ -56,6 +56,7 @@ impl Store {
                 std::fs::remove_dir_all(&from)?;
             }
         } else {
+            // A folder that is there has no result.json, so it is not whole.
             let _ = std::fs::remove_dir_all(&to);
             std::fs::rename(&from, &to)?;
             sync_folder(&self.root.join("results"))?;
@@ -114,6 +115,7 @@ impl Store {
     pub fn evict(&self, quota: u64, but: Option<&str>) -> Answer<()> {
         while self.bytes()? > quota {
             let index = self.index_now();
+            // Requests have the digests of their files in their text.
             let oldest: Option<(String, String, String)> = index
                 .query_row(
                     "SELECT kind, digest, extension FROM (
