@@ -158,8 +158,9 @@ pub struct Comparison {
     pub devices: [String; 2],
     /// The stages that were compared, by name; the last is the one that differs, if one does.
     pub stages: Vec<(&'static str, StageComparison)>,
-    /// The heights at the end, in words, of the CPU and of the adapter, without the margin.
-    pub heights: [Vec<i32>; 2],
+    /// The heights at the end, in words, of the CPU and of the adapter, without the margin. None
+    /// where the executors differ on a level before the last, whose heights are no map of the run.
+    pub heights: Option<[Vec<i32>; 2]>,
 }
 
 impl Comparison {
@@ -212,6 +213,7 @@ impl Job {
         let mut stages = vec![];
         let count = self.schedule().units.len();
         let mut given = [Given::nothing(), Given::nothing()];
+        let mut is_whole = true;
         self.upload_start(a)?;
         self.upload_start(b)?;
         // What a snapshot has done is not compared.
@@ -230,10 +232,11 @@ impl Job {
             let differs = outcome.difference.is_some();
             stages.push((name, outcome));
             if differs {
+                is_whole = unit.level == self.schedule().until_level();
                 break;
             }
         }
-        let heights = [self.heights(a)?, self.heights(b)?];
+        let heights = if is_whole { Some([self.heights(a)?, self.heights(b)?]) } else { None };
         Ok(Comparison { devices, stages, heights })
     }
 }

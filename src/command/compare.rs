@@ -101,8 +101,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let comparison = console.watch(&job, |watch| job.compare(every, watch))?;
     let mut stored = vec![];
-    if let Some(path) = &a.picture {
-        stored.push(files.write(path, &encode_picture(picture(&job, &comparison)?)?)?);
+    match (&a.picture, &comparison.heights) {
+        (Some(path), Some(heights)) => {
+            stored.push(files.write(path, &encode_picture(picture(&job, heights)?)?)?);
+        }
+        (Some(path), None) => console.warn(format!(
+            "{}: not drawn, since the executors differ on a level before the last",
+            path.display()
+        )),
+        (None, _) => {}
     }
     files.keep();
 
@@ -180,9 +187,8 @@ fn stage_text(name: &str, outcome: &StageComparison) -> String {
 }
 
 /// Where the adapter's heights differ.
-fn picture(job: &Job, comparison: &Comparison) -> Result<RgbImage> {
+fn picture(job: &Job, [cpu, gpu]: &[Vec<i32>; 2]) -> Result<RgbImage> {
     let window = job.window();
-    let [cpu, gpu] = &comparison.heights;
     // Differences of words, because metres in single precision could round the smallest away.
     let data = cpu.iter().zip(gpu).map(|(&a, &b)| (b as i64 - a as i64) as f32).collect();
     let b = Map {

@@ -361,6 +361,10 @@ impl Furniture {
                 "{place}: doors = []: name at least one side (north, east, south, west)"
             ));
         };
+        let twice = |(i, side): &(usize, &Side)| self.doors[..*i].contains(side);
+        if let Some((_, side)) = self.doors.iter().enumerate().find(twice) {
+            return wrong(format!("{place}: doors: {side:?} stands there twice"));
+        }
         if let Some(side) = self.doors.iter().find(|side| !self.free(entry(**side))) {
             let [x, y] = entry(*side);
             return wrong(format!(

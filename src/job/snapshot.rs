@@ -375,7 +375,9 @@ impl Snapshot {
             serde_json::from_slice(&header).map_err(|e| damaged(&format!("damaged: {e}")))?;
         let sides = [header.width, header.height];
         let sane = sides.iter().all(|side| (1..=Window::SIDE_MAX).contains(side))
-            && header.spacing_m > 0.0;
+            && header.spacing_m.is_finite()
+            && header.spacing_m > 0.0
+            && header.datum_m.is_finite();
         let lengths = header
             .buffers
             .iter()

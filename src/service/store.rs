@@ -376,14 +376,15 @@ impl Store {
         name: &str,
         request: &Request,
         result: &str,
+        key: Option<&str>,
     ) -> Answer<i64> {
         let text = serde_json::to_string(request)?;
         let index = self.index_now();
         index.execute(
             "INSERT INTO jobs (recipe_digest, state, name, request, submitted_at, started_at, \
-             ended_at, result)
-             VALUES (?1, 'succeeded', ?2, ?3, ?4, ?4, ?4, ?5)",
-            params![recipe_digest, name, text, now(), result],
+             ended_at, result, idempotency_key)
+             VALUES (?1, 'succeeded', ?2, ?3, ?4, ?4, ?4, ?5, ?6)",
+            params![recipe_digest, name, text, now(), result, key],
         )?;
         Ok(index.last_insert_rowid())
     }
@@ -426,12 +427,14 @@ impl Store {
 
     /// The newest jobs, newest first.
     pub fn jobs(&self, before: i64, most: usize) -> Answer<Vec<Record>> {
-        let index = self.index_now();
-        let mut all =
-            index.prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
-        let rows = all
-            .query_map(params![before, most as i64], record)?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let rows = {
+            let index = self.index_now();
+            let mut all = index
+                .prepare_cached("SELECT * FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2")?;
+            all.query_map(params![before, most as i64], record)?
+                .collect::<rusqlite::Result<Vec<_>>>()?
+        };
+        // Whoever holds both locks took the one of what waits first, so the index is free here.
         Ok(rows.into_iter().map(|record| self.as_it_is(record)).collect())
     }
 

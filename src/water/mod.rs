@@ -540,7 +540,8 @@ impl Water {
         let runs = self.settings.runoff_mm > 0.0;
         summary["largest_catchment_km2"] =
             json!(rounded(if runs { most as f64 / RAIN as f64 * cell_km2 } else { 0.0 }));
-        summary["has_rivers"] = (runs && most >= self.least().max(1)).into();
+        let has_rivers = (0..self.ground.len()).into_par_iter().any(|cell| self.makes_river(cell));
+        summary["has_rivers"] = has_rivers.into();
         if self.left.is_some() {
             summary["closed_lakes"] =
                 self.lakes.iter().filter(|lake| lake.outlet.is_none()).count().into();

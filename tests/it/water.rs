@@ -567,6 +567,12 @@ fn rivers_are_where_snowballs_have_passed() {
     assert!(orders.iter().zip(&expected).all(|(order, is_river)| (*order > 0) == *is_river));
     let rivers = expected.iter().filter(|is_river| **is_river).count();
     assert!((300..5000).contains(&rivers), "{rivers} cells");
+    assert_eq!(made.water.as_ref().unwrap()["has_rivers"], true);
+    // Where nothing has passed so often there is none, whatever drains there.
+    let mut dry = job.recipe().clone();
+    dry.water = Some(Settings { channel_flow: Some(4e9), ..settings.clone() });
+    let dry = job.with_recipe(dry).unwrap().run(&mut |_| Ok(())).unwrap();
+    assert_eq!(dry.water.as_ref().unwrap()["has_rivers"], false);
     // As data: lines that end in the sea. The usual rivers are others.
     let reaches = &made.vectors.as_ref().unwrap().reaches;
     assert!(reaches.len() > 5, "{} reaches", reaches.len());

@@ -45,6 +45,11 @@ fn furniture_from_bad_files_end_in_an_error_that_helps() {
         &["ledge", "at least one side"],
     );
     refused(
+        "doors = [\"north\", \"east\", \"west\"]",
+        "doors = [\"north\", \"east\", \"east\"]",
+        &["ledge", "East stands there twice"],
+    );
+    refused(
         ".............\n.o.........o.",
         ".o...........\noo.........o.",
         &["corners", "row 1, column 1", "cannot be reached"],

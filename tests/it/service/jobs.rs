@@ -110,7 +110,12 @@ fn the_same_recipe_is_answered_from_the_store() {
     assert_eq!(again["recipe_digest"], told["digest"]);
     assert_ne!(again["id"], first["id"]);
     assert_eq!(service.post("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6")).status, 202);
-    // A key names a request.
+    // A key names a request, also where the result is there already.
+    let known = || {
+        let headers = [("content-type", "application/toml"), ("idempotency-key", "k0")];
+        service.ask("POST", "/v1/jobs", &headers, RECIPE.as_bytes())
+    };
+    assert_eq!(known().json()["id"], known().json()["id"]);
     let key = |recipe: &str| {
         service.ask(
             "POST",
