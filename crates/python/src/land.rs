@@ -15,8 +15,9 @@ use thalweg::{FIELDS, Georef, Job, Map, Outcome, Result};
 /// The names and the bytes of files.
 type Files = Vec<(String, Vec<u8>)>;
 
-/// Where a land lies: EPSG code, west, north, width and height of a cell, the system's name.
-type Place = (Option<u32>, f64, f64, (f64, f64), Option<String>);
+/// Where a land lies: its coordinate system as a code or as well-known text, west, north, width and
+/// height of a cell.
+type Place = (Option<String>, f64, f64, (f64, f64));
 
 /// A land: maps in exact words.
 #[pyclass(frozen, module = "thalweg._thalweg")]
@@ -110,7 +111,11 @@ impl Land {
     /// Where on Earth it lies, where its input said so.
     #[getter]
     fn georef(&self, py: Python) -> Option<Place> {
-        py.detach(|| self.place()).map(|g| (g.epsg, g.west, g.north, g.cell, g.name()))
+        let system = |georef: &Georef| match georef.epsg {
+            Some(code) => Some(format!("EPSG:{code}")),
+            None => thalweg::io::crs::system(georef).map(|system| system.text),
+        };
+        py.detach(|| self.place()).map(|g| (system(g), g.west, g.north, g.cell))
     }
 
     fn digest(&self, py: Python, name: &str) -> PyResult<String> {

@@ -194,8 +194,8 @@ fn supply(job: &mut Job, layers: Vec<(Place, Grid)>) -> Result<Vec<usize>> {
 fn stage_of(job: &Job, name: &str) -> Result<usize> {
     let called = |i: usize| {
         let step = &job.recipe().stages[i];
-        let map = step.settings.get("map").map(|map| map.to_string());
-        map.unwrap_or_else(|| step.stage.name.into())
+        let makes = step.settings.get("map").is_some();
+        if makes { step.settings.word("map") } else { step.stage.name }
     };
     let stages = &job.recipe().stages;
     let reads: Vec<usize> = (0..stages.len()).filter(|&i| stages[i].samples().is_some()).collect();

@@ -110,7 +110,7 @@ def test_quality(command, tmp_path, dem):
 
 
 def test_rivers(command, tmp_path):
-    recipe = thalweg.Recipe("rivers").changed(size=128)
+    recipe = thalweg.Recipe("rivers").changed({"water.channel_area_km2": 0.1}, size=256)
     toml = tmp_path / "recipe.toml"
     toml.write_text(recipe.changed({"water.vectors": ["geojson"]}).to_toml())
     command("run", toml, "-o", tmp_path / "out", "--device", "cpu")

@@ -230,10 +230,10 @@ class Land(Mapping):
 
     @property
     def crs(self) -> str | None:
-        """The coordinate system of the heights as ``EPSG:…``, where they came from a file that has
-        one with a code; else None."""
+        """The coordinate system of the heights, as ``EPSG:…`` or as well-known text, where they
+        came from a file that has one; else None."""
         place = self._native.georef
-        return None if place is None or place[0] is None else f"EPSG:{place[0]}"
+        return None if place is None else place[0]
 
     @property
     def transform(self) -> tuple[float, float, float, float, float, float] | None:
@@ -242,7 +242,7 @@ class Land(Mapping):
         place = self._native.georef
         if place is None:
             return None
-        _, west, north, (width, height), _ = place
+        _, west, north, (width, height) = place
         return width, 0.0, west, 0.0, -height, north
 
     def to_xarray(self) -> xarray.Dataset:
@@ -253,8 +253,8 @@ class Land(Mapping):
         xarray.Dataset
             Variables of the dimensions (y, x) with the attributes ``units`` and ``blake3``. The
             coordinates are the middles of cells, in the coordinate system of the heights where
-            they came from a file that has one; else metres to the east and to the north of the
-            north-west cell.
+            they came from a file that has one, which ``spatial_ref`` names; else metres to the east
+            and to the north of the north-west cell.
         """
         try:
             import xarray
@@ -269,17 +269,21 @@ class Land(Mapping):
         x = west + width * (np.arange(columns) + 0.5)
         y = north + height * (np.arange(rows) + 0.5)
         units = self.units
-        attributes = {"spacing_m": self.spacing_m, "name": self.recipe.name}
-        if self.crs is not None:
-            attributes["crs"] = self.crs
         unit = {} if self.transform else {"units": "m"}
+        coordinates: dict[str, Any] = {"y": ("y", y, unit), "x": ("x", x, unit)}
+        grid = {}
+        if self.crs is not None:
+            coordinates["spatial_ref"] = ((), 0, {"spatial_ref": self.crs})
+            grid = {"grid_mapping": "spatial_ref"}
+
+        def variable(name: str) -> xarray.Variable:
+            attributes = {"units": units[name], "blake3": self.digest(name)}
+            return xarray.Variable(("y", "x"), self[name], attributes, grid)
+
         return xarray.Dataset(
-            {
-                name: (("y", "x"), self[name], {"units": units[name], "blake3": self.digest(name)})
-                for name in self._names
-            },
-            coords={"y": ("y", y, unit), "x": ("x", x, unit)},
-            attrs=attributes,
+            {name: variable(name) for name in self._names},
+            coords=coordinates,
+            attrs={"spacing_m": self.spacing_m, "name": self.recipe.name},
         )
 
     def save(

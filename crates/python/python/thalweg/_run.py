@@ -97,7 +97,8 @@ def run(
             settings, seed=seed, size=size, spacing_m=spacing_m, maps=maps, water=water
         )
     return _execute(
-        changed._native, heights, None, spacing_m, layers, device, threads, progress, folder, replace
+        changed._native, heights, None, spacing_m, layers, device, threads, progress, folder,
+        replace,
     )
 
 
@@ -166,8 +167,8 @@ def erode(
     if file is None and not isinstance(dem, Land):
         dem = arguments.grid(dem, "dem", nodata)
     return _execute(
-        native, None if file is not None else dem, file, spacing_m, None, device, threads, progress,
-        folder, replace
+        native, None if file is not None else dem, file, spacing_m, None, device, threads,
+        progress, folder, replace,
     )
 
 

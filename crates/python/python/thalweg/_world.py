@@ -147,8 +147,9 @@ class World:
 
     def __repr__(self) -> str:
         recipe = self.recipe
-        size = "without an end" if recipe.endless else f"{recipe.size[0]} x {recipe.size[1]} cells"
-        return f"<thalweg.World {recipe.name!r}, {size}, seed {recipe.seed}>"
+        size = "x".join(map(str, recipe.size or ())) + " cells"
+        extent = "without an end" if recipe.endless else size
+        return f"<thalweg.World {recipe.name!r}, {extent}, seed {recipe.seed}>"
 
 
 def window(
