@@ -1,0 +1,30 @@
+//! The C interface of thalweg. `docs/c.md` is its manual and `include/thalweg.h` its header.
+//!
+//! Each function is a thin layer over one of the library. Handles are boxes, what changes in them
+//! lies behind a mutex, and every function catches its panics. So all that C can do wrong is to
+//! hand over a pointer that is neither null nor what the header asks for.
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+#[doc(hidden)]
+pub mod border;
+mod job;
+mod land;
+mod recipe;
+
+use std::ffi::{CString, c_char};
+use std::sync::LazyLock;
+
+static IDENTITY: LazyLock<CString> = LazyLock::new(|| border::c_text(thalweg::tiles::engine()));
+
+/// The version of the library, such as "0.1.0". The text stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn thalweg_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// What decides the bytes of a land beside its recipe and its inputs: the version and a digest.
+/// Two libraries with equal texts make equal lands. The text stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn thalweg_identity() -> *const c_char {
+    border::or(std::ptr::null(), || Ok(IDENTITY.as_ptr()))
+}
