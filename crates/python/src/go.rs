@@ -1,6 +1,6 @@
 //! Long work on a thread of its own, while Python's thread hears signals and tells progress.
 
-use crate::error::{Raised, answer};
+use crate::error::answer;
 use pyo3::prelude::*;
 use std::ffi::CString;
 use std::sync::Mutex;
@@ -77,7 +77,8 @@ pub fn go<T: Send + 'static>(
         (None, Ok(done)) => answer(py, done),
         (None, Err(_)) => {
             let what = "the run panicked: this is a fault of thalweg, please report it";
-            Err(Raised::of(Error::device(what)).into_py(py))
+            let class = py.import("thalweg._errors")?.getattr("Error")?;
+            Err(PyErr::from_value(class.call1((what,))?))
         }
     }
 }
@@ -97,8 +98,8 @@ fn pass_on(py: Python, all: Vec<Told>, progress: Option<&Py<PyAny>>) -> PyResult
     Ok(())
 }
 
-/// Warns whoever called the package.
+/// Warns whoever called the function of the package that called what calls this.
 pub fn warn(py: Python, warning: &str) -> PyResult<()> {
     let class = py.import("thalweg._errors")?.getattr("RunWarning")?;
-    PyErr::warn(py, &class, &CString::new(warning)?, 2)
+    PyErr::warn(py, &class, &CString::new(warning)?, 3)
 }

@@ -17,8 +17,15 @@ def test_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dem = hills(200, 160)
     with rasterio.open(
-        "dem.tif", "w", driver="GTiff", width=160, height=200, count=1, dtype="float32",
-        crs="EPSG:32632", transform=rasterio.transform.from_origin(500000, 5200000, 10, 10),
+        "dem.tif",
+        "w",
+        driver="GTiff",
+        width=160,
+        height=200,
+        count=1,
+        dtype="float32",
+        crs="EPSG:32632",
+        transform=rasterio.transform.from_origin(500000, 5200000, 10, 10),
     ) as file:
         file.write(dem, 1)
     names = {"__name__": "page"}

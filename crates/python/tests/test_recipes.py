@@ -66,7 +66,11 @@ def test_changed():
     recipe = thalweg.Recipe(SMALL)
     other = recipe.changed(
         {"droplets.rain": 1.5, "1.relief_m": 300, "output.format": "exr"},
-        seed=7, size=(32, 48), spacing_m=5, maps=["height", "slope"], water=True,
+        seed=7,
+        size=(32, 48),
+        spacing_m=5,
+        maps=["height", "slope"],
+        water=True,
     )
     data = other.to_dict()
     assert (other.seed, other.size, other.spacing_m) == (7, (32, 48), 5)
@@ -80,8 +84,15 @@ def test_changed():
 
 def test_errors_say_where():
     with pytest.raises(thalweg.RecipeError) as caught:
-        thalweg.Recipe({"schema": 2, "width": 64, "height": 64, "spacing_m": 1,
-                        "stage": [{"kind": "flat"}, {"kind": "droplets", "lifetime": 90000}]})
+        thalweg.Recipe(
+            {
+                "schema": 2,
+                "width": 64,
+                "height": 64,
+                "spacing_m": 1,
+                "stage": [{"kind": "flat"}, {"kind": "droplets", "lifetime": 90000}],
+            }
+        )
     e = caught.value
     assert isinstance(e, ValueError) and isinstance(e, thalweg.Error)
     assert (e.pointer, e.field, e.given) == ("/stage/1/lifetime", "lifetime", "90000")

@@ -68,6 +68,7 @@ def test_warnings_are_pythons(tmp_path):
         land = thalweg.erode(tmp_path / "dem.npy", device="cpu")
     assert any("1 m" in text for text in land.report["warnings"])
     assert len({str(one.message) for one in caught}) == len(caught)
+    assert {one.filename for one in caught} == {__file__}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(thalweg.RunWarning):

@@ -44,17 +44,29 @@ def test_examples_on_each_adapter(name):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads(threads):
-    assert thalweg.run("valley", size=64,
-                       device="cpu", threads=threads) == thalweg.run(
-        "valley", size=64, device="cpu")
+    assert thalweg.run("valley", size=64, device="cpu", threads=threads) == thalweg.run(
+        "valley", size=64, device="cpu"
+    )
 
 
 @pytest.mark.parametrize("preset", list(thalweg.presets()))
 def test_erode(command, tmp_path, dem, preset):
     source = tmp_path / "dem.npy"
     np.save(source, dem)
-    command("erode", source, "-o", tmp_path / "out.npy", "--flow", tmp_path / "flow.npy",
-            "--spacing", 10, "--preset", preset, "--device", "cpu")
+    command(
+        "erode",
+        source,
+        "-o",
+        tmp_path / "out.npy",
+        "--flow",
+        tmp_path / "flow.npy",
+        "--spacing",
+        10,
+        "--preset",
+        preset,
+        "--device",
+        "cpu",
+    )
     land = thalweg.erode(dem, spacing_m=10, preset=preset, device="cpu")
     assert np.array_equal(np.load(tmp_path / "out.npy"), land["height"])
     assert np.array_equal(np.load(tmp_path / "flow.npy"), land["flow"])
@@ -66,10 +78,29 @@ def test_erode(command, tmp_path, dem, preset):
 def test_erode_with_settings(command, tmp_path, dem):
     source = tmp_path / "dem.npy"
     np.save(source, dem)
-    command("erode", source, "-o", tmp_path / "out.npy", "--spacing", 10, "--preset", "fans",
-            "--set", "rain=2", "--seed", 7, "--margin", 8, "--levels", 2, "--device", "cpu")
-    land = thalweg.erode(dem, spacing_m=10, preset="fans", rain=2, seed=7, margin_cells=8,
-                         levels=2, device="cpu")
+    command(
+        "erode",
+        source,
+        "-o",
+        tmp_path / "out.npy",
+        "--spacing",
+        10,
+        "--preset",
+        "fans",
+        "--set",
+        "rain=2",
+        "--seed",
+        7,
+        "--margin",
+        8,
+        "--levels",
+        2,
+        "--device",
+        "cpu",
+    )
+    land = thalweg.erode(
+        dem, spacing_m=10, preset="fans", rain=2, seed=7, margin_cells=8, levels=2, device="cpu"
+    )
     assert np.array_equal(np.load(tmp_path / "out.npy"), land["height"])
 
 
@@ -115,8 +146,12 @@ def test_rivers(command, tmp_path):
     toml.write_text(recipe.changed({"water.vectors": ["geojson"]}).to_toml())
     command("run", toml, "-o", tmp_path / "out", "--device", "cpu")
     land = thalweg.run(recipe, water=True, device="cpu")
-    for name, layer in [("rivers", land.rivers()), ("lakes", land.lakes()),
-                        ("basins", land.basins()), ("water_points", land.water_points())]:
+    for name, layer in [
+        ("rivers", land.rivers()),
+        ("lakes", land.lakes()),
+        ("basins", land.basins()),
+        ("water_points", land.water_points()),
+    ]:
         assert layer == json.loads((tmp_path / "out" / f"{name}.geojson").read_text())
         assert layer["type"] == "FeatureCollection"
     assert land.rivers()["features"]

@@ -29,8 +29,18 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
+def seed(value: Any) -> int | None:
+    """A seed, if one is given."""
+    return None if value is None else whole("seed", value, 0, SEED_MAX)
+
+
+def metres(value: Any) -> float | None:
+    """The metres of a cell, if they are given; the library checks their range."""
+    return None if value is None else number("spacing_m", value)
+
+
 def number(name: str, value: Any) -> float:
-    """A number, of which the library checks the range."""
+    """A number."""
     if isinstance(value, (str, bytes, bool)):
         raise TypeError(f"{name}: {type(value).__name__} {value!r}: allowed is a number")
     try:

@@ -60,12 +60,13 @@ class Land(Mapping):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Land):
             return NotImplemented
-        own, others = self._native, other._native
-        return (
-            (own.shape, own.origin, own.spacing_m, own.datum_m, self._names)
-            == (others.shape, others.origin, others.spacing_m, others.datum_m, other._names)
-            and all(own.digest(name) == others.digest(name) for name in self._names)
-        )
+        alike = self._lattice() == other._lattice()
+        alike = alike and self._native.missing().tobytes() == other._native.missing().tobytes()
+        return alike and all(self.digest(name) == other.digest(name) for name in self._names)
+
+    def _lattice(self) -> tuple:
+        own = self._native
+        return own.shape, own.origin, own.spacing_m, own.datum_m, self._names
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -263,9 +264,9 @@ class Land(Mapping):
         import numpy as np
 
         rows, columns = self.shape
-        width, _, west, _, height, north = self.transform or (
-            self.spacing_m, 0.0, -self.spacing_m / 2, 0.0, -self.spacing_m, self.spacing_m / 2
-        )
+        cell = self.spacing_m
+        local = (cell, 0.0, -cell / 2, 0.0, -cell, cell / 2)
+        width, _, west, _, height, north = self.transform or local
         x = west + width * (np.arange(columns) + 0.5)
         y = north + height * (np.arange(rows) + 0.5)
         units = self.units

@@ -141,13 +141,9 @@ class Recipe:
         return Recipe._of(
             self._native.changed(
                 _Changes(
-                    seed=None if seed is None else arguments.whole(
-                        "seed", seed, 0, arguments.SEED_MAX
-                    ),
+                    seed=arguments.seed(seed),
                     size=arguments.size(size),
-                    spacing_m=None if spacing_m is None else arguments.number(
-                        "spacing_m", spacing_m
-                    ),
+                    spacing_m=arguments.metres(spacing_m),
                     maps=None if maps is None else list(maps),
                     water=bool(water),
                     settings=[
@@ -187,10 +183,10 @@ class Recipe:
 
 
 class _Changes:
+    """Fields by name, as the native half reads them."""
+
     def __init__(self, **fields: Any):
         self.__dict__.update(fields)
-
-
 
 
 def _rebuild(text: str, folder: str, name: str) -> Recipe:

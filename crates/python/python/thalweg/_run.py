@@ -97,7 +97,15 @@ def run(
             settings, seed=seed, size=size, spacing_m=spacing_m, maps=maps, water=water
         )
     return _execute(
-        changed._native, heights, None, spacing_m, layers, device, threads, progress, folder,
+        changed._native,
+        heights,
+        None,
+        spacing_m,
+        layers,
+        device,
+        threads,
+        progress,
+        folder,
         replace,
     )
 
@@ -167,8 +175,16 @@ def erode(
     if file is None and not isinstance(dem, Land):
         dem = arguments.grid(dem, "dem", nodata)
     return _execute(
-        native, None if file is not None else dem, file, spacing_m, None, device, threads,
-        progress, folder, replace,
+        native,
+        None if file is not None else dem,
+        file,
+        spacing_m,
+        None,
+        device,
+        threads,
+        progress,
+        folder,
+        replace,
     )
 
 
@@ -192,7 +208,7 @@ def _execute(
             array,
             land,
             file,
-            None if spacing_m is None else arguments.number("spacing_m", spacing_m),
+            arguments.metres(spacing_m),
             [
                 (_place(place), arguments.grid(samples, f"layers[{place!r}]"))
                 for place, samples in (layers or {}).items()

@@ -71,9 +71,9 @@ class World:
             arguments.device(device),
             whole("threads", threads, 0, 65535),
             side if side is None else whole("side", side, 0, arguments.CELLS_MAX),
-            memory_bytes if memory_bytes is None else whole(
-                "memory_bytes", memory_bytes, 0, arguments.SEED_MAX
-            ),
+            memory_bytes
+            if memory_bytes is None
+            else whole("memory_bytes", memory_bytes, 0, arguments.SEED_MAX),
         )
 
     def window(
