@@ -28,8 +28,8 @@ static const char ERODE[] = "schema = 2\n"
 static const char STAMP[] = "schema = 2\nwidth = 32\nheight = 32\nspacing_m = 20\n"
                             "[[stage]]\nkind = \"noise\"\nrelief_m = 90\n"
                             "[[stage]]\nkind = \"strokes\"\n"
-                            "[[stage.stroke]]\nkind = \"stamp\"\nfile = \"hill.png\"\n"
-                            "points = [[16, 16]]\nradius = 8\namount_m = 20\n";
+                            "[[stage.stroke]]\ntool = \"stamp\"\nfile = \"hill.png\"\n"
+                            "at_m = [[300, 300]]\nradius_m = 200\namount_m = 20\n";
 static const char WORLD[] = "schema = 2\nseed = 5\nwidth = 32\nheight = 32\nspacing_m = 20\n"
                             "endless = true\n[[stage]]\nkind = \"noise\"\nrelief_m = 900\n";
 
@@ -41,12 +41,10 @@ static const char *allowed(void) { return said(thalweg_last_error()->allowed); }
 static const char *message(void) { return thalweg_last_error()->message; }
 
 static int stop(const ThalwegEvent *event, void *user) {
-    ThalwegEventKind last = *(ThalwegEventKind *)user;
     CHECK(event->text != NULL);
     *(ThalwegEventKind *)user = event->kind;
     if (event->kind == THALWEG_EVENT_KIND_PROGRESS)
         CHECK(event->stage < event->stages && event->done <= event->passes);
-    (void)last;
     return event->kind == THALWEG_EVENT_KIND_PROGRESS;
 }
 
@@ -135,6 +133,7 @@ static void recipes(void) {
 static void jobs(void) {
     ThalwegRecipe *recipe = parse(HILLS), *erode = parse(ERODE), *file = NULL;
     ThalwegJob *job = (ThalwegJob *)&job;
+    ThalwegLand *land = (ThalwegLand *)&land;
     float heights[6 * 4];
     ThalwegGrid grid = {heights, 24, 6, 4, 10.0};
     size_t i;
@@ -151,7 +150,11 @@ static void jobs(void) {
     FAILS(PARAM, thalweg_job_new(recipe, NULL, "cpu", 0, &job));
     CHECK(!strcmp(pointer(), "/width"));
     FAILS(OK, thalweg_recipe_set(recipe, "width=100000"));
-    FAILS(LIMIT, thalweg_job_new(recipe, NULL, "cpu", 0, &job));
+    FAILS(OK, thalweg_job_new(recipe, NULL, "cpu", 0, &job));
+    FAILS(LIMIT, thalweg_job_run(job, NULL, NULL, &land));
+    CHECK(land == NULL);
+    thalweg_job_free(job);
+    job = NULL;
     grid.values = NULL;
     FAILS(PARAM, thalweg_job_new(erode, &grid, "cpu", 0, &job));
     grid.values = (const float *)((const char *)heights + 1);

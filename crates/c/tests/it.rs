@@ -162,6 +162,7 @@ fn check(source: &str) {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--leak-check=full", "--show-leak-kinds=definite,indirect,possible"]);
     valgrind.args(["--errors-for-leak-kinds=definite,indirect,possible", "--error-exitcode=99"]);
+    valgrind.arg(format!("--suppressions={}", own("tests/valgrind.supp").display()));
     let out = run(valgrind.arg(&program));
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{}\n{said}", out.status);
@@ -176,6 +177,22 @@ fn bad_input_of_every_kind_is_an_error() {
 #[test]
 fn threads_share_a_job() {
     check("tests/threads.c");
+}
+
+#[test]
+fn c_sharp_makes_the_same_bytes() {
+    let missing = |program: &str| Command::new(program).arg("--version").output().is_err();
+    if missing("mcs") || missing("mono") {
+        println!("Mono is not installed: Thalweg.cs was not run");
+        return;
+    }
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("Thalweg.exe");
+    let mut out = std::ffi::OsString::from("-out:");
+    out.push(&program);
+    succeed(Command::new("mcs").arg("-warnaserror").arg(out).arg(own("examples/Thalweg.cs")));
+    let mut mono = Command::new("mono");
+    mono.env("LD_LIBRARY_PATH", libraries()).arg(program);
+    assert_eq!(succeed(&mut mono), format!("{}\n", digest()));
 }
 
 #[test]
