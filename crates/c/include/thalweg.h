@@ -158,6 +158,23 @@ const char *thalweg_identity(void);
 // function fails on this thread, or the thread ends. A function that succeeds leaves it.
 const ThalwegError *thalweg_last_error(void);
 
+// Reads a recipe: JSON if it begins with a brace, else TOML. `folder` is that of the files which
+// the recipe names. Without one (NULL) no file is read: heights, layers and pictures have to come
+// from memory.
+ThalwegStatus thalweg_recipe_parse(const char *text, const char *folder, ThalwegRecipe **out);
+
+// A recipe that the library has within, by its name: "mountains". An unknown name is an error
+// that lists those that there are.
+ThalwegStatus thalweg_recipe_example(const char *name, ThalwegRecipe **out);
+
+// Sets "STAGE.KEY=VALUE", such as "droplets.rain=4" or "1.relief_m=900", "output.KEY=VALUE",
+// "water.KEY=VALUE", "width", "height", "seed" or "spacing_m". Settings are checked against each
+// other by thalweg_job_new. If it fails, the recipe stays as it was.
+ThalwegStatus thalweg_recipe_set(ThalwegRecipe *recipe, const char *assignment);
+
+// Frees a recipe. Jobs that were made from it stay.
+void thalweg_recipe_free(ThalwegRecipe *recipe);
+
 // A job of a recipe as it is now. `heights` takes the place of the recipe's input; NULL: the
 // recipe makes its heights or names their file. `device` is "cpu", "auto", "gpu", the number of an
 // adapter or a part of its name; NULL is "auto". `threads` are those of the CPU; 0: one a core.
@@ -170,7 +187,7 @@ ThalwegStatus thalweg_job_new(const ThalwegRecipe *recipe,
 // Gives a job samples from memory: a layer of the size of the land with values from 0 to 1,
 // numbers of biomes, or a picture of any size. `name` is the file that the recipe names, the `map`
 // of a layer, or the kind of another stage. It is copied, and is for runs that begin later.
-ThalwegStatus thalweg_job_supply(const ThalwegJob *job, const char *name, const ThalwegGrid *grid);
+ThalwegStatus thalweg_job_supply(ThalwegJob *job, const char *name, const ThalwegGrid *grid);
 
 // Runs a job and waits for its land. `watch` may be NULL; `user` is handed to it as it is.
 ThalwegStatus thalweg_job_run(const ThalwegJob *job,
@@ -191,117 +208,7 @@ ThalwegStatus thalweg_job_window(const ThalwegJob *job,
 // Cancels the runs and windows of a job, from any thread: they end within about a second. Later
 // ones end at once. `cancelled` = 0 lets them begin again, when those that were cancelled have
 // ended.
-ThalwegStatus thalweg_job_cancel(const ThalwegJob *job, int cancelled);
-
-// Frees a job, and ends its workers. Its lands stay.
-void thalweg_job_free(ThalwegJob *job);
-
-// The size of a land, its place, and how many maps it has.
-ThalwegStatus thalweg_land_info(const ThalwegLand *land, ThalwegLandInfo *out);
-
-// The name of a map, by its number from 0. The land owns it. NULL if there is no such map.
-const char *thalweg_land_map_name(const ThalwegLand *land, size_t index);
-
-// The values of a map in its unit, which of `height` is the metre, row by row from the north-west.
-// `values` has room for `count` of them: width x height. Cells outside the land become NaN.
-ThalwegStatus thalweg_land_values(const ThalwegLand *land,
-                                  const char *map,
-                                  float *values,
-                                  size_t count);
-
-// The exact words of a map, which are equal on every device. `words` has room for `count` of
-// them: width x height.
-ThalwegStatus thalweg_land_words(const ThalwegLand *land,
-                                 const char *map,
-                                 int32_t *words,
-                                 size_t count);
-
-// The digest of the words of a map, in hexadecimal with a zero at its end. `digest` has room for
-// `size` bytes: THALWEG_DIGEST_SIZE or more.
-ThalwegStatus thalweg_land_digest(const ThalwegLand *land,
-                                  const char *map,
-                                  char *digest,
-                                  size_t size);
-
-// A layer of the land's water as GeoJSON: "rivers", "lakes", "basins" or "water_points". The
-// recipe has to ask for it: water.vectors = ["geojson"]. The land owns the text. NULL on error.
-const char *thalweg_land_geojson(const ThalwegLand *land, const char *layer);
-
-// Frees a land with its texts.
-void thalweg_land_free(ThalwegLand *land);
-
-// Reads a recipe: JSON if it begins with a brace, else TOML. `folder` is that of the files which
-// the recipe names. Without one (NULL) no file is read: heights, layers and pictures have to come
-// from memory.
-ThalwegStatus thalweg_recipe_parse(const char *text, const char *folder, ThalwegRecipe **out);
-
-// A recipe that the library has within, by its name: "mountains". An unknown name is an error
-// that lists those that there are.
-ThalwegStatus thalweg_recipe_example(const char *name, ThalwegRecipe **out);
-
-// Sets "STAGE.KEY=VALUE", such as "droplets.rain=4" or "1.relief_m=900", "output.KEY=VALUE",
-// "water.KEY=VALUE", "width", "height", "seed" or "spacing_m". Settings are checked against each
-// other by thalweg_job_new. If it fails, the recipe stays as it was.
-ThalwegStatus thalweg_recipe_set(const ThalwegRecipe *recipe, const char *assignment);
-
-// Frees a recipe. Jobs that were made from it stay.
-void thalweg_recipe_free(ThalwegRecipe *recipe);
-
-// The last error of the calling thread, never NULL. What it points to stays until the next
-// function fails on this thread, or the thread ends. A function that succeeds leaves it.
-const ThalwegError *thalweg_last_error(void);
-
-// Reads a recipe: JSON if it begins with a brace, else TOML. `folder` is that of the files which
-// the recipe names. Without one (NULL) no file is read: heights, layers and pictures have to come
-// from memory.
-ThalwegStatus thalweg_recipe_parse(const char *text, const char *folder, ThalwegRecipe **out);
-
-// A recipe that the library has within, by its name: "mountains". An unknown name is an error
-// that lists those that there are.
-ThalwegStatus thalweg_recipe_example(const char *name, ThalwegRecipe **out);
-
-// Sets "STAGE.KEY=VALUE", such as "droplets.rain=4" or "1.relief_m=900", "output.KEY=VALUE",
-// "water.KEY=VALUE", "width", "height", "seed" or "spacing_m". Settings are checked against each
-// other by thalweg_job_new. If it fails, the recipe stays as it was.
-ThalwegStatus thalweg_recipe_set(const ThalwegRecipe *recipe, const char *assignment);
-
-// Frees a recipe. Jobs that were made from it stay.
-void thalweg_recipe_free(ThalwegRecipe *recipe);
-
-// A job of a recipe as it is now. `heights` takes the place of the recipe's input; NULL: the
-// recipe makes its heights or names their file. `device` is "cpu", "auto", "gpu", the number of an
-// adapter or a part of its name; NULL is "auto". `threads` are those of the CPU; 0: one a core.
-ThalwegStatus thalweg_job_new(const ThalwegRecipe *recipe,
-                              const ThalwegGrid *heights,
-                              const char *device,
-                              uint32_t threads,
-                              ThalwegJob **out);
-
-// Gives a job samples from memory: a layer of the size of the land with values from 0 to 1,
-// numbers of biomes, or a picture of any size. `name` is the file that the recipe names, the `map`
-// of a layer, or the kind of another stage. It is copied, and is for runs that begin later.
-ThalwegStatus thalweg_job_supply(const ThalwegJob *job, const char *name, const ThalwegGrid *grid);
-
-// Runs a job and waits for its land. `watch` may be NULL; `user` is handed to it as it is.
-ThalwegStatus thalweg_job_run(const ThalwegJob *job,
-                              ThalwegWatch watch,
-                              void *user,
-                              ThalwegLand **out);
-
-// Makes a map of a window of a level of the land and waits for it: what the run of the whole land
-// has there, at the cost of the window. A land that is `endless` has windows everywhere. `values`
-// has room for `count` values: width x height, row by row from the north-west. The job keeps
-// workers and tiles for later windows. Several threads may wait for windows of one job.
-ThalwegStatus thalweg_job_window(const ThalwegJob *job,
-                                 const char *map,
-                                 const ThalwegWindow *window,
-                                 float *values,
-                                 size_t count);
-
-// Cancels the runs and windows of a job, from any thread: they end within about a second. Later
-// ones end at once. `cancelled` = 0 lets them begin again, when those that were cancelled have
-// ended.
-ThalwegStatus thalweg_job_cancel(const ThalwegJob *job, int cancelled);
+ThalwegStatus thalweg_job_cancel(ThalwegJob *job, int cancelled);
 
 // Frees a job, and ends its workers. Its lands stay.
 void thalweg_job_free(ThalwegJob *job);

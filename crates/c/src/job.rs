@@ -271,7 +271,7 @@ pub unsafe extern "C" fn thalweg_job_new(
 /// of a layer, or the kind of another stage. It is copied, and is for runs that begin later.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_job_supply(
-    job: *const ThalwegJob,
+    job: *mut ThalwegJob,
     name: *const c_char,
     grid: *const ThalwegGrid,
 ) -> ThalwegStatus {
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn thalweg_job_window(
 /// ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_job_cancel(
-    job: *const ThalwegJob,
+    job: *mut ThalwegJob,
     cancelled: c_int,
 ) -> ThalwegStatus {
     border::guard(|| {

@@ -103,7 +103,7 @@ pub unsafe extern "C" fn thalweg_recipe_example(
 /// other by thalweg_job_new. If it fails, the recipe stays as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thalweg_recipe_set(
-    recipe: *const ThalwegRecipe,
+    recipe: *mut ThalwegRecipe,
     assignment: *const c_char,
 ) -> ThalwegStatus {
     border::guard(|| {

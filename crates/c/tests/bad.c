@@ -113,6 +113,10 @@ static void recipes(void) {
     CHECK(!strcmp(pointer(), "/stage/1/lifetime"));
     CHECK(!strcmp(given(), "9000"));
     CHECK(!strcmp(allowed(), "a whole number, 2 to 8192 (steps)"));
+    FAILS(OK, thalweg_recipe_parse(" {\"schema\": 2, \"width\": 8, \"height\": 8, \"spacing_m\": 9,"
+                                   "\"stage\": [{\"kind\": \"noise\", \"relief_m\": 9}]}",
+                                   NULL, &recipe));
+    thalweg_recipe_free(recipe);
     FAILS(PARAM, thalweg_recipe_example("atlantis", &recipe));
     CHECK(strstr(allowed(), "mountains") != NULL);
     FAILS(PARAM, thalweg_recipe_example("dungeons", &recipe));

@@ -8,7 +8,7 @@ use thalweg::{Device, Job, Recipe};
 use thalweg_c::border::{ThalwegStatus, guard, thalweg_last_error};
 
 /// In the order of the header.
-const SOURCES: [&str; 5] = ["lib.rs", "border.rs", "recipe.rs", "job.rs", "land.rs"];
+const SOURCES: [&str; 5] = ["version.rs", "border.rs", "recipe.rs", "job.rs", "land.rs"];
 
 /// Strict compilers.
 const C99: &[&str] = &["gcc", "-xc", "-std=c99"];
@@ -124,6 +124,8 @@ fn the_manual_has_every_function_and_the_demo() {
     let (header, manual) = (text("include/thalweg.h"), text("../../docs/c.md"));
     let table: String = manual.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(functions(&table), functions(&header));
+    let declared = |name: &String| header.matches(&format!("{name}(")).count();
+    assert!(functions(&header).iter().all(|name| declared(name) == 1));
     assert!(functions(&header).len() <= 20);
     assert!(manual.contains(text("examples/demo.c").split_once("int main").unwrap().1));
     assert!(manual.contains(&SYSTEM.join(" ")), "the system's libraries");
