@@ -48,8 +48,8 @@ const SHARE: (f64, &str) = (100.0, " %");
 ///
 /// Ranges are those of ten squares of three surveys, by this program: Jacksboro, Tennessee (NED, 84
 /// m), Big Tujunga, California, and the Shillong Plateau, Meghalaya (SRTM, 30 m and 50 m), all of
-/// the U.S. Geological Survey or NASA and in the public domain. `docs/quality.md` has the value of
-/// each. `axis_share` is without the last, which has been resampled: that shows in its short waves.
+/// the U.S. Geological Survey or NASA and in the public domain. `docs/quality.md` has most values.
+/// `axis_share` is without the last, which has been resampled: that shows in its short waves.
 pub const FIGURES: [Figure; 18] = [
     Figure {
         name: "junction_angle",

@@ -291,7 +291,7 @@ impl Top {
             range_m,
             nodata_m,
             band,
-            levels: recipe.levels.clone(),
+            levels: recipe.levels,
             scale: recipe.scale,
             stages: recipe.stages.clone(),
             #[cfg(feature = "dungeon")]

@@ -136,7 +136,7 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
     let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         make(service, device, record, &track)
     }));
-    // Who hears of its end finds nothing left of it.
+    // The work folder goes before the end is announced.
     let goes_on = track.is_interrupted() && matches!(ran, Ok(Err(_)));
     if !goes_on && !matches!(ran, Ok(Ok(_))) {
         let _ = std::fs::remove_dir_all(service.store.work_folder(record.id));
@@ -148,7 +148,7 @@ fn run(service: &Arc<Service>, device: &Device, record: &Record) {
         Ok(Err(problem)) => ("failed", None, Some(problem)),
         Err(_) => ("failed", None, Some(Problem::fault("the engine panicked"))),
     };
-    // Who hears of its end finds its figures.
+    // The figures count it before its end is announced.
     service.metrics.ended(state, begun.elapsed());
     let entered =
         service.insist(|| service.store.end(record.id, state, digest.as_deref(), problem.as_ref()));

@@ -225,7 +225,13 @@ pub async fn submit(
         }
         if let Some(digest) = service.store.find(&recipe_digest)? {
             service.store.touch(&digest);
-            let job = match service.store.submit_done(&recipe_digest, &name, &request, &digest, key.as_deref()) {
+            let job = match service.store.submit_done(
+                &recipe_digest,
+                &name,
+                &request,
+                &digest,
+                key.as_deref(),
+            ) {
                 Ok(id) => service.job_json(id),
                 // There is no room for another job, and the one that made the result tells as much.
                 Err(problem) if problem.is_full() => {

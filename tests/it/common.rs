@@ -325,3 +325,17 @@ pub fn same_everywhere(
         }
     }
 }
+
+/// Every place in a value.
+pub fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
+    found.push(at.clone());
+    match value {
+        serde_json::Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, value)| places(value, format!("{at}/{i}"), found))
+        }
+        serde_json::Value::Object(table) => {
+            table.iter().for_each(|(key, value)| places(value, format!("{at}/{key}"), found))
+        }
+        _ => {}
+    }
+}

@@ -184,7 +184,7 @@ fn a_wrong_value_of_any_key_is_pointed_at() {
     for (name, text) in EXAMPLES {
         let recipe = Recipe::from_toml(text, "", name).unwrap().describe();
         let mut places = vec![];
-        crate::schema::places(&recipe, String::new(), &mut places);
+        crate::common::places(&recipe, String::new(), &mut places);
         wrong.extend(places.into_iter().map(|place| (recipe.clone(), place)));
     }
     for stage in thalweg::stage::STAGES {

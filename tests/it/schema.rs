@@ -273,20 +273,6 @@ fn relation(error: &Error) -> Option<&'static str> {
     named.or_else(|| matches!(error, Error::Limit(_)).then_some("work"))
 }
 
-/// Every place in a value.
-pub fn places(value: &Value, at: String, found: &mut Vec<String>) {
-    found.push(at.clone());
-    match value {
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, value)| places(value, format!("{at}/{i}"), found))
-        }
-        Value::Object(table) => {
-            table.iter().for_each(|(key, value)| places(value, format!("{at}/{key}"), found))
-        }
-        _ => {}
-    }
-}
-
 /// A recipe with something else in one place.
 fn mutated(draw: &mut Draw, recipe: &Value, words: &[String]) -> Value {
     let junk = [
@@ -316,7 +302,7 @@ fn mutated(draw: &mut Draw, recipe: &Value, words: &[String]) -> Value {
         json!({ "from": 1 }),
     ];
     let mut all = vec![];
-    places(recipe, String::new(), &mut all);
+    crate::common::places(recipe, String::new(), &mut all);
     let mut recipe = recipe.clone();
     let place = draw.one(&all).clone();
     let (parent, key) = place.rsplit_once('/').unwrap_or(("", ""));
@@ -419,7 +405,7 @@ fn the_schema_takes_what_the_program_takes() {
     }
     let mut words: Vec<String> = vec!["other".into()];
     let mut keys = vec![];
-    places(&json!(good), String::new(), &mut keys);
+    crate::common::places(&json!(good), String::new(), &mut keys);
     for key in keys
         .iter()
         .filter_map(|place| place.rsplit('/').next())
@@ -431,7 +417,7 @@ fn the_schema_takes_what_the_program_takes() {
     }
     let values = good.iter().flat_map(|value| {
         let mut all = vec![];
-        places(value, String::new(), &mut all);
+        crate::common::places(value, String::new(), &mut all);
         all.into_iter()
             .filter_map(|place| value.pointer(&place)?.as_str().map(String::from))
             .collect::<Vec<_>>()
