@@ -6,6 +6,7 @@ mod cancel;
 pub mod classic;
 mod count;
 mod event;
+mod fallback;
 pub(crate) mod fields;
 mod frames;
 mod heights;

@@ -3,7 +3,6 @@
 use super::piece::{After, Bases, Piece, within};
 use super::units::{Before, Given, Quiet, Ran};
 use super::{Job, Start};
-use crate::device::with;
 use crate::error::{Error, Invalid, Result};
 use crate::exec::Executor;
 use crate::field::{self, Source};
@@ -54,28 +53,6 @@ impl Job {
             schedule.recipe.check_step(unit.stage, &unit.step, &schedule.site(i))?;
         }
         Ok(Self { schedule, georef, ..self })
-    }
-
-    /// Opens the device that was asked for and works on it. Where the CPU may take over from a card
-    /// that fails, the work is done anew there.
-    ///
-    /// # Errors
-    /// [`Error::Device`] for a device that is missing or fails and that was asked for by name, and
-    /// what the work returns.
-    pub fn with_device<T>(
-        &self,
-        warn: &mut dyn FnMut(&str),
-        work: &mut dyn FnMut(&mut dyn Executor) -> Result<T>,
-    ) -> Result<T> {
-        let opened = self.options.open(&|_| Ok(()), &mut |warning| warn(&warning))?;
-        let replaceable = opened.replaceable;
-        match with(opened.executor, |executor| work(executor)) {
-            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
-                warn(&format!("{e}; the CPU takes over, for the same bytes"))
-            }
-            done => return done,
-        }
-        work(&mut self.options.cpu()?)
     }
 
     /// Refuses what only the run of a whole land has.

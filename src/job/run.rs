@@ -1,4 +1,4 @@
-//! Running a job: plans on an executor, events on the way, the CPU in place of a card that fails.
+//! Running a job: plans on an executor, events on the way.
 
 use super::event::{Event, Watch};
 use super::outcome::{Leaves, Level, Outcome};
@@ -7,8 +7,8 @@ use super::report::StageReport;
 use super::reporter::Reporter;
 use super::units::Given;
 use super::{Job, Start};
-use crate::device::{Opened, with};
-use crate::error::{Error, Invalid, Result};
+use crate::device::Opened;
+use crate::error::{Invalid, Result};
 use crate::exec::{self, Executor};
 use crate::plan::Plan;
 
@@ -53,32 +53,6 @@ impl Job {
         Ok(self.open(warn)?.executor.name())
     }
 
-    /// Runs every stage on an executor, for which the CPU stands in where it may.
-    #[doc(hidden)]
-    pub fn run_opened(&self, opened: Opened, watch: &mut Watch) -> Result<Outcome> {
-        let Opened { executor, replaceable } = opened;
-        // An error that the caller returns is the caller's, whatever its kind.
-        let mut ended = false;
-        let done = with(executor, |executor| {
-            self.run_planned(executor, &mut |event| match event {
-                // Unless it is the device's, which failed while words were read for the caller.
-                Event::Stage(after) => {
-                    let has_failed = after.has_failed;
-                    watch(Event::Stage(after)).inspect_err(|_| ended |= !has_failed.get())
-                }
-                event => watch(event).inspect_err(|_| ended = true),
-            })
-        });
-        match done {
-            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {
-                watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
-            }
-            done => return done,
-        }
-        watch(Event::Restarted)?;
-        self.run_planned(&mut self.options.cpu()?, watch)
-    }
-
     /// Runs every stage on the caller's executor, and reads what the recipe asks for.
     ///
     /// # Errors
@@ -88,7 +62,11 @@ impl Job {
         self.run_planned(executor, watch)
     }
 
-    fn run_planned(&self, executor: &mut dyn Executor, watch: &mut Watch) -> Result<Outcome> {
+    pub(super) fn run_planned(
+        &self,
+        executor: &mut dyn Executor,
+        watch: &mut Watch,
+    ) -> Result<Outcome> {
         let leaves = self.compute(executor, watch)?;
         self.collect(executor, leaves)
     }
