@@ -50,8 +50,8 @@
 //! # What a run leaves
 //! [`Outcome::map`] has values in the unit of the map's [`Field`], [`Outcome::words`] its exact
 //! words. With `io`, [`Job::run_into`] stores a bundle of files in a [`Sink`]: a [`Folder`], a
-//! [`Zip`] archive or [`Memory`]. [`AfterStage::snapshot`] keeps all that a run has made so far,
-//! and [`Job::resume`] goes on from it.
+//! [`Zip`] archive or [`Memory`]. [`AfterStage::snapshot`](job::AfterStage::snapshot) keeps all
+//! that a run has made so far, and [`Job::resume`] goes on from it.
 //!
 //! # Your own device
 //! With the feature `gpu`, [`Gpu::from_device`] runs jobs on your `wgpu` device, and

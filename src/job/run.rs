@@ -17,9 +17,11 @@ impl Job {
     /// ends the run.
     ///
     /// # Errors
-    /// What `watch` returns; [`Error::Cancelled`] if the run was cancelled; [`Error::Limit`] for a
-    /// land that the device cannot hold; [`Error::Device`] for a device that is missing or fails
-    /// and that was asked for by name; [`Error::Param`] for a stage whose samples were not given.
+    /// What `watch` returns; [`Error::Cancelled`](crate::Error::Cancelled) if the run was
+    /// cancelled; [`Error::Limit`](crate::Error::Limit) for a land that the device cannot hold;
+    /// [`Error::Device`](crate::Error::Device) for a device that is missing or fails and that was
+    /// asked for by name; [`Error::Param`](crate::Error::Param) for a stage whose samples were not
+    /// given.
     pub fn run(&self, watch: &mut Watch) -> Result<Outcome> {
         self.check_ready()?;
         let opened = self.open(&mut |warning| watch(Event::Warning(&warning)))?;

@@ -145,7 +145,8 @@ impl Recipe {
     /// A recipe for heights in memory: these stages change them.
     ///
     /// # Errors
-    /// [`Error::Param`] for a list without stages, or with one that makes heights from nothing.
+    /// [`Error::Param`](crate::Error::Param) for a list without stages, or with one that makes
+    /// heights from nothing.
     pub fn on_heights(stages: Vec<Step>) -> Result<Self> {
         Self::on_heights_by_level(stages, None)
     }
@@ -153,7 +154,8 @@ impl Recipe {
     /// The same, from coarse to fine where it has levels.
     ///
     /// # Errors
-    /// As [`Recipe::on_heights`]; [`Error::Param`] for what is wrong with the levels.
+    /// As [`Recipe::on_heights`]; [`Error::Param`](crate::Error::Param) for what is wrong with the
+    /// levels.
     pub fn on_heights_by_level(stages: Vec<Step>, levels: Option<Levels>) -> Result<Self> {
         let recipe = Self {
             name: String::new(),
@@ -287,7 +289,8 @@ impl Step {
     /// A stage at its defaults, but for these settings.
     ///
     /// # Errors
-    /// [`Error::Param`] for an unknown stage or setting, or a value that is not allowed.
+    /// [`Error::Param`](crate::Error::Param) for an unknown stage or setting, or a value that is
+    /// not allowed.
     pub fn new(kind: &str, settings: &[(&str, crate::params::Value)]) -> Result<Self> {
         let stage = stage::find(kind)?;
         let given: Vec<_> =

@@ -11,12 +11,12 @@ pub struct Call<'a> {
     pub uniform: &'a Uniform,
     /// The invocations to do.
     pub range: Range<u32>,
-    /// The frozen buffers, in the order of [`Kernel::reads`].
+    /// The frozen buffers, in the order of [`Kernel::reads`](super::Kernel::reads).
     pub reads: &'a [&'a [i32]],
-    /// The words that these invocations own, in the order of [`Kernel::owns`]; the first
-    /// invocation's come first.
+    /// The words that these invocations own, in the order of [`Kernel::owns`](super::Kernel::owns);
+    /// the first invocation's come first.
     pub owns: &'a mut [&'a mut [i32]],
-    /// The buffers to add to, in the order of [`Kernel::adds`].
+    /// The buffers to add to, in the order of [`Kernel::adds`](super::Kernel::adds).
     pub adds: &'a [Adder<'a>],
     /// Where the buffers that it reads were added to, then the same of those that it owns.
     pub touched: &'a [Touched<'a>],
