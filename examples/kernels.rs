@@ -3,8 +3,7 @@
 //!
 //! ```sh
 //! cargo run --example kernels -- OUT          # the kernels of this build
-//! cargo run --example kernels -- OUT FOLDER   # from the texts of a folder, such as
-//! crates/core/shaders/ of an earlier commit
+//! cargo run --example kernels -- OUT FOLDER   # from the texts of a folder
 //! ```
 //!
 //! In `THALWEG_WITHOUT` there may be `index` and `loops`, for kernels whose indices are not clamped
@@ -50,23 +49,20 @@ const ASKING: [&str; 9] = [
     "smooth_cells",
 ];
 
-/// A stage's shader from the files of a folder.
+/// A stage's shader with the files of another folder in place of those of this build. What they
+/// share with Rust is of this build.
 fn text(stage: &Stage, folder: &Path) -> thalweg::Result<String> {
-    let law = stage.kernels.iter().any(|kernel| kernel.entry == "settle");
-    let files = match stage.name {
-        name if law => vec!["stepper", name],
-        "keep" | "restrict" | "refine" => vec!["levels"],
-        name @ ("hills" | "noise") => vec!["fractal", name],
-        name @ ("ranges" | "voronoi_island") => vec!["fractal", "survey", name],
-        "layer" => vec!["octaves", "weather", "layer"],
-        "strokes" => vec!["octaves", "strokes"],
-        name => vec![name],
-    };
-    let read = |name: &&str| {
-        let path = folder.join(name).with_extension("wgsl");
-        std::fs::read_to_string(&path).map_err(|e| Error::input(&path, e))
-    };
-    files.iter().map(read).collect()
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::input(path, e));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/shaders");
+    let mut text = stage.shader.to_string();
+    for file in std::fs::read_dir(&own).map_err(|e| Error::input(&own, e))? {
+        let file = file.map_err(|e| Error::input(&own, e))?;
+        let before = read(&file.path())?;
+        if text.contains(&before) {
+            text = text.replace(&before, &read(&folder.join(file.file_name()))?);
+        }
+    }
+    Ok(text)
 }
 
 /// The words of an entry point, with the options that wgpu 30 has for a Vulkan 1.3 driver with

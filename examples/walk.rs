@@ -2,8 +2,7 @@
 //!
 //! ```sh
 //! cargo run --release --example walk                        # examples/world.toml, 20 s
-//! cargo run --release --example walk -- my-world.toml 60    # a recipe with endless = true, and
-//! seconds
+//! cargo run --release --example walk -- my-world.toml 60    # an endless recipe, and seconds
 //! ```
 //!
 //! A plane moves on at 200 m a second and turns slowly. Chunks of 64 × 64 cells within 6 km are

@@ -6,7 +6,7 @@ says what it made of it.
 
     benches/gpu/instructions.py            holds the kernels against instructions.md: none may have grown by more than 10 %
     benches/gpu/instructions.py --renew    writes instructions.md again
-    benches/gpu/instructions.py --print    prints the table only; --shaders FOLDER takes other texts, such as those of an earlier commit
+    benches/gpu/instructions.py --print    prints the table only; --shaders FOLDER takes the shaders of a folder
     benches/gpu/instructions.py --checks   prints what each kernel would be without the checks of wgpu: clamped indices, bounded loops, robust buffers
 
 Needs Python 3.9 or newer and Debian's mesa-vulkan-drivers, and nothing beyond.

@@ -10,9 +10,9 @@
 //!
 //! let floor = Generator::Isaac(isaac::Settings { level: 3, ..Default::default() });
 //! let dungeon = floor.make(7, &Rooms::standard())?;
-//! let boss = dungeon.rooms.iter().find(|room| room.role == Role::Boss).expect("every floor has
-//! one"); println!("{} rooms, the boss {} doors away", dungeon.rooms.len(),
-//! boss.distance.unwrap_or(0));
+//! let boss = dungeon.rooms.iter().find(|room| room.role == Role::Boss);
+//! let boss = boss.expect("every floor has one");
+//! println!("{} rooms, the boss {:?} doors away", dungeon.rooms.len(), boss.distance);
 //! # assert!(dungeon.rooms.len() >= 12 && boss.distance > Some(1));
 //! # Ok::<(), thalweg::Error>(())
 //! ```

@@ -51,13 +51,15 @@ use std::sync::Arc;
 /// may go to another thread.
 ///
 /// ```
-/// use thalweg::{Device, Job, Recipe};
+/// use thalweg::{Device, Job};
 ///
 /// let recipe = "schema = 2\nseed = 5\nwidth = 64\nheight = 64\nspacing_m = 20\n\
-///               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n[[stage]]\nkind =
-/// \"droplets\"\nrain = 0.5\n"; let job = Job::new(Recipe::from_toml(recipe, "",
-/// "hills")?)?.device(Device::Cpu); let land = job.run(&mut |_| Ok(()))?; let height =
-/// land.map("height")?; println!("{:?} m, digest {}", height.min_max(), land.digest("height")?);
+///               [[stage]]\nkind = \"diamond_square\"\nrelief_m = 900\n\
+///               [[stage]]\nkind = \"droplets\"\nrain = 0.5\n";
+/// let job = Job::new(recipe.parse()?)?.device(Device::Cpu);
+/// let land = job.run(&mut |_| Ok(()))?;
+/// let height = land.map("height")?;
+/// println!("{:?} m, digest {}", height.min_max(), land.digest("height")?);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -13,10 +13,13 @@
 //! use thalweg::quality::{FIGURES, Grid, statistics};
 //!
 //! // A ridge of 40 x 40 cells, in cells of height.
-//! let height: Vec<f64> = (0..1600).map(|i| 20.0 - (i % 40) as f64).map(|x| 9.0 - x.abs() /
-//! 2.0).collect(); let figures = statistics(Grid::new(&height, 40, 40)?)?;
-//! assert_eq!(figures.depressions, 0.0); for figure in FIGURES {     println!("{}: {:?}, real land
-//! {:?}", figure.name, (figure.of)(&figures), figure.real); }
+//! let x = |i: usize| 20.0 - (i % 40) as f64;
+//! let height: Vec<f64> = (0..1600).map(|i| 9.0 - x(i).abs() / 2.0).collect();
+//! let figures = statistics(Grid::new(&height, 40, 40)?)?;
+//! assert_eq!(figures.depressions, 0.0);
+//! for figure in FIGURES {
+//!     println!("{}: {:?}, real land {:?}", figure.name, (figure.of)(&figures), figure.real);
+//! }
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!

@@ -2,8 +2,8 @@
 //! streamed; results by digest; tiles.
 //!
 //! ```text
-//! requests ──► tokio's threads ──► index (SQLite) ──► a thread for each device ──► results by
-//! digest                    └──► a thread for each preview ──► records, as levels are done
+//! requests ──► tokio's threads ──► index (SQLite) ──► a thread for each device ──► results
+//!                    └──► a thread for each preview ──► records, as levels are done
 //! ```
 //! What a job leaves is what `thalweg run` leaves, by the same code:
 //! [`Job::run_into`](crate::Job::run_into).

@@ -3,10 +3,10 @@
 //! ```text
 //! index.sqlite      jobs, results, uploads
 //! work/ID.ended     how a job has ended, where the index had no room for it
-//! work/ID/          a job that is not done: its levels, its last snapshot, the files that it
-//! writes results/DIGEST/   result.json, files/ (the bytes of `thalweg run`), words/, levels/, and
-//! caches uploads/          files that clients have sent, named by digest worlds/           recipes
-//! without an end, named by digest, and tiles/, the store of their tiles
+//! work/ID/          a job that is not done: its levels, its last snapshot, the files it writes
+//! results/DIGEST/   result.json, files/ (as `thalweg run` writes them), words/, levels/, caches
+//! uploads/          files that clients have sent, named by digest
+//! worlds/           recipes without an end, named by digest, and tiles/, the store of their tiles
 //! ```
 //! The index may be lost: results are found again by their folders, and only the history of jobs is
 //! gone.
