@@ -181,7 +181,9 @@ fn a_wrong_value_of_any_key_is_pointed_at() {
         })
     };
     let mut wrong: Vec<(serde_json::Value, String)> = vec![];
-    for (name, text) in EXAMPLES {
+    // Without dungeons the example that has some is refused.
+    let readable = |(name, _): &&(&str, &str)| cfg!(feature = "dungeon") || *name != "dungeons";
+    for (name, text) in EXAMPLES.iter().filter(readable) {
         let recipe = Recipe::from_toml(text, "", name).unwrap().describe();
         let mut places = vec![];
         crate::common::places(&recipe, String::new(), &mut places);
