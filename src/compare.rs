@@ -202,7 +202,12 @@ impl Job {
         with(gpu, |gpu| self.compare_on([&mut self.options().cpu()?, gpu], every, watch))
     }
 
-    fn compare_on(
+    /// The same on two executors.
+    ///
+    /// # Errors
+    /// As [`Job::compare`].
+    #[doc(hidden)]
+    pub fn compare_on(
         &self,
         pair: [&mut dyn Executor; 2],
         every: Every,

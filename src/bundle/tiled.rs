@@ -105,7 +105,7 @@ impl Tiles {
             for (field, n) in asked.iter().copied().zip(0..) {
                 let name = recipe.output.file_of(field.name);
                 let path = folder.path(&name);
-                // All maps have as many blocks, so one count goes on from map to map.
+                // All maps have as many blocks, so one count continues from map to map.
                 let mut part = |done, all| watch(n * all + done, count * all);
                 let cog = self.fill_cog(level, window, field, &path, executor, &mut part)?;
                 let (min, max) = cog.range();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::exec::Executor;
 
 impl Job {
-    /// Runs every stage on an executor, for which the CPU stands in where it may.
+    /// Runs every stage on an executor, which the CPU replaces where it may.
     #[doc(hidden)]
     pub fn run_opened(&self, opened: Opened, watch: &mut Watch) -> Result<Outcome> {
         let Opened { executor, replaceable } = opened;

@@ -124,7 +124,7 @@ impl Job {
                 continue;
             }
             let plan = if slab.goes_on(i) {
-                // Only the first unit of a slab goes on from a state.
+                // Only the first unit of a slab continues from a state.
                 let state = match std::mem::replace(&mut given.before, Before::Nothing) {
                     Before::Piece(state) => state,
                     Before::InExecutor | Before::Nothing => {
@@ -327,7 +327,7 @@ impl Job {
         let bounds = self.schedule.bounds(self.schedule.units[i].level);
         let end =
             |of: &Window, axis: usize| of.origin[axis] + i64::from([of.width, of.height][axis]);
-        // In the west, north, east and south: whether the window ends where the land goes on.
+        // In the west, north, east and south: whether the land continues beyond the window.
         let is_cut = [0, 1, 2, 3].map(|side| {
             let at = |of: &Window| if side < 2 { of.origin[side] } else { end(of, side - 2) };
             bounds.as_ref().is_none_or(|bounds| at(bounds) != at(&site.window))

@@ -122,7 +122,7 @@ fn orders(drained: &Drainage, width: usize, threshold: u32) -> Vec<Order> {
     };
     for i in rivers() {
         let (highest, count) = joins[i];
-        // One of the highest order goes on with it, and two or more make the next.
+        // One of the highest order keeps it, and two or more make the next.
         order[i] = if count == 1 { highest } else { highest + 1 };
         let join = &mut joins[drained.receiver[i] as usize];
         if !is_outlet(drained, i) {

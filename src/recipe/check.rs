@@ -335,7 +335,7 @@ impl Recipe {
         let window = Window { width: 2, height: 2, ..window };
         let steps =
             (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
-        // A stage that runs after every so many steps never runs where there are fewer.
+        // A stage that runs after every n steps never runs where there are fewer than n.
         let Some(((place, pointer, nested), every)) = nested
             .zip(step.with.iter().map(|nested| nested.every))
             .find(|(_, every)| u64::from(*every) > steps)

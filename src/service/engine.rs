@@ -200,7 +200,7 @@ fn make(
     };
     let files = folder.join("files");
     let _ = std::fs::remove_dir_all(&files);
-    // A run that begins anew makes its levels again, and one that goes on needs those it has.
+    // A run that begins anew makes its levels again, and one that continues needs those it has.
     if job.done() == 0 {
         let _ = std::fs::remove_dir_all(folder.join("levels"));
         std::fs::create_dir_all(folder.join("levels"))?;

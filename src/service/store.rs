@@ -467,7 +467,7 @@ impl Store {
         error: Option<&Problem>,
     ) -> Answer<()> {
         let error = error.map(serde_json::to_string).transpose()?;
-        // A job that is interrupted goes on, so it has no end yet.
+        // A job that is interrupted continues later, so it has no end yet.
         let at = (state != "interrupted").then(now);
         let ended = Ended { state: state.into(), at, result: result.map(String::from), error };
         match self.enter_end(id, &ended) {

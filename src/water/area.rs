@@ -115,7 +115,7 @@ pub fn spread(size: Size, directions: &[u8], surface: &[i32], mut amounts: Vec<i
         let share = |weight: i64| (i128::from(amounts[cell]) * i128::from(weight) / whole) as i64;
         let shares: [i64; 8] =
             std::array::from_fn(|i| ways.get(i).map_or(0, |(weight, _)| share(*weight)));
-        // What rounding leaves goes on with the heaviest, so no water is lost.
+        // What rounding leaves follows the heaviest, so no water is lost.
         let rest = amounts[cell] - shares.iter().sum::<i64>();
         // The heaviest, and of equal ones the first.
         let first = (0..count).max_by_key(|&i| (ways[i].0, std::cmp::Reverse(i)));

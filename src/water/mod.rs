@@ -447,7 +447,7 @@ impl Water {
         for cell in rivers {
             let cell = cell as usize;
             let (highest, count) = joins.remove(&cell).unwrap_or((0, 0));
-            // One of the highest order goes on with it, and two or more make the next. A source has
+            // One of the highest order keeps it, and two or more make the next. A source has
             // 1.
             let own = if count == 1 { highest } else { highest + 1 };
             order[cell] = own;

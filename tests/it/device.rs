@@ -1,6 +1,7 @@
 //! The device: its names, which one is taken, and the CPU in place of a card that fails.
 
 use std::ops::Range;
+use thalweg::compare::{Comparison, Every};
 use thalweg::device::{Opened, automatic};
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
@@ -81,6 +82,71 @@ impl Executor for Failing {
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
         if self.unreadable { Err((self.error)("it burns".into())) } else { self.cpu.read(name) }
     }
+}
+
+/// A card that errs by one in a word of the height, at the end of one of its pieces of work.
+struct Erring(Cpu, usize);
+
+impl Executor for Erring {
+    fn name(&self) -> String {
+        "erring".into()
+    }
+    fn admits(&self, plan: &Plan) -> Result<()> {
+        self.0.admits(plan)
+    }
+    fn release(&mut self) {
+        self.0.release()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear()
+    }
+    fn begin(&mut self, plan: &Plan) -> Result<()> {
+        self.0.begin(plan)
+    }
+    fn run(&mut self, plan: &Plan, passes: Range<usize>, control: &mut Control) -> Result<()> {
+        self.0.run(plan, passes, control)?;
+        if self.1 == 0 {
+            let mut words = self.0.read("height")?;
+            words[7] += 1;
+            self.0.write("height", &words)?;
+        }
+        self.1 = self.1.wrapping_sub(1);
+        Ok(())
+    }
+    fn end(&mut self, plan: &Plan) {
+        self.0.end(plan);
+    }
+    fn write(&mut self, name: &'static str, words: &[i32]) -> Result<()> {
+        self.0.write(name, words)
+    }
+    fn read(&mut self, name: &str) -> Result<Vec<i32>> {
+        self.0.read(name)
+    }
+}
+
+/// A comparison finds an error on any level. It has heights only where the last level was reached.
+#[test]
+fn an_error_on_any_level_is_told() {
+    let recipe: Recipe = "schema = 2\nwidth = 200\nheight = 150\nspacing_m = 10\n\
+                          levels = \"auto\"\n[[stage]]\nkind = \"diamond_square\"\n\
+                          [[stage]]\nkind = \"incision\"\nsteps = 3\n"
+        .parse()
+        .unwrap();
+    let job = Job::new(recipe).unwrap().device(Device::Cpu);
+    let compared = |piece: usize| {
+        let mut erring = Erring(crate::common::cpu(), piece);
+        let pair: [&mut dyn Executor; 2] = [&mut crate::common::cpu(), &mut erring];
+        job.compare_on(pair, Every::Pass, &mut |_| Ok(())).unwrap()
+    };
+    let passes: usize = compared(usize::MAX).stages.iter().map(|(_, stage)| stage.passes).sum();
+    let differs = |found: &Comparison| found.stages.iter().any(|(_, s)| s.difference.is_some());
+    assert!(!differs(&compared(passes)));
+    let found: Vec<Comparison> = (0..passes).map(compared).filter(differs).collect();
+    let whole = found.iter().filter(|found| found.heights.is_some()).count();
+    // Passes that write the height anew hide the error of the one before.
+    assert!(found.len() > passes / 2, "{} of {passes}", found.len());
+    assert!(whole > 0 && whole < found.len(), "{whole} of {}", found.len());
 }
 
 /// A run compiles all kernels before its first stage, side by side: drafts of its plans have all of

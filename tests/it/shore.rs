@@ -1,7 +1,7 @@
 //! Coasts: exact distances and directions against brute force, in every window, where plain jump
 //! flooding errs, and beaches.
 
-use crate::common::{cpu, plan, run};
+use crate::common::{cpu, gpu, plan, run};
 use thalweg::arith::{CELL, HEIGHT_END, NOWHERE, mix};
 use thalweg::exec::Executor;
 use thalweg::params::Value;
@@ -32,13 +32,19 @@ fn shores_by(
         &STAGE,
         &Case { name: "made", settings, window, surface: Surface::Flat, layers: Layers::NONE },
     );
-    let mut cpu = cpu();
-    cpu.write("height", heights).unwrap();
-    mask.iter().for_each(|mask| cpu.write("mask", mask).unwrap());
-    cpu.begin(&plan).unwrap();
-    run(&mut cpu, &plan, 0..plan.passes.len());
-    cpu.end(&plan);
-    ["coast", "beach"].map(|name| cpu.read(name).unwrap())
+    let on = |executor: &mut dyn Executor| {
+        executor.write("height", heights).unwrap();
+        mask.iter().for_each(|mask| executor.write("mask", mask).unwrap());
+        executor.begin(&plan).unwrap();
+        run(executor, &plan, 0..plan.passes.len());
+        executor.end(&plan);
+        ["coast", "beach"].map(|name| executor.read(name).unwrap())
+    };
+    let found = on(&mut cpu());
+    if let Some(mut gpu) = gpu("shore::shores", 64, None) {
+        assert_eq!(on(&mut gpu), found);
+    }
+    found
 }
 
 /// The nearest seed of each cell by looking at all of them: its square and its place.

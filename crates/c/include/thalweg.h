@@ -105,7 +105,7 @@ typedef struct {
     uint64_t passes;
 } ThalwegEvent;
 
-// Watches a run, on the thread that called thalweg_job_run. 0 goes on; anything else ends the run
+// Watches a run, on the thread that called thalweg_job_run. 0 continues it; anything else ends it
 // with THALWEG_STATUS_CANCELLED. It must return: no exception and no longjmp may leave it.
 typedef int (*ThalwegWatch)(const ThalwegEvent *event, void *user);
 

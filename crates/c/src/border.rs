@@ -222,7 +222,7 @@ fn check_aligned<T>(name: &str, pointer: *const T) -> Result<()> {
     Err(Invalid::value(name, format!("{pointer:p}"), allowed).into())
 }
 
-/// Refuses an array that has not the length of what it is for.
+/// Refuses an array of another length than the land needs.
 fn check_count<T>(name: &str, count: usize, wanted: u64) -> Result<()> {
     let cells = isize::MAX as usize / size_of::<T>();
     if count as u64 == wanted && count <= cells {

@@ -99,7 +99,7 @@ pub struct ThalwegEvent {
     pub passes: u64,
 }
 
-/// Watches a run, on the thread that called thalweg_job_run. 0 goes on; anything else ends the run
+/// Watches a run, on the thread that called thalweg_job_run. 0 continues it; anything else ends it
 /// with THALWEG_STATUS_CANCELLED. It must return: no exception and no longjmp may leave it.
 pub type ThalwegWatch =
     Option<unsafe extern "C" fn(event: *const ThalwegEvent, user: *mut c_void) -> c_int>;
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn thalweg_job_window(
         // SAFETY: the header asks for a window.
         let window = unsafe { border::borrowed("window", window) }?;
         let wanted = u64::from(window.width) * u64::from(window.height);
-        // SAFETY: the header asks for room for so many values.
+        // SAFETY: the header asks for room for that many values.
         let room = unsafe { border::room("values", values, count, wanted) }?;
         job.cancel.check()?;
         let made = job.windows()?.window(window, map, &job.cancel)?;

@@ -123,7 +123,7 @@ pub unsafe extern "C" fn thalweg_land_values(
         // SAFETY: the header asks for a text that ends in a zero.
         let map = unsafe { border::text("map", map) }?;
         own.land.words(map)?;
-        // SAFETY: the header asks for room for so many values.
+        // SAFETY: the header asks for room for that many values.
         let room = unsafe { border::room("values", values, count, own.cells()) }?;
         own.land.map_into(map, room)?;
         own.land.missing().iter().for_each(|cell| room[*cell] = f32::NAN);
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn thalweg_land_words(
         // SAFETY: the header asks for a text that ends in a zero.
         let map = unsafe { border::text("map", map) }?;
         let made = own.land.words(map)?;
-        // SAFETY: the header asks for room for so many words.
+        // SAFETY: the header asks for room for that many words.
         let room = unsafe { border::room("words", words, count, made.len() as u64) }?;
         room.copy_from_slice(made);
         Ok(())

@@ -124,7 +124,7 @@ fn roll_tile<const ALONE: bool>(
                 (load, x) = (0, NOWHERE);
             }
         }
-        // A spent one leaves behind what it has when the next one is due. In the last step there is
+        // A spent one leaves its load behind when the next one is due. In the last step there is
         // no time left to lay it down.
         let last = p.flags & LAST != 0;
         if spent && (home.born || last) && load > 0 {
