@@ -45,8 +45,7 @@ pub(super) const LENGTHS: &[(u16, f64, &str, &str, &str)] = &[
     (9096, 0.9144, "yard", "yd", "Yard"), (9097, 20.1168, "chain", "ch", "Chain"),
     (9098, 0.201168, "link", "link", "Link"),
     (9099, 0.914398, "British yard (Sears 1922 truncated)", "", "Yard_Sears_1922_Truncated"),
-    (9300, 0.30479933333333337, "British foot (Sears 1922 truncated)", "",
-        "Foot_Sears_1922_Truncated"),
+    (9300, 0.30479933333333337, "British foot (Sears 1922 truncated)", "", "Foot_Sears_1922_Truncated"),
     (9301, 20.116756, "British chain (Sears 1922 truncated)", "", "Chain_Sears_1922_Truncated"),
     (9302, 0.20116756, "British link (Sears 1922 truncated)", "", "Link_Sears_1922_Truncated"),
 ];
