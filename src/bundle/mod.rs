@@ -26,6 +26,7 @@ use crate::water;
 use image::RgbImage;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use writer::Writer;
 
 /// The name of the manifest.
@@ -39,7 +40,7 @@ const ENCODED_AT_ONCE: usize = 4;
 #[non_exhaustive]
 pub struct Bundle {
     /// What the run left.
-    pub outcome: Outcome,
+    pub outcome: Arc<Outcome>,
     /// The maps, pictures and dungeons, and last the manifest.
     pub files: Vec<Stored>,
     /// The animation of the time-lapse and its pictures, where there is one.
@@ -50,7 +51,7 @@ pub struct Bundle {
     pub quantised: Vec<(String, (f64, f64))>,
     /// Warnings about the files for people, one sentence each.
     pub warnings: Vec<String>,
-    /// Seconds that the run took.
+    /// Seconds that the run took; 0 where it was run before.
     pub run_seconds: f64,
     /// Seconds that encoding and storing took.
     pub output_seconds: f64,
@@ -148,20 +149,13 @@ impl Job {
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Bundle> {
         let begun = Moment::now();
-        let job = match timelapse {
-            Some(options) => self.clone().frames(options.frames)?,
-            None => self.clone(),
-        };
-        // What can be refused is refused before the work.
-        self.admit_program()?;
-        self.admit_missing()?;
-        sink.announce(&names(self.recipe(), timelapse))?;
-        sink.begin()?;
+        self.admit_bundle(sink, timelapse)?;
         let mut pictures = vec![];
         let outcome = match timelapse {
-            None => job.run(watch)?,
+            None => self.run(watch)?,
             Some(options) => {
                 let mut film = Timelapse::new(options, &self.recipe().output);
+                let job = self.clone().frames(options.frames)?;
                 let outcome = job.run(&mut |event| match event {
                     Event::Frame(frame) => {
                         // The first picture may replace one of an earlier run.
@@ -175,18 +169,58 @@ impl Job {
             }
         };
         let run_seconds = begun.elapsed().as_secs_f64();
+        let bundle = self.write(outcome.into(), sink, timelapse, watch)?;
+        Ok(Bundle { timelapse: pictures, run_seconds, ..bundle })
+    }
+
+    /// Stores the bundle of a run that this job has made: that of [`Job::run_into`], without a
+    /// time-lapse and without running again.
+    ///
+    /// # Errors
+    /// As [`Job::run_into`]; [`Error::Param`] for what a job of another recipe or input has left.
+    pub fn store(
+        &self,
+        outcome: impl Into<Arc<Outcome>>,
+        sink: &mut dyn Sink,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Bundle> {
+        let outcome = outcome.into();
+        if outcome.recipe.describe() != self.recipe().describe()
+            || outcome.start_digest != self.start_digest()
+        {
+            let name = &outcome.recipe.name;
+            return Err(Error::param(format!(
+                "the outcome is that of another run, {name:?}: store it by the job that made it"
+            )));
+        }
+        self.admit_bundle(sink, None)?;
+        self.write(outcome, sink, None, watch)
+    }
+
+    /// Refuses what can be refused before any work is done, and begins the bundle.
+    fn admit_bundle(
+        &self,
+        sink: &mut dyn Sink,
+        timelapse: Option<&TimelapseOptions>,
+    ) -> Result<()> {
+        self.admit_program()?;
+        self.admit_missing()?;
+        sink.announce(&names(self.recipe(), timelapse))?;
+        sink.begin()
+    }
+
+    /// Writes the files of what a run has left, and last the manifest.
+    fn write(
+        &self,
+        outcome: Arc<Outcome>,
+        sink: &mut dyn Sink,
+        timelapse: Option<&TimelapseOptions>,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Bundle> {
         let begun = Moment::now();
         // From here on files of an earlier run are replaced, which its manifest describes.
         sink.withdraw(MANIFEST)?;
-        let mut warnings: Vec<String> =
-            self.warnings().iter().map(|(_, warning)| warning.clone()).collect();
-        let (settings, found) = (outcome.recipe.water.as_ref(), outcome.water.as_ref());
-        if let Some(warning) =
-            settings.and_then(|water| water.warning(outcome.scale.spacing_m, found))
-        {
-            watch(Event::Warning(&warning))?;
-            warnings.push(warning);
-        }
+        let mut warnings = self.warnings_of(&outcome, watch)?;
         let mut bundle = Writer {
             job: self,
             outcome: &outcome,
@@ -218,19 +252,32 @@ impl Job {
         manifest["warnings"] = json!(warnings);
         let Writer { sink, mut files, quantised, encoding_seconds, .. } = bundle;
         let removed = self.complete(sink, &manifest, &mut files)?;
-        let output_seconds = begun.elapsed().as_secs_f64();
-        let timelapse = pictures;
         Ok(Bundle {
             outcome,
             files,
-            timelapse,
+            timelapse: vec![],
             removed,
             quantised,
             warnings,
-            run_seconds,
-            output_seconds,
+            run_seconds: 0.0,
+            output_seconds: begun.elapsed().as_secs_f64(),
             encoding_seconds,
         })
+    }
+
+    /// The job's warnings, and that of the water that was found, which is told.
+    fn warnings_of(
+        &self,
+        outcome: &Outcome,
+        watch: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Vec<String>> {
+        let own = self.warnings().iter().map(|(_, warning)| warning.clone());
+        let (settings, found) = (outcome.recipe.water.as_ref(), outcome.water.as_ref());
+        let water = settings.and_then(|water| water.warning(outcome.scale.spacing_m, found));
+        if let Some(warning) = &water {
+            watch(Event::Warning(warning))?;
+        }
+        Ok(own.chain(water).collect())
     }
 
     /// The program whose files the recipe asks for.

@@ -210,6 +210,11 @@ impl Outcome {
         &self.missing
     }
 
+    /// Where on Earth the land lies, where its input said so.
+    pub fn georef(&self) -> Option<&Georef> {
+        self.georef.as_ref()
+    }
+
     /// A map in the unit of its field.
     ///
     /// # Errors
@@ -341,7 +346,7 @@ impl Job {
         let (mut shares, mut textures, mut weights) = (vec![], vec![], None);
         let (recipe, level) = (self.recipe(), self.schedule.until_level());
         let (land, scale) = self.schedule.land();
-        let known: Vec<&Field> = recipe
+        let known: Vec<&'static Field> = recipe
             .fields()
             .into_iter()
             .filter(|field| recipe.lacks(field, level).is_none())
@@ -372,29 +377,10 @@ impl Job {
         // Maps that follow from the heights need not read them once more.
         from.heights =
             height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
-        let find_water = |from: &mut InExecutor| {
-            self.cancel.check()?;
-            self.water(level, &land, recipe.has_rain(), from)
-        };
-        let mut words = BTreeMap::new();
-        for name in recipe.wanted() {
-            self.cancel.check()?;
-            let field = known.iter().find(|field| field.name == name);
-            let is_new =
-                |field: &&&Field| field.name != "height" && !words.contains_key(field.name);
-            let Some(field) = field.filter(is_new) else { continue };
-            if matches!(field.source, Source::Water(_)) && water.is_none() {
-                water = find_water(&mut from)?;
-            }
-            let own = match (field.source, &water) {
-                (Source::Water(of), Some(water)) => of(water),
-                _ => self.field_words(level, &land, field, &mut from)?,
-            };
-            words.insert(field.name, own);
-        }
+        let mut words = self.read_maps(&known, &mut water, &mut from)?;
         let asks = recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
         if asks && water.is_none() {
-            water = find_water(&mut from)?;
+            water = self.find_water(&mut from)?;
         }
         words.extend(height.map(|words| ("height", words)));
         let vectors = water.as_ref().filter(|_| asks).map(Water::vectors);
@@ -423,6 +409,41 @@ impl Job {
             }),
             missing: self.missing_at(level, &land),
         })
+    }
+
+    /// The words of every map that is wanted, but for the heights. `water` is found where a map is
+    /// the first to need it.
+    fn read_maps(
+        &self,
+        known: &[&'static Field],
+        water: &mut Option<Water>,
+        from: &mut InExecutor,
+    ) -> Result<BTreeMap<&'static str, Vec<i32>>> {
+        let (level, land) = (self.schedule.until_level(), self.window());
+        let mut words = BTreeMap::new();
+        for name in self.recipe().wanted().filter(|name| *name != "height") {
+            self.cancel.check()?;
+            let Some(field) = known.iter().find(|field| field.name == name) else { continue };
+            if words.contains_key(field.name) {
+                continue;
+            }
+            if matches!(field.source, Source::Water(_)) && water.is_none() {
+                *water = self.find_water(from)?;
+            }
+            let own = match (field.source, water.as_ref()) {
+                (Source::Water(of), Some(water)) => of(water),
+                _ => self.field_words(level, &land, field, from)?,
+            };
+            words.insert(field.name, own);
+        }
+        Ok(words)
+    }
+
+    /// The water of the land as the executor has it; none without heights.
+    fn find_water(&self, from: &mut InExecutor) -> Result<Option<Water>> {
+        self.cancel.check()?;
+        let level = self.schedule.until_level();
+        self.water(level, &self.window(), self.recipe().has_rain(), from)
     }
 
     /// What is said to compute it.

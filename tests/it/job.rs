@@ -679,6 +679,36 @@ mod sinks {
         assert_eq!(found, memory.files);
     }
 
+    /// What a run has left is stored later, as often as one likes, with the bytes of a run into
+    /// files. The job of another recipe or input refuses it and writes nothing.
+    #[test]
+    fn an_outcome_is_stored_with_the_bytes_of_its_run() {
+        let outcome = std::sync::Arc::new(job().run(&mut |_| Ok(())).unwrap());
+        let mut expected = Memory::default();
+        job().run_into(&mut expected, None, &mut |_| Ok(())).unwrap();
+        for _ in 0..2 {
+            let mut stored = Memory::default();
+            let bundle = job().store(outcome.clone(), &mut stored, &mut |_| Ok(())).unwrap();
+            assert_eq!(stored, expected);
+            assert_eq!(bundle.files.len(), expected.files.len());
+        }
+        let mut recipe = job().recipe().clone();
+        recipe.seed += 1;
+        let other = Job::new(recipe).unwrap();
+        // The same recipe on other heights is another run.
+        let on = |metres: f32| {
+            let data: Vec<f32> = (0..600u16).map(|i| metres * f32::from(i % 30)).collect();
+            Job::with_heights(erosion(), Heights::metres(30, 20, 10.0, &data)).unwrap()
+        };
+        let outcome = [outcome, std::sync::Arc::new(on(1.0).run(&mut |_| Ok(())).unwrap())];
+        for (wrong, outcome) in [other, on(2.0)].iter().zip(outcome) {
+            let mut stored = Memory::default();
+            let error = wrong.store(outcome, &mut stored, &mut |_| Ok(())).unwrap_err();
+            assert!(error.to_string().contains("that of another run"), "{error}");
+            assert_eq!(stored, Memory::default());
+        }
+    }
+
     /// The bundle of a run that was resumed is that of one that was not interrupted.
     #[test]
     fn a_resumed_run_has_the_bundle_of_the_whole_one() {

@@ -1,16 +1,16 @@
 //! What a run leaves, for NumPy.
 
 use crate::error::answer;
-use crate::run::execute;
+use crate::go::go;
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use thalweg::io::vector;
 use thalweg::water::VectorFormat;
-use thalweg::{FIELDS, Georef, Job, Map, Outcome, Result};
+use thalweg::{Cancel, FIELDS, Folder, Georef, Job, Map, Outcome, Result};
 
 /// The names and the bytes of files.
 type Files = Vec<(String, Vec<u8>)>;
@@ -26,25 +26,11 @@ pub struct Land {
     pub job: Job,
     pub threads: usize,
     pub warnings: Vec<String>,
-    /// Where on Earth it lies, once that is asked for.
-    pub georef: OnceLock<Option<Georef>>,
 }
 
 impl Land {
     fn shape(&self) -> [usize; 2] {
         [self.outcome.window.height as usize, self.outcome.window.width as usize]
-    }
-
-    /// Where on Earth it lies.
-    fn place(&self) -> Option<&Georef> {
-        let known =
-            || self.outcome.map("height").ok().and_then(|map| map.georef).filter(|_| self.placed());
-        self.georef.get_or_init(known).as_ref()
-    }
-
-    /// Whether its input may have said where it lies: only then is a map made to see.
-    fn placed(&self) -> bool {
-        self.outcome.start_digest.is_some()
     }
 
     /// Rivers, lakes, basins and points as GeoJSON; none if they were not asked for.
@@ -57,7 +43,7 @@ impl Land {
             spacing_m: self.outcome.scale.spacing_m,
             data: vec![0.0],
             range_m: None,
-            georef: self.place().cloned(),
+            georef: self.outcome.georef().cloned(),
         };
         vector::encode(vectors, &map, VectorFormat::GeoJson).map(Some)
     }
@@ -110,12 +96,12 @@ impl Land {
 
     /// Where on Earth it lies, where its input said so.
     #[getter]
-    fn georef(&self, py: Python) -> Option<Place> {
+    fn georef(&self) -> Option<Place> {
         let system = |georef: &Georef| match georef.epsg {
             Some(code) => Some(format!("EPSG:{code}")),
             None => thalweg::io::crs::system(georef).map(|system| system.text),
         };
-        py.detach(|| self.place()).map(|g| (system(g), g.west, g.north, g.cell))
+        self.outcome.georef().map(|g| (system(g), g.west, g.north, g.cell))
     }
 
     fn digest(&self, py: Python, name: &str) -> PyResult<String> {
@@ -192,16 +178,14 @@ impl Land {
         Ok(found.map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Stores the bundle of the same run, for which it runs once more.
-    fn save(
-        &self,
-        py: Python,
-        folder: PathBuf,
-        replace: bool,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
-        let job = self.job.clone().cancel_by(Default::default());
-        let folder = Some(folder);
-        execute(py, job, vec![], self.threads, progress.as_ref(), folder, replace).map(drop)
+    /// Stores what `thalweg run` does.
+    fn save(&self, py: Python, folder: PathBuf, replace: bool) -> PyResult<()> {
+        let cancel = Cancel::default();
+        let job = self.job.clone().cancel_by(cancel.clone());
+        let outcome = self.outcome.clone();
+        go(py, self.threads, &cancel, None, move |watch| {
+            let mut folder = Folder::for_bundle(folder, replace);
+            job.store(outcome, &mut folder, watch).map(drop)
+        })
     }
 }

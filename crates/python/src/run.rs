@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// Runs a job, and stores its bundle if a folder is named.
-pub fn execute(
+fn execute(
     py: Python,
     job: Job,
     warnings: Vec<String>,
@@ -106,13 +106,13 @@ pub fn execute(
 ) -> PyResult<Land> {
     let (own, cancel) = (job.clone(), job.cancel_handle());
     let outcome = go(py, threads, &cancel, progress, move |watch| match folder {
-        None => own.run(watch),
+        None => own.run(watch).map(Arc::new),
         Some(folder) => {
             let mut folder = Folder::for_bundle(folder, replace);
             Ok(own.run_into(&mut folder, None, watch)?.outcome)
         }
     })?;
-    Ok(Land { outcome: Arc::new(outcome), job, threads, warnings, georef: Default::default() })
+    Ok(Land { outcome, job, threads, warnings })
 }
 
 /// The job of a run, and what is to be said of its files.

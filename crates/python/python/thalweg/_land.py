@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _progress, _thalweg
+from . import _thalweg
 from ._errors import Error
 from ._recipe import Recipe
 
@@ -287,17 +287,8 @@ class Land(Mapping):
             attrs={"spacing_m": self.spacing_m, "name": self.recipe.name},
         )
 
-    def save(
-        self,
-        folder: str | os.PathLike,
-        *,
-        replace: bool = False,
-        progress: Callable[[_progress.Progress], object] | bool | None = None,
-    ) -> None:
+    def save(self, folder: str | os.PathLike, *, replace: bool = False) -> None:
         """Stores what ``thalweg run -o`` does: maps, a picture and a manifest.
-
-        The recipe runs once more for it, on the same device. To store what a run makes at once,
-        give `run` the folder.
 
         Parameters
         ----------
@@ -305,13 +296,10 @@ class Land(Mapping):
             A folder, which is made if it is not there.
         replace : bool
             Whether the files of an earlier run are replaced; else they are an error.
-        progress : callable or bool, optional
-            As of `run`.
 
         Raises
         ------
         OutputError
             For files that exist or cannot be written.
         """
-        with _progress.watching(progress) as watch:
-            self._native.save(folder, bool(replace), watch)
+        self._native.save(folder, bool(replace))
