@@ -59,8 +59,10 @@ class Library:
     """The C interface, of which every handle is a pointer and every call gives a status."""
 
     def __init__(self):
-        [path] = [p for p in built.iterdir() if p.name in {"libthalweg_c.so", "libthalweg_c.dylib"}]
-        self.c = ctypes.CDLL(str(path))
+        # `cargo build` leaves it beside the command, and `cargo test` among what it depends on.
+        names = ["libthalweg_c.so", "libthalweg_c.dylib"]
+        places = [place / name for place in [built, built / "deps"] for name in names]
+        self.c = ctypes.CDLL(str(next(path for path in places if path.exists())))
         self.c.thalweg_land_map_name.restype = ctypes.c_char_p
         self.c.thalweg_land_map_name.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 

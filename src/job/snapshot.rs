@@ -3,7 +3,7 @@
 use super::Job;
 use super::report::StageReport;
 use crate::error::{Error, Invalid, Result};
-use crate::field::{FIELDS, Source};
+use crate::field::{FIELDS, Resample, Source};
 use crate::identity;
 #[cfg(feature = "io")]
 use crate::io::Pieces;
@@ -270,9 +270,10 @@ impl Snapshot {
                 "weights" => kinds.len().div_ceil(2),
                 _ => 1,
             });
-            // A map that waits for its level has the level in its name. Biomes and coasts are those
-            // of the level on which they were made last: where each level's land is made on its own
-            // lattice, that is a coarse one until the finest has its turn.
+            // A map that waits for its level has the level in its name. Biomes, and maps that do not
+            // travel between levels, are those of the level on which they were made last: where
+            // each level's land is made on its own lattice, that is a coarse one until the finest
+            // has its turn.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
             let of_biomes = name.starts_with("biome") || ["splat", "weights"].contains(&name);
             let makes = |unit: &&Unit| {
@@ -287,7 +288,7 @@ impl Snapshot {
                     .find(makes)
                     .map(|unit| unit.level)
             };
-            let stays = of_biomes || ["coast", "beach"].contains(&name);
+            let stays = of_biomes || stays_on_its_level(name);
             let most = LEVELS_MAX as i32;
             let cells = cells_at(match stays {
                 true => made().unwrap_or(recipe.finest()),
@@ -430,4 +431,13 @@ impl Snapshot {
             other => other,
         })
     }
+}
+
+/// Whether the words of a buffer are not brought to the next level, since they follow from the
+/// heights of their own.
+fn stays_on_its_level(buffer: &str) -> bool {
+    FIELDS.iter().any(|field| {
+        field.resample == Resample::Derived
+            && matches!(field.source, Source::Word { buffer: own, .. } if own == buffer)
+    })
 }

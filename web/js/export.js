@@ -7,7 +7,7 @@ import { copy, el, icon, metres, said, save, toast, words } from './ui.js';
 import { choice, field } from './forms.js';
 import { set } from './changes.js';
 import { tell } from './signals.js';
-import { project, recipe, run } from './editor.js';
+import { catalogue, project, recipe, run } from './editor.js';
 import { sayFiles, share } from './projects.js';
 
 /** A link to a file of a result; with a token the page fetches it. */
@@ -78,24 +78,6 @@ const FORMATS = [
   ['r16', 'raw, 16 bits'],
   ['r32', 'raw, floats'],
   ['asc', 'ASCII grid'],
-];
-const MAPS = [
-  'height',
-  'flow',
-  'erosion',
-  'deposition',
-  'change',
-  'slope',
-  'aspect',
-  'curvature',
-  'sky_view',
-  'hardness',
-  'rain',
-  'vegetation',
-  'uplift',
-  'sediment',
-  'biome',
-  'biome_colour',
 ];
 let format = 'tif';
 
@@ -274,11 +256,12 @@ export function takePage() {
     el(
       'div.chips',
       {},
-      MAPS.map((m) =>
+      catalogue.fields.map(({ name: m, text }) =>
         el(
           'button.chip',
           {
             type: 'button',
+            title: text.replaceAll('`', ''),
             'aria-pressed': String(maps.includes(m)),
             onclick: () => {
               set(
