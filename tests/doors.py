@@ -18,10 +18,11 @@ import urllib.request
 
 import thalweg
 
-SIDE = 96
-# Levels, layers and rivers; particles of every kind; biomes; a coast; rivers as vectors; a part of
-# an endless world.
+SIDE = 64
+# Levels, layers and rivers; a coast; particles of every kind; biomes; lakes and rivers.
 RECIPES = ["mountains", "canyon", "coast", "boulders", "snowballs", "desert", "biomes", "valley"]
+# The adapter's words are held against the CPU's elsewhere, for every recipe: here each door has one.
+ON_ADAPTER = ["mountains", "snowballs", "biomes"]
 SHORT = {"boulders": {"droplets.rain": 0.25}, "desert": {"wind.rain": 4}}
 
 built = pathlib.Path(sys.argv[1]).resolve()
@@ -138,7 +139,7 @@ for device in devices:
         "service": service.digests,
     }
     try:
-        for name in RECIPES:
+        for name in RECIPES if device == "cpu" else ON_ADAPTER:
             path = recipe(name)
             expected = by_command(path, "cpu")
             assert "height" in expected, expected
