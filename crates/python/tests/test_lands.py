@@ -116,7 +116,13 @@ def test_no_rivers(land):
 def test_xarray(land):
     data = land.to_xarray()
     assert set(data) == set(land.names) and data.height.dims == ("y", "x")
-    assert data.height.attrs == {"units": "m", "blake3": land.digest("height")}
+    assert data.height.attrs == {
+        "long_name": "height",
+        "units": "m",
+        "comment": thalweg.maps()["height"][1],
+        "blake3": land.digest("height"),
+    }
+    assert data.attrs == {"Conventions": "CF-1.12", "spacing_m": 20.0, "name": "small"}
     assert float(data.x[1] - data.x[0]) == 20 and float(data.y[1]) == -20
     assert "spatial_ref" not in data.coords
     assert np.array_equal(data.height, land["height"])
