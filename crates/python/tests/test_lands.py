@@ -144,7 +144,7 @@ def test_place_on_earth(tmp_path, dem):
     assert land.transform == (10.0, 0.0, 500000.0, 0.0, -10.0, 5200000.0)
     data = land.to_xarray()
     assert float(data.x[0]) == 500005 and float(data.y[0]) == 5199995
-    assert data.spatial_ref.attrs["spatial_ref"] == "EPSG:32632"
+    assert data.spatial_ref.attrs == {"spatial_ref": "EPSG:32632"}
     rioxarray = pytest.importorskip("rioxarray")
     assert rioxarray and data.rio.crs == "EPSG:32632" and data.height.rio.crs == "EPSG:32632"
     assert tuple(data.rio.transform())[:6] == land.transform

@@ -120,6 +120,17 @@ def test_stored_by_the_cf_conventions(whole, tmp_path):
     assert same(again, thalweg.erode(data.height.values, spacing_m=10, device="cpu"))
 
 
+def test_a_coordinate_system_without_a_code(whole, tmp_path):
+    system = "+proj=laea +lat_0=46.5 +lon_0=8 +datum=WGS84 +units=m"
+    given = array(np.nan_to_num(whole, nan=100)).rio.write_crs(system)
+    given.rio.to_raster(tmp_path / "dem.tif")
+    land = thalweg.erode(tmp_path / "dem.tif", device="cpu")
+    data, own = land.to_xarray(), erode(given)
+    assert data.spatial_ref.attrs["crs_wkt"] == data.spatial_ref.attrs["spatial_ref"] == land.crs
+    assert data.rio.crs.to_dict() == own.rio.crs.to_dict() == given.rio.crs.to_dict()
+    assert data.rio.crs.to_epsg() is None and same(own, land)
+
+
 @pytest.mark.parametrize(
     "y, x, axes",
     [
@@ -159,7 +170,7 @@ def test_feet_of_the_coordinate_system(whole):
 
 def test_spacing_is_the_shortest_number(whole, eroded):
     # 0.1 has no exact double, and float32 has half a metre at the northing.
-    for first, cell, kind in [(388328.65545426, 30, "f8"), (0.3, 0.1, "f8"), (5.2e6, 30, "f4")]:
+    for first, cell, kind in [(388328.65545426, 30, "f8"), (0.3, 0.1, "f8"), (5.2e6, 12.3, "f4")]:
         places = (first + cell * np.arange(56)).astype(kind)
         given = array(whole).assign_coords(x=places, y=-places[:40])
         land = thalweg.erode(whole, spacing_m=cell, device="cpu")
