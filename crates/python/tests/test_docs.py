@@ -30,6 +30,6 @@ def test_the_page(tmp_path, monkeypatch):
         file.write(dem, 1)
     names = {"__name__": "page"}
     for n, block in enumerate(BLOCKS):
-        exec(compile(block, f"docs/python.md, block {n + 1}", "exec"), names)
+        exec(compile(block, f"docs/python.md, block {n + 1}", "exec"), names)  # noqa: S102
     with rasterio.open("eroded.tif") as file:
         assert file.crs == "EPSG:32632" and file.read(1).shape == dem.shape

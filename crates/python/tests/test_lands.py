@@ -116,7 +116,13 @@ def test_no_rivers(land):
 def test_xarray(land):
     data = land.to_xarray()
     assert set(data) == set(land.names) and data.height.dims == ("y", "x")
-    assert data.height.attrs == {"units": "m", "blake3": land.digest("height")}
+    assert data.height.attrs == {
+        "long_name": "height",
+        "units": "m",
+        "comment": thalweg.maps()["height"][1],
+        "blake3": land.digest("height"),
+    }
+    assert data.attrs == {"Conventions": "CF-1.12", "spacing_m": 20.0, "name": "small"}
     assert float(data.x[1] - data.x[0]) == 20 and float(data.y[1]) == -20
     assert "spatial_ref" not in data.coords
     assert np.array_equal(data.height, land["height"])
@@ -138,7 +144,7 @@ def test_place_on_earth(tmp_path, dem):
     assert land.transform == (10.0, 0.0, 500000.0, 0.0, -10.0, 5200000.0)
     data = land.to_xarray()
     assert float(data.x[0]) == 500005 and float(data.y[0]) == 5199995
-    assert data.spatial_ref.attrs["spatial_ref"] == "EPSG:32632"
+    assert data.spatial_ref.attrs == {"spatial_ref": "EPSG:32632"}
     rioxarray = pytest.importorskip("rioxarray")
     assert rioxarray and data.rio.crs == "EPSG:32632" and data.height.rio.crs == "EPSG:32632"
     assert tuple(data.rio.transform())[:6] == land.transform

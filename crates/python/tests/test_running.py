@@ -149,13 +149,17 @@ except KeyboardInterrupt:
 )
 def test_ctrl_c(call):
     program = textwrap.dedent(INTERRUPTED).format(call=call)
-    # Python leaves an ignored signal ignored, as a shell's background jobs have it.
+
+    def obey():
+        # Python leaves an ignored signal ignored, as a shell's background jobs have it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=obey,  # noqa: PLW1509
     )
     process.stdin.write(LONG.to_toml())
     process.stdin.close()

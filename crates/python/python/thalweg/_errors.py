@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
 
 class Error(Exception):
     """Every failure of thalweg that is not a wrong Python type."""
@@ -26,8 +31,15 @@ class RecipeError(Error, ValueError):
     """
 
     def __init__(
-        self, message="", *, pointer=None, field=None, given=None, allowed=None, file=None
-    ):
+        self,
+        message: str = "",
+        *,
+        pointer: str | None = None,
+        field: str | None = None,
+        given: str | None = None,
+        allowed: str | None = None,
+        file: os.PathLike[str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.pointer = pointer
         self.field = field
@@ -45,7 +57,7 @@ class InputError(Error, OSError):
         The file.
     """
 
-    def __init__(self, message="", *, path=None):
+    def __init__(self, message: str = "", *, path: os.PathLike[str] | None = None) -> None:
         super().__init__(message)
         self.path = path
 
@@ -59,7 +71,7 @@ class OutputError(Error, OSError):
         The file or folder.
     """
 
-    def __init__(self, message="", *, path=None):
+    def __init__(self, message: str = "", *, path: os.PathLike[str] | None = None) -> None:
         super().__init__(message)
         self.path = path
 
@@ -75,7 +87,14 @@ class LimitError(Error):
         Of what: ``bytes``, ``cells a side`` and the like.
     """
 
-    def __init__(self, message="", *, needed=None, allowed=None, unit=None):
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        needed: int | None = None,
+        allowed: int | None = None,
+        unit: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.needed = needed
         self.allowed = allowed
@@ -91,7 +110,7 @@ class DeviceError(Error):
         The name of the adapter.
     """
 
-    def __init__(self, message="", *, adapter=None):
+    def __init__(self, message: str = "", *, adapter: str | None = None) -> None:
         super().__init__(message)
         self.adapter = adapter
 

@@ -25,7 +25,7 @@ class Land(Mapping):
     the same words, at the same place and scale.
     """
 
-    __slots__ = ("_native", "_names")
+    __slots__ = ("_names", "_native")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, native: _thalweg.Land):
@@ -252,40 +252,14 @@ class Land(Mapping):
         Returns
         -------
         xarray.Dataset
-            Variables of the dimensions (y, x) with the attributes ``units`` and ``blake3``. The
-            coordinates are the middles of cells, in the coordinate system of the heights where
-            they came from a file that has one, which ``spatial_ref`` names; else metres to the east
-            and to the north of the north-west cell.
+            Variables of the dimensions (y, x) with the attributes ``long_name``, ``units``,
+            ``comment`` and ``blake3``. The coordinates are the middles of cells, in the coordinate
+            system of the heights where they came from a file that has one, which ``spatial_ref``
+            names; else metres to the east and to the north of the north-west cell.
         """
-        try:
-            import xarray
-        except ImportError as e:
-            raise ImportError("a Dataset needs xarray: pip install xarray") from e
-        import numpy as np
+        from .xarray import land_dataset
 
-        rows, columns = self.shape
-        cell = self.spacing_m
-        local = (cell, 0.0, -cell / 2, 0.0, -cell, cell / 2)
-        width, _, west, _, height, north = self.transform or local
-        x = west + width * (np.arange(columns) + 0.5)
-        y = north + height * (np.arange(rows) + 0.5)
-        units = self.units
-        unit = {} if self.transform else {"units": "m"}
-        coordinates: dict[str, Any] = {"y": ("y", y, unit), "x": ("x", x, unit)}
-        grid = {}
-        if self.crs is not None:
-            coordinates["spatial_ref"] = ((), 0, {"spatial_ref": self.crs})
-            grid = {"grid_mapping": "spatial_ref"}
-
-        def variable(name: str) -> xarray.Variable:
-            attributes = {"units": units[name], "blake3": self.digest(name)}
-            return xarray.Variable(("y", "x"), self[name], attributes, grid)
-
-        return xarray.Dataset(
-            {name: variable(name) for name in self._names},
-            coords=coordinates,
-            attrs={"spacing_m": self.spacing_m, "name": self.recipe.name},
-        )
+        return land_dataset(self)
 
     def save(self, folder: str | os.PathLike, *, replace: bool = False) -> None:
         """Stores what ``thalweg run -o`` does: maps, a picture and a manifest.

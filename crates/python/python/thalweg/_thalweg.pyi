@@ -1,15 +1,15 @@
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 __version__: str
 
-_Path = str | PathLike[str]
-_Watch = Callable[[int, int, str, int, int], object]
-_Floats = npt.NDArray[np.float32]
+_Path: TypeAlias = str | PathLike[str]
+_Watch: TypeAlias = Callable[[int, int, str, int, int], object]
+_Floats: TypeAlias = npt.NDArray[np.float32]
 
 class Recipe:
     folder: str
