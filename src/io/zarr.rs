@@ -159,8 +159,10 @@ impl Zarr {
     pub fn map(&mut self, name: &str, unit: &str, about: &str) -> Result<()> {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let ([width, height], of) = (level.size, self.levels.len() - 1);
-        let mut attributes =
-            json!({ "long_name": about, "units": unit, "spacing_m": level.spacing_m });
+        let mut attributes = json!({
+            "long_name": name.replace('_', " "), "units": unit, "comment": about,
+            "spacing_m": level.spacing_m,
+        });
         if self.arrays.contains_key(&format!("{of}/{SYSTEM}")) {
             // Where readers of the CF conventions look for the coordinate system.
             attributes["grid_mapping"] = json!(SYSTEM);
