@@ -102,15 +102,7 @@ pub fn compare(
             *seconds = start.elapsed().as_secs_f64();
         }
         (control.progress)(i + 1)?;
-        match outcome.times.iter_mut().find(|t| t.kernel == pass.kernel.entry) {
-            Some(t) => {
-                t.passes += 1;
-                t.seconds = [t.seconds[0] + seconds[0], t.seconds[1] + seconds[1]];
-            }
-            None => {
-                outcome.times.push(KernelTime { kernel: pass.kernel.entry, passes: 1, seconds })
-            }
-        }
+        add_time(&mut outcome.times, pass.kernel.entry, seconds);
         let last = i + 1 == plan.passes.len();
         let names: Vec<_> = match every {
             Every::Pass => pass.written().collect(),
@@ -120,17 +112,7 @@ pub fn compare(
         for name in names {
             let (first, second) = (a.read(name)?, b.read(name)?);
             outcome.words += first.len() as u64;
-            outcome.changed += match &plan.buffer(name).fill {
-                Fill::Keep | Fill::Taken(_) => {
-                    first.iter().zip(&kept[name]).filter(|(a, b)| a != b).count() as u64
-                }
-                Fill::Word(word) => first.iter().filter(|w| *w != word).count() as u64,
-                // What was there says nothing, so all words count.
-                Fill::Unset => first.len() as u64,
-                Fill::Words(words) => {
-                    first.iter().zip(words).filter(|(a, b)| a != b).count() as u64
-                }
-            };
+            outcome.changed += changed(&plan.buffer(name).fill, &first, kept.get(name));
             if let Some(word) = (0..first.len()).find(|&w| first[w] != second[w]) {
                 outcome.difference = Some(Difference {
                     pass: i,
@@ -148,6 +130,30 @@ pub fn compare(
     a.end(plan);
     b.end(plan);
     Ok(outcome)
+}
+
+/// Adds the seconds that a pass took to those of its kernel.
+fn add_time(times: &mut Vec<KernelTime>, kernel: &'static str, seconds: [f64; 2]) {
+    match times.iter_mut().find(|t| t.kernel == kernel) {
+        Some(t) => {
+            t.passes += 1;
+            t.seconds = [t.seconds[0] + seconds[0], t.seconds[1] + seconds[1]];
+        }
+        None => times.push(KernelTime { kernel, passes: 1, seconds }),
+    }
+}
+
+/// How many words of a buffer are not what the plan began with: `fill`, or the words that were
+/// `kept` from before.
+fn changed(fill: &Fill, now: &[i32], kept: Option<&Vec<i32>>) -> u64 {
+    let others = |before: &[i32]| now.iter().zip(before).filter(|(a, b)| a != b).count() as u64;
+    match (fill, kept) {
+        (Fill::Keep | Fill::Taken(_), Some(kept)) => others(kept),
+        (Fill::Word(word), _) => now.iter().filter(|w| *w != word).count() as u64,
+        (Fill::Words(words), _) => others(words),
+        // What was there says nothing, so all words count.
+        (Fill::Unset | Fill::Keep | Fill::Taken(_), _) => now.len() as u64,
+    }
 }
 
 /// What a comparison of two devices saw.

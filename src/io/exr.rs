@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, Cursor, Seek};
 
-use exr::block::UncompressedBlock;
-use exr::meta::BlockDescription;
+use exr::block::chunk::Chunk;
+use exr::block::{ChunksReader, UncompressedBlock};
 use exr::meta::header::Header;
+use exr::meta::{BlockDescription, MetaData};
 use exr::prelude::{
     AnyChannel, AnyChannels, Compression, Encoding, FlatSamples, Image, SampleType,
     SpecificChannels, Text, Vec2, WritableImage, f16,
@@ -27,13 +28,27 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let Vec2(width, height) = header.layer_size;
     let (width, height, cells) = source.cells(width as u64, height as u64)?;
     let count = header.channels.list.len();
+    admit(header, cells, source)?;
+    let name = header.channels.list[channel].name.to_string();
+    let mut warnings = Vec::new();
+    if count > 1 {
+        warnings.push(format!("the file has {count} channels, and heights are read from {name}"));
+    }
+    let meta = reader.meta_data().clone();
+    let chunks = reader.all_chunks(false).map_err(|e| source.damaged(e))?;
+    let data = samples(chunks, &meta, (layer, channel), cells, source)?;
+    Ok(Raster { warnings, ..Raster::new(width, height, data) })
+}
+
+/// Refuses a picture that would take too much memory for its heights, or whose samples are not the
+/// heights that were written.
+fn admit(header: &Header, cells: usize, source: &Source) -> Result<()> {
+    let (count, Vec2(width, height)) = (header.channels.list.len(), header.layer_size);
     // A block is decompressed with all its channels. Hundreds of them would need many times the
     // memory of the map.
     let block = match header.blocks {
-        BlockDescription::ScanLines => width as usize * (height as usize).min(MAX_LINES),
-        BlockDescription::Tiles(t) => {
-            t.tile_size.x().min(width as usize) * t.tile_size.y().min(height as usize)
-        }
+        BlockDescription::ScanLines => width * height.min(MAX_LINES),
+        BlockDescription::Tiles(t) => t.tile_size.x().min(width) * t.tile_size.y().min(height),
     };
     if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16)
     {
@@ -59,14 +74,20 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
             source.error(format!("its compression, {name}, {why}; save it with ZIP, PIZ or none"))
         );
     }
-    let kind = header.channels.list[channel].sample_type;
-    let name = header.channels.list[channel].name.to_string();
-    let mut warnings = Vec::new();
-    if count > 1 {
-        warnings.push(format!("the file has {count} channels, and heights are read from {name}"));
-    }
+    Ok(())
+}
 
-    let meta = reader.meta_data().clone();
+/// The samples of a channel of a layer, at full size.
+fn samples(
+    chunks: impl ChunksReader,
+    meta: &MetaData,
+    (layer, channel): (usize, usize),
+    cells: usize,
+    source: &Source,
+) -> Result<Vec<f32>> {
+    let header = &meta.headers[layer];
+    let kind = header.channels.list[channel].sample_type;
+    let width = header.layer_size.x();
     // Zeroed memory takes no room until it is written to, so a file that lies about its size costs
     // nothing.
     let mut data: Vec<f32> = bytemuck::allocation::try_zeroed_slice_box(cells)
@@ -75,23 +96,23 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         })?
         .into_vec();
     let mut filled = 0;
-    for chunk in reader.all_chunks(false).map_err(|e| source.damaged(e))? {
+    for chunk in chunks {
         let chunk = chunk.map_err(|e| source.damaged(e))?;
         if chunk.layer_index != layer {
             continue;
         }
-        let block = UncompressedBlock::decompress_chunk(chunk, &meta, false)
+        let block = UncompressedBlock::decompress_chunk(chunk, meta, false)
             .map_err(|e| source.damaged(e))?;
         if block.index.level != Vec2(0, 0) {
             continue;
         }
-        for line in block.lines(&meta.headers[layer].channels) {
+        for line in block.lines(&header.channels) {
             if line.location.channel != channel {
                 continue;
             }
             let Vec2(x, y) = line.location.position;
-            let start = y * width as usize + x;
-            let inside = x + line.location.sample_count <= width as usize;
+            let start = y * width + x;
+            let inside = x + line.location.sample_count <= width;
             let target = data.get_mut(start..start + line.location.sample_count).filter(|_| inside);
             let target =
                 target.ok_or_else(|| source.damaged("a block lies outside the picture"))?;
@@ -106,7 +127,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     if filled != cells {
         return Err(source.damaged(format!("it has {filled} of {cells} samples")));
     }
-    Ok(Raster { warnings, ..Raster::new(width, height, data) })
+    Ok(data)
 }
 
 fn convert<const N: usize>(target: &mut [f32], bytes: &[u8], value: impl Fn([u8; N]) -> f32) {

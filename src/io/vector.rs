@@ -11,7 +11,7 @@ use crate::Result;
 use crate::map::Map;
 use crate::params::rounded;
 use crate::water::outline::Polygon;
-use crate::water::vectors::{Lake, PointKind, Vectors};
+use crate::water::vectors::{Basin, Lake, Point, PointKind, Reach, Vectors};
 use crate::water::{LAYERS, VectorFormat};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -75,14 +75,43 @@ fn polygons(frame: &Frame, polygons: &[Polygon], z: f64) -> Shape {
 
 /// The layers of a land's water, in the order of [`LAYERS`].
 fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
-    let point = |half: [i32; 2], metres: f32| {
-        let [x, y] = frame.at(half);
-        [x, y, height(metres)]
+    let layer = |n: usize, about, shapes, has_z, columns, features| Layer {
+        name: LAYERS[n],
+        about,
+        shapes,
+        has_z,
+        columns,
+        features,
     };
-    let number = |value: f64| json!(rounded(value));
-    let km2 = |m2: f64| number(m2 / 1e6);
-    let rivers = vectors.reaches.iter().map(|r| Feature {
-        shape: Shape::Line(r.vertices.iter().map(|v| point(v.at, v.height_m)).collect()),
+    let about = "Rivers, from confluence to confluence";
+    let rivers = layer(0, about, "LineString", true, RIVERS, rivers(vectors, frame));
+    let about = "Lakes and the sea";
+    let lakes = layer(1, about, "MultiPolygon", true, LAKES, lakes(vectors, frame));
+    let about = "What drains to one mouth";
+    let basins = layer(2, about, "MultiPolygon", false, BASINS, basins(vectors, frame));
+    let about = "Springs, mouths, waterfalls and outlets of lakes";
+    let points = layer(3, about, "Point", true, POINTS, points(vectors, frame));
+    [rivers, lakes, basins, points]
+}
+
+/// A point of a half cell at a height in metres.
+fn point(frame: &Frame, half: [i32; 2], metres: f32) -> [f64; 3] {
+    let [x, y] = frame.at(half);
+    [x, y, height(metres)]
+}
+
+fn number(value: f64) -> Value {
+    json!(rounded(value))
+}
+
+fn km2(m2: f64) -> Value {
+    number(m2 / 1e6)
+}
+
+/// Values are in the order of [`RIVERS`].
+fn rivers(vectors: &Vectors, frame: &Frame) -> Vec<Feature> {
+    let river = |r: &Reach| Feature {
+        shape: Shape::Line(r.vertices.iter().map(|v| point(frame, v.at, v.height_m)).collect()),
         values: vec![
             r.id.into(),
             r.river.into(),
@@ -96,8 +125,13 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             number(r.channel.depth_m),
             number(r.channel.velocity),
         ],
-    });
-    let lakes = vectors.lakes.iter().map(|l: &Lake| Feature {
+    };
+    vectors.reaches.iter().map(river).collect()
+}
+
+/// Values are in the order of [`LAKES`].
+fn lakes(vectors: &Vectors, frame: &Frame) -> Vec<Feature> {
+    let lake = |l: &Lake| Feature {
         shape: polygons(frame, &l.polygons, height(l.level_m)),
         values: vec![
             l.id.into(),
@@ -113,8 +147,13 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             number(l.volume_m3),
             json!(l.reach),
         ],
-    });
-    let basins = vectors.basins.iter().map(|b| Feature {
+    };
+    vectors.lakes.iter().map(lake).collect()
+}
+
+/// Values are in the order of [`BASINS`].
+fn basins(vectors: &Vectors, frame: &Frame) -> Vec<Feature> {
+    let basin = |b: &Basin| Feature {
         shape: polygons(frame, &b.polygons, 0.0),
         values: vec![
             b.id.into(),
@@ -128,9 +167,14 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             km2(b.drainage_m2),
             json!(b.reach),
         ],
-    });
-    let points = vectors.points.iter().zip(1..).map(|(p, id)| Feature {
-        shape: Shape::Point(point(p.at, p.height_m)),
+    };
+    vectors.basins.iter().map(basin).collect()
+}
+
+/// Values are in the order of [`POINTS`].
+fn points(vectors: &Vectors, frame: &Frame) -> Vec<Feature> {
+    let point = |(p, id): (&Point, i32)| Feature {
+        shape: Shape::Point(point(frame, p.at, p.height_m)),
         values: vec![
             Value::from(id),
             p.kind.name().into(),
@@ -140,35 +184,8 @@ fn layers(vectors: &Vectors, frame: &Frame) -> [Layer; 4] {
             number(p.channel.discharge),
             number(p.channel.width_m),
         ],
-    });
-    let layer = |n: usize, about, shapes, has_z, columns, features| Layer {
-        name: LAYERS[n],
-        about,
-        shapes,
-        has_z,
-        columns,
-        features,
     };
-    [
-        layer(
-            0,
-            "Rivers, from confluence to confluence",
-            "LineString",
-            true,
-            RIVERS,
-            rivers.collect(),
-        ),
-        layer(1, "Lakes and the sea", "MultiPolygon", true, LAKES, lakes.collect()),
-        layer(2, "What drains to one mouth", "MultiPolygon", false, BASINS, basins.collect()),
-        layer(
-            3,
-            "Springs, mouths, waterfalls and outlets of lakes",
-            "Point",
-            true,
-            POINTS,
-            points.collect(),
-        ),
-    ]
+    vectors.points.iter().zip(1..).map(point).collect()
 }
 
 /// The files of a land's water in a format: their names and bytes. `map` is any map of the land.

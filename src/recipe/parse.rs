@@ -214,28 +214,14 @@ impl Step {
                 by_level.push((key.clone(), values));
                 continue;
             }
-            let value = match value {
-                serde_json::Value::Bool(v) => Value::Switch(*v),
-                serde_json::Value::String(v) => Value::Word(v.clone()),
-                serde_json::Value::Number(v) => match (v.as_i64(), v.as_f64()) {
-                    (Some(v), _) => Value::Integer(v),
-                    (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
-                },
-                serde_json::Value::Array(v) => Value::List(v.clone()),
-                other => match not_finite(other) {
-                    Some(v) => Value::Number(v),
-                    None => {
-                        let wanted = if is_list {
-                            format!("write each as [[stage.{key}]]")
-                        } else {
-                            "expected a number or a word".into()
-                        };
-                        let message = format!("{place}, {kind}: {key} = {other}: {wanted}");
-                        return Err(at(Invalid::of(key.as_str(), other, wanted)
-                            .saying(message)
-                            .into()));
-                    }
-                },
+            let Some(value) = value_of(value) else {
+                let wanted = if is_list {
+                    format!("write each as [[stage.{key}]]")
+                } else {
+                    "expected a number or a word".into()
+                };
+                let message = format!("{place}, {kind}: {key} = {value}: {wanted}");
+                return Err(at(Invalid::of(key.as_str(), value, wanted).saying(message).into()));
             };
             given.push((key.clone(), value));
         }
@@ -243,6 +229,20 @@ impl Step {
             .map_err(|e| e.inside(&format!("{place}, {kind}"), pointer))?;
         Ok(Self { stage, settings, seed: table.seed().map_err(at)?, with, by_level, finest })
     }
+}
+
+/// The value of a parameter; none for null and for a table.
+fn value_of(value: &serde_json::Value) -> Option<Value> {
+    Some(match value {
+        serde_json::Value::Bool(v) => Value::Switch(*v),
+        serde_json::Value::String(v) => Value::Word(v.clone()),
+        serde_json::Value::Number(v) => match (v.as_i64(), v.as_f64()) {
+            (Some(v), _) => Value::Integer(v),
+            (_, v) => Value::Number(v.unwrap_or(f64::NAN)),
+        },
+        serde_json::Value::Array(v) => Value::List(v.clone()),
+        other => Value::Number(not_finite(other)?),
+    })
 }
 
 /// The stages between the steps of another.

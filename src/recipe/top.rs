@@ -336,19 +336,12 @@ impl Recipe {
             // with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
         }
-        let of_input = [
-            ("range_m", range_m.is_some()),
-            ("nodata_m", nodata_m.is_some()),
-            ("band", band.is_some()),
-        ];
-        let input = match (top.input, of_input.into_iter().find(|(_, given)| *given)) {
-            (Some(path), _) => {
-                Some(Input::File { path: folder.join(path), range_m, nodata_m, band })
-            }
-            (None, Some((key, _))) => {
-                return Err(Invalid::from(format!("{key}: only a recipe with an input has one"))
-                    .about(key)
-                    .into());
+        let file = top.input.map(|path| folder.join(path));
+        let input = match (file, key_of_input(range_m, nodata_m, band)) {
+            (Some(path), _) => Some(Input::File { path, range_m, nodata_m, band }),
+            (None, Some(key)) => {
+                let message = format!("{key}: only a recipe with an input has one");
+                return Err(Invalid::from(message).about(key).into());
             }
             // A recipe that neither makes heights nor says where to find them is for those in
             // memory.
@@ -357,19 +350,7 @@ impl Recipe {
                 (changes && !sized).then_some(Input::Memory)
             }
         };
-        let (width, height) = match (&input, width, height) {
-            (None, Some(w), Some(h)) => (w, h),
-            (None, ..) => {
-                let invalid = Invalid::from("width and height are missing (in cells), or an input");
-                return Err(invalid.about("width").into());
-            }
-            (Some(_), None, None) => (1, 1),
-            (Some(_), ..) => {
-                let invalid =
-                    Invalid::from("width, height: a recipe with an input has the input's size");
-                return Err(invalid.about("width").into());
-            }
-        };
+        let (width, height) = size_of(input.as_ref(), width, height)?;
         if input.is_none() && spacing_m.is_none() {
             let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
             return Err(invalid.about("spacing_m").into());
@@ -394,6 +375,31 @@ impl Recipe {
         };
         recipe.check()?;
         Ok(recipe)
+    }
+}
+
+/// The first key that is given and says how an input is read.
+fn key_of_input(
+    range_m: Option<(f64, f64)>,
+    nodata_m: Option<f64>,
+    band: Option<u32>,
+) -> Option<&'static str> {
+    let given = [
+        ("range_m", range_m.is_some()),
+        ("nodata_m", nodata_m.is_some()),
+        ("band", band.is_some()),
+    ];
+    given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+}
+
+/// The size of a land in cells: that which is given, or one cell until an input says it.
+fn size_of(input: Option<&Input>, width: Option<u32>, height: Option<u32>) -> Result<(u32, u32)> {
+    let wrong = |message: &str| Err(Invalid::from(message).about("width").into());
+    match (input, width, height) {
+        (None, Some(width), Some(height)) => Ok((width, height)),
+        (None, ..) => wrong("width and height are missing (in cells), or an input"),
+        (Some(_), None, None) => Ok((1, 1)),
+        (Some(_), ..) => wrong("width, height: a recipe with an input has the input's size"),
     }
 }
 

@@ -389,6 +389,26 @@ fn tint([x, y]: [i32; 2]) -> Vec3 {
     Vec3::new((h & 255) as f32, (h >> 8 & 255) as f32, (h >> 16 & 255) as f32) / 255.0 * 0.7 + 0.2
 }
 
+/// The colour of land, which is at no distance, in no direction, and level.
+fn on_land(view: WaveView) -> Option<Rgb<u8>> {
+    match view {
+        WaveView::Texture => Some(Rgb([0, 128, 128])),
+        WaveView::Normals => Some(Rgb([128, 128, 255])),
+        _ => None,
+    }
+}
+
+/// The colour beyond the shore's length: the sea is as it is, and data are black, or 1 and no
+/// direction.
+fn far_out(view: WaveView) -> Option<Rgb<u8>> {
+    match view {
+        WaveView::Waves => None,
+        WaveView::Texture => Some(Rgb([255, 128, 128])),
+        WaveView::Normals => Some(Rgb([128, 128, 255])),
+        _ => Some(Rgb([0; 3])),
+    }
+}
+
 /// Draws waves over a picture of [`Coast::map`], at a share of [`PERIOD_S`], 0 to 1: at 1 they are
 /// as at 0.
 ///
@@ -413,23 +433,9 @@ pub fn draw_waves(
     let unit = coast.length / SHORE_UNITS;
     let paint = |x: u32, y: u32, old: [u8; 3]| -> Option<Rgb<u8>> {
         if coast.land[(y * width + x) as usize] {
-            // Land is at no distance, in no direction, and level.
-            return match view {
-                WaveView::Texture => Some(Rgb([0, 128, 128])),
-                WaveView::Normals => Some(Rgb([128, 128, 255])),
-                _ => None,
-            };
+            return on_land(view);
         }
-        let Some((d, [east, south])) = coast.at(x, y) else {
-            // Beyond the shore's length the sea is as it is, and data are black, or 1 and no
-            // direction.
-            return match view {
-                WaveView::Waves => None,
-                WaveView::Texture => Some(Rgb([255, 128, 128])),
-                WaveView::Normals => Some(Rgb([128, 128, 255])),
-                _ => Some(Rgb([0; 3])),
-            };
-        };
+        let Some((d, [east, south])) = coast.at(x, y) else { return far_out(view) };
         let a = split(f64::from(x) / unit, f64::from(y) / unit);
         let w = wave(d, t);
         let half = |v: f64| (v * 0.5 + 0.5) as f32;
