@@ -1,7 +1,7 @@
 """The buttons. Each reads the scene, computes in a thread, and then changes the scene at once."""
 
 import traceback
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import bpy
 import numpy as np
@@ -32,31 +32,28 @@ class Run:
     """
 
     # Without REGISTER: adjusting the last operation would compute again, and block the window.
-    bl_options = {"UNDO"}
+    bl_options: ClassVar = {"UNDO"}
 
     def prepare(self, context) -> Plan:
         raise NotImplementedError
 
     def execute(self, context):
         """Runs at once, as scripts ask for it."""
-        try:
-            plan = self.prepare(context)
-            return self._finish(context, plan, plan.work(None))
-        except Exception as error:
-            return self._failed(error)
+        return self._tried(self._run, context)
 
     def invoke(self, context, event):
         """Runs beside the window."""
+        return self._tried(self._run if bpy.app.background else self._start, context)
+
+    def _run(self, context):
+        plan = self.prepare(context)
+        return self._finish(context, plan, plan.work(None))
+
+    def _start(self, context):
         global running
-        if bpy.app.background:
-            return self.execute(context)
         if running is not None:
-            self.report({"ERROR"}, "thalweg is at work: wait, or stop it with Esc")
-            return {"CANCELLED"}
-        try:
-            self._plan = self.prepare(context)
-        except Exception as error:
-            return self._failed(error)
+            raise Refused("thalweg is at work: wait, or stop it with Esc")
+        self._plan = self.prepare(context)
         self._job = running = Job(self._plan.work)
         manager = context.window_manager
         self._timer = manager.event_timer_add(0.1, window=context.window)
@@ -77,10 +74,7 @@ class Run:
         if not self._job.done:
             return {"PASS_THROUGH"}
         self._end(context)
-        try:
-            return self._finish(context, self._plan, self._job.result())
-        except Exception as error:
-            return self._failed(error)
+        return self._tried(lambda: self._finish(context, self._plan, self._job.result()))
 
     def cancel(self, context):
         """Blender calls this when it ends the operator, as when another file is opened."""
@@ -100,12 +94,15 @@ class Run:
                 self.report({kind}, note)
         return {"FINISHED"}
 
-    def _failed(self, error):
-        if isinstance(error, Stopped):
+    def _tried(self, step, *given):
+        """What a step returns; if it fails, the user is told."""
+        try:
+            return step(*given)
+        except Stopped:
             self.report({"INFO"}, "stopped: nothing was changed")
-        elif isinstance(error, (thalweg.Error, Refused)):
+        except (thalweg.Error, Refused) as error:
             self.report({"ERROR"}, str(error))
-        else:
+        except Exception as error:  # noqa: BLE001 - the window goes on, whatever it is.
             traceback.print_exception(error)
             self.report({"ERROR"}, f"{type(error).__name__}: {error}")
         return {"CANCELLED"}
@@ -315,13 +312,11 @@ class THALWEG_OT_erode_mesh(Run, bpy.types.Operator):
                 cells = surface.cells
                 outside = int(np.isnan(found.heights).sum())
                 rows, columns = land.shape
-                notes.append(
-                    (
-                        "INFO",
-                        f"{name} is no regular grid: it was sampled from above in {columns} × "
-                        f"{rows} cells, of which {outside} lie outside it and are left out",
-                    )
+                note = (
+                    f"{name} is no regular grid: it was sampled from above in {columns} × {rows} "
+                    f"cells, of which {outside} lie outside it and are left out"
                 )
+                notes.append(("INFO", note))
             mesh.name = f"{name} eroded"
             scene.add_maps(mesh, land, shown, cells)
             scene.say_origin(mesh, land)
@@ -357,8 +352,8 @@ class THALWEG_OT_erode_image(Run, bpy.types.Operator):
             raise Refused(f"{image.name} has no pixels: its file may be missing")
         if not image.is_float:
             raise Refused(
-                f"{image.name} has {image.depth} bits a pixel, 8 a channel: allowed are 16 bits a "
-                f"channel and floating point, since 256 heights are terraces"
+                f"{image.name} has 8 bits a channel: allowed are 16 bits and floating point, since "
+                f"256 heights are terraces"
             )
         if not image.colorspace_settings.is_data:
             raise Refused(

@@ -89,9 +89,7 @@ def land_mesh(land, names, metres_per_unit: float) -> bpy.types.Mesh:
 def new_image(name: str, values) -> bpy.types.Image:
     """A floating-point image of a grid, stored in the file."""
     rows, columns = values.shape
-    image = bpy.data.images.new(
-        name, columns, rows, alpha=False, float_buffer=True, is_data=True
-    )
+    image = bpy.data.images.new(name, columns, rows, alpha=False, float_buffer=True, is_data=True)
     pixels = np.ones((rows, columns, 4), np.float32)
     # Row 0 of an image is at the bottom.
     pixels[..., :3] = values[::-1, :, None]
@@ -208,8 +206,8 @@ def water_material() -> bpy.types.Material:
     material = bpy.data.materials.get("Thalweg water")
     if material is None:
         material, _, shader = _nodes("Thalweg water")
-        shader.inputs["Base Color"].default_value = (0.012, 0.06, 0.09, 1)
-        shader.inputs["Roughness"].default_value = 0.15
+        shader.inputs["Base Color"].default_value = (0.02, 0.1, 0.14, 1)
+        shader.inputs["Roughness"].default_value = 0.3
         material.diffuse_color = (0.05, 0.2, 0.3, 1)
     return material
 
@@ -257,7 +255,7 @@ def ground_material(land, names) -> bpy.types.Material:
         mix.label = name
         # Of the colours: sockets of other types have the same names.
         factor, under, over, result = mix.inputs[0], mix.inputs[6], mix.inputs[7], mix.outputs[2]
-        under.default_value = (0.11, 0.12, 0.055, 1)
+        under.default_value = (0.13, 0.155, 0.05, 1)
         over.default_value = (*tint, 1)
         tree.links.new(share.outputs["Result"], factor)
         if colour is not None:
@@ -269,16 +267,16 @@ def ground_material(land, names) -> bpy.types.Material:
     if loose in names:
         laid = land[loose][land[loose] > 0]
         if laid.size:
-            layer(loose, 0, max(float(np.quantile(laid, 0.9)), 1e-3), (0.33, 0.27, 0.17))
+            layer(loose, 0, max(float(np.quantile(laid, 0.9)), 1e-3), (0.36, 0.29, 0.17))
     if "slope" in names:
-        layer("slope", 22, 38, (0.2, 0.175, 0.15))
+        layer("slope", 22, 38, (0.24, 0.21, 0.18))
     if "beach" in names:
         layer("beach", 0, 1, (0.5, 0.43, 0.3))
     if "flow" in names:
         mean = float(np.nanmean(land["flow"]))
         if mean > 0:
             low = float(np.log10(5 * mean))
-            wet = layer("flow", low, low + 1, (0.03, 0.045, 0.03), logarithm=True)
+            wet = layer("flow", low, low + 1, (0.06, 0.085, 0.035), logarithm=True)
             rough = node("ShaderNodeMapRange", (-220, -300))
             rough.inputs["To Min"].default_value = 0.9
             rough.inputs["To Max"].default_value = 0.35
