@@ -556,6 +556,8 @@ def test_an_image_is_eroded_and_stored(blender, tmp_path):
     assert bpy.ops.thalweg.erode_image() == {"FINISHED"}
     land = thalweg.erode(given * np.float32(1024), spacing_m=10)
     assert settings.image.name == "given eroded"
+    # Nothing else uses it: it is stored all the same.
+    settings.image = None
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "a.blend"))
     image = bpy.data.images["given eroded"]

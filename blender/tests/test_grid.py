@@ -75,6 +75,9 @@ def test_other_meshes_are_no_lattice():
     assert grid.lattice(made.points[:3], edges[:0]) is None
     # Cells that are not square, points off their places, an edge over three cells, a line.
     assert grid.lattice(made.points * [1, 1.1, 1], edges) is None
+    bent = made.points.copy()
+    bent[:, 0] += 3 * np.cos(np.pi * bent[:, 0] / 630)
+    assert grid.lattice(bent, edges) is None
     moved = made.points.copy()
     moved[5, 0] += 1
     assert grid.lattice(moved, edges) is None

@@ -39,6 +39,8 @@ def test_a_job_that_is_stopped_ends_at_its_next_word():
     assert begun.wait(10)
     job.stop()
     assert job.text == "stopping"
+    job._thread.join(10)
+    assert job.done
     with pytest.raises(Stopped):
         job.result()
 
