@@ -623,3 +623,42 @@ def test_a_device_that_is_not_here_is_refused(blender):
         bpy.context.scene.thalweg.bl_system_properties_get()["device"] = 12345
     said = refused(bpy.ops.thalweg.make_land)
     assert said == "the device that this file names is not here: choose another"
+
+
+class Layout:
+    """Stands in for Blender's layout: notes what is shown, and knows what Blender's takes."""
+
+    def __init__(self, known, shown):
+        self._known, self._shown = known, shown
+
+    def __getattr__(self, name):
+        parameters = self._known.functions[name].parameters.keys()
+
+        def call(*given, **named):
+            assert set(named) <= set(parameters), (name, named)
+            if name in ("prop", "template_ID"):
+                assert given[1] in given[0].bl_rna.properties, given[1]
+                self._shown.add(given[1])
+            if name == "operator":
+                self._shown.add(given[0])
+            return Layout(self._known, self._shown)
+
+        return call
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_the_panel_shows_every_setting_and_button(blender, monkeypatch, at_work):
+    from bl_ext.user_default.thalweg import panel
+
+    bpy = blender.bpy
+    if at_work:
+        job = SimpleNamespace(fraction=0.5, text="incision (2 of 3)")
+        monkeypatch.setattr(blender.operators, "running", job)
+    bpy.context.scene.thalweg.recipe = "FILE"
+    shown = set()
+    for kind in panel.CLASSES:
+        layout = Layout(bpy.types.UILayout.bl_rna, shown)
+        kind.draw(SimpleNamespace(layout=layout), bpy.context)
+    settings = set(bpy.context.scene.thalweg.bl_rna.properties.keys()) - {"rna_type", "name"}
+    buttons = {kind.bl_idname for kind in blender.operators.CLASSES}
+    assert shown == (settings | buttons if at_work else settings | buttons - {"thalweg.stop"})
