@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, Cursor, Seek};
 
-use exr::block::chunk::Chunk;
-use exr::block::{ChunksReader, UncompressedBlock};
+use exr::block::UncompressedBlock;
+use exr::block::reader::ChunksReader;
 use exr::meta::header::Header;
 use exr::meta::{BlockDescription, MetaData};
 use exr::prelude::{
