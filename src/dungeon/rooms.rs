@@ -276,49 +276,7 @@ impl Entry {
         if !(1..=1000).contains(&weight) {
             return wrong(format!("{place}: weight = {weight}: allowed 1 to 1000"));
         }
-        let rows: Vec<Vec<char>> =
-            self.map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
-        if rows.len() != HEIGHT as usize {
-            return wrong(format!("{place}: the map has {} rows: it needs {HEIGHT}", rows.len()));
-        }
-        let mut tiles = Vec::with_capacity(TILES);
-        let mut things = vec![];
-        for (y, row) in rows.iter().enumerate() {
-            if row.len() != WIDTH as usize {
-                return wrong(format!(
-                    "{place}: row {} of the map has {} letters: it needs {WIDTH}",
-                    y + 1,
-                    row.len()
-                ));
-            }
-            for (x, letter) in row.iter().enumerate() {
-                let thing = match letter {
-                    '.' | 'o' | '~' | '^' => None,
-                    '@' => Some(Thing::Player),
-                    'e' => Some(Thing::Enemy),
-                    'B' => Some(Thing::Boss),
-                    'i' => Some(Thing::Item),
-                    '$' => Some(Thing::Ware),
-                    'f' => Some(Thing::Fire),
-                    other => {
-                        return wrong(format!(
-                            "{place}: {other:?} in row {}, column {} of the map: allowed . \
-                             (floor), o (rock), ~ (pit), ^ (spikes), \
-                             @ (player), e (enemy), B (boss), i (item), $ (ware), f (fire)",
-                            y + 1,
-                            x + 1
-                        ));
-                    }
-                };
-                things.extend(thing.map(|thing| ([x as i32, y as i32], thing)));
-                tiles.push(match letter {
-                    'o' => Tile::Rock,
-                    '~' => Tile::Pit,
-                    '^' => Tile::Spikes,
-                    _ => Tile::Floor,
-                });
-            }
-        }
+        let (tiles, things) = drawn(&self.map, &place)?;
         let doors = self.doors.unwrap_or(Side::ALL.to_vec());
         let made = Furniture {
             name: self.name,
@@ -333,6 +291,54 @@ impl Entry {
         made.check_reachable(&place)?;
         Ok(made)
     }
+}
+
+/// The tiles and the things that letters draw. `place` names the room in errors.
+fn drawn(map: &str, place: &str) -> Result<(Vec<Tile>, Vec<([i32; 2], Thing)>)> {
+    let rows: Vec<Vec<char>> =
+        map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
+    if rows.len() != HEIGHT as usize {
+        return wrong(format!("{place}: the map has {} rows: it needs {HEIGHT}", rows.len()));
+    }
+    let mut tiles = Vec::with_capacity(TILES);
+    let mut things = vec![];
+    for (y, row) in rows.iter().enumerate() {
+        if row.len() != WIDTH as usize {
+            return wrong(format!(
+                "{place}: row {} of the map has {} letters: it needs {WIDTH}",
+                y + 1,
+                row.len()
+            ));
+        }
+        for (x, letter) in row.iter().enumerate() {
+            let thing = match letter {
+                '.' | 'o' | '~' | '^' => None,
+                '@' => Some(Thing::Player),
+                'e' => Some(Thing::Enemy),
+                'B' => Some(Thing::Boss),
+                'i' => Some(Thing::Item),
+                '$' => Some(Thing::Ware),
+                'f' => Some(Thing::Fire),
+                other => {
+                    return wrong(format!(
+                        "{place}: {other:?} in row {}, column {} of the map: allowed . \
+                             (floor), o (rock), ~ (pit), ^ (spikes), \
+                             @ (player), e (enemy), B (boss), i (item), $ (ware), f (fire)",
+                        y + 1,
+                        x + 1
+                    ));
+                }
+            };
+            things.extend(thing.map(|thing| ([x as i32, y as i32], thing)));
+            tiles.push(match letter {
+                'o' => Tile::Rock,
+                '~' => Tile::Pit,
+                '^' => Tile::Spikes,
+                _ => Tile::Floor,
+            });
+        }
+    }
+    Ok((tiles, things))
 }
 
 /// The interior tile in front of the door on a side.

@@ -112,64 +112,14 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         found
     };
     let (texts, metadata, nodata) = (text(TEXT), text(METADATA), text(NODATA));
-    if let Some(nodata) = nodata.filter(|text| !text.trim_matches(['\0', ' ']).is_empty()) {
-        geo.nodata = Nodata::parse(nodata);
-        if geo.nodata.is_none() {
-            geo.faults.push(format!(
-                "the file's value for missing samples is {nodata:?}, which is no number: none is \
-                 taken as missing by it"
-            ));
-        }
-    }
+    geo.read_nodata(nodata);
     geo.is_geo = scale.is_some() || directory.is_some_and(|keys| !keys.is_empty());
-    if let Some(&[x, y, ..]) = scale.as_deref() {
-        if y < 0.0 {
-            geo.faults.push(format!(
-                "the file says that a cell is {y} high, and it is read as {}, as GDAL does",
-                -y
-            ));
-        }
-        geo.scale = Some((x, y.abs()));
-    }
-    if let Some(&[column, row, _, east, north, ..]) = tiepoint.as_deref() {
-        geo.tiepoint = Some([column, row, east, north]);
-    }
-    // The identity says nothing, and libraries write it for rasters without a place.
-    let placed =
-        matrix.as_deref().filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
-    if let Some(&[a, b, _, east, d, e, _, north, ..]) = placed {
-        let moved = f64::from(ifd.width()) * d.abs() + f64::from(ifd.height()) * b.abs();
-        geo.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
-        geo.scale = Some(if geo.rotated { (a.hypot(d), b.hypot(e)) } else { (a, -e) });
-        geo.is_geo = true;
-        geo.tiepoint = Some([0.0, 0.0, east, north]);
-    }
-    let raw = GeoKeys {
+    geo.read_place(ifd, [scale.as_deref(), tiepoint.as_deref(), matrix.as_deref()]);
+    geo.read_system(GeoKeys {
         directory: directory.unwrap_or_default().to_vec(),
         numbers: numbers.unwrap_or_default(),
         text: texts.unwrap_or_default().trim_end_matches('\0').into(),
-    };
-    let keys = keys(&raw);
-    let key = |number| keys.as_ref()?.get_short(number);
-    let code = |number| key(number).filter(|c| !matches!(*c, 0 | USER));
-    geo.point = key(GT_RASTER_TYPE) == Some(2);
-    geo.geographic = match key(GT_MODEL_TYPE) {
-        Some(model) => model == 2,
-        None => key(PROJECTED_CS_TYPE).is_none() && key(GEOGRAPHIC_TYPE).is_some(),
-    };
-    geo.has_crs =
-        [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE].into_iter().any(|k| key(k).is_some());
-    geo.epsg =
-        code(if geo.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
-    let radius = keys.as_ref().and_then(|keys| keys.get_double(SEMI_MAJOR_AXIS)?.first().copied());
-    geo.radius_m = radius.filter(|radius| radius.is_finite() && *radius > 0.0);
-    let vertical = [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS];
-    let is_vertical =
-        keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
-    if let Some(keys) = &keys {
-        geo.read_units(keys);
-    }
-    geo.keys = (geo.has_crs && (geo.epsg.is_none() || is_vertical)).then_some(raw);
+    });
     if let Some(metadata) = metadata
         && let Err(what) = geo.read_metadata(metadata.trim_end_matches('\0'), band)
     {
@@ -179,6 +129,73 @@ pub(super) fn read(ifd: &Ifd, band: usize) -> Geo {
         ));
     }
     geo
+}
+
+impl Geo {
+    /// The value of samples that are missing.
+    fn read_nodata(&mut self, nodata: Option<&str>) {
+        if let Some(nodata) = nodata.filter(|text| !text.trim_matches(['\0', ' ']).is_empty()) {
+            self.nodata = Nodata::parse(nodata);
+            if self.nodata.is_none() {
+                self.faults.push(format!(
+                "the file's value for missing samples is {nodata:?}, which is no number: none is \
+                 taken as missing by it"
+            ));
+            }
+        }
+    }
+
+    /// The size of a cell and the place of one point: scale, tie point and matrix.
+    fn read_place(&mut self, ifd: &Ifd, [scale, tiepoint, matrix]: [Option<&[f64]>; 3]) {
+        if let Some(&[x, y, ..]) = scale {
+            if y < 0.0 {
+                self.faults.push(format!(
+                    "the file says that a cell is {y} high, and it is read as {}, as GDAL does",
+                    -y
+                ));
+            }
+            self.scale = Some((x, y.abs()));
+        }
+        if let Some(&[column, row, _, east, north, ..]) = tiepoint {
+            self.tiepoint = Some([column, row, east, north]);
+        }
+        // The identity says nothing, and libraries write it for rasters without a place.
+        let placed = matrix.filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
+        if let Some(&[a, b, _, east, d, e, _, north, ..]) = placed {
+            let moved = f64::from(ifd.width()) * d.abs() + f64::from(ifd.height()) * b.abs();
+            self.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
+            self.scale = Some(if self.rotated { (a.hypot(d), b.hypot(e)) } else { (a, -e) });
+            self.is_geo = true;
+            self.tiepoint = Some([0.0, 0.0, east, north]);
+        }
+    }
+
+    /// The coordinate system.
+    fn read_system(&mut self, raw: GeoKeys) {
+        let keys = keys(&raw);
+        let key = |number| keys.as_ref()?.get_short(number);
+        let code = |number| key(number).filter(|c| !matches!(*c, 0 | USER));
+        self.point = key(GT_RASTER_TYPE) == Some(2);
+        self.geographic = match key(GT_MODEL_TYPE) {
+            Some(model) => model == 2,
+            None => key(PROJECTED_CS_TYPE).is_none() && key(GEOGRAPHIC_TYPE).is_some(),
+        };
+        self.has_crs = [GT_MODEL_TYPE, GEOGRAPHIC_TYPE, PROJECTED_CS_TYPE]
+            .into_iter()
+            .any(|k| key(k).is_some());
+        self.epsg =
+            code(if self.geographic { GEOGRAPHIC_TYPE } else { PROJECTED_CS_TYPE }).map(u32::from);
+        let radius =
+            keys.as_ref().and_then(|keys| keys.get_double(SEMI_MAJOR_AXIS)?.first().copied());
+        self.radius_m = radius.filter(|radius| radius.is_finite() && *radius > 0.0);
+        let vertical = [VERTICAL_CS_TYPE, VERTICAL_CITATION, VERTICAL_DATUM, VERTICAL_UNITS];
+        let is_vertical =
+            keys.as_ref().is_some_and(|keys| vertical.iter().any(|id| keys.get(*id).is_some()));
+        if let Some(keys) = &keys {
+            self.read_units(keys);
+        }
+        self.keys = (self.has_crs && (self.epsg.is_none() || is_vertical)).then_some(raw);
+    }
 }
 
 /// The band of a mask's file, from 0, that goes with a band from 1 of the file beside it; none

@@ -10,7 +10,7 @@ use super::{Service, Shared, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::field;
-use crate::job::{Cancel, Event, Job, digest};
+use crate::job::{AfterStage, Cancel, Event, Job, digest};
 use crate::map::Map;
 use crate::params;
 use crate::recipe::{Colour, Recipe};
@@ -278,61 +278,18 @@ fn run(
         }
     };
     let _ = admitted.send(Ok(()));
-    let finest = job.schedule().lands().map(|(level, ..)| level).min().unwrap_or(0);
-    let origins: BTreeMap<i32, [i64; 2]> =
-        job.schedule().lands().map(|(level, land, _)| (level, land.origin)).collect();
-    let record = |level: i32,
-                  maps: &BTreeMap<&str, Map>,
-                  digest: Option<String>,
-                  last: bool|
-     -> crate::Result<()> {
-        let sent: Vec<&str> =
-            wanted.fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
-        let Some(first) = maps.values().next() else { return Ok(()) };
-        let mut head = json!({
-            "level": level, "width": first.width, "height": first.height,
-            "spacing_m": first.spacing_m,
-            "origin": origins.get(&level), "digest": digest, "fields": sent, "final": last,
-        });
-        let why = |name: &str| job.recipe().lacks_on_the_way(field::find(name)?, level, finest);
-        let missing = wanted.fields.iter().filter_map(|name| Some((*name, why(name)?)));
-        let missing: BTreeMap<_, _> = missing.collect();
-        if !missing.is_empty() {
-            head["missing"] = json!(missing);
-        }
-        if digest.is_none() {
-            head["draft"] = true.into();
-        }
-        sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
+    let levels = Levels {
+        job: &job,
+        wanted,
+        sender,
+        finest: job.schedule().lands().map(|(level, ..)| level).min().unwrap_or(0),
     };
     let _first = service.first();
     let attempt = |options: &DeviceOptions| {
         service.idle.with(options, |executor| {
-            job.run_on(executor, &mut |event| {
-                let Event::Stage(after) = event else { return Ok(()) };
-                if wanted.draft && after.on_level() == finest && after.is_bare() {
-                    let height = BTreeMap::from([("height", after.map("height")?)]);
-                    return record(finest, &height, None, false);
-                }
-                let Some((level, words)) =
-                    after.level().map(|level| (level.level, digest(&level.words)))
-                else {
-                    return Ok(());
-                };
-                // The land is not done with its finest level.
-                if level == finest {
-                    return Ok(());
-                }
-                let mut maps = BTreeMap::new();
-                for name in &wanted.fields {
-                    match after.map(name) {
-                        Ok(map) => drop(maps.insert(*name, map)),
-                        // Some maps are those of the finest level: `missing` says why.
-                        Err(Error::Param(_)) => {}
-                        Err(e) => return Err(e),
-                    }
-                }
-                record(level, &maps, Some(words), false)
+            job.run_on(executor, &mut |event| match event {
+                Event::Stage(after) => levels.after(after),
+                _ => Ok(()),
             })
         })
     };
@@ -353,6 +310,73 @@ fn run(
             maps.insert(*name, outcome.map(name)?);
         }
     }
-    record(finest, &maps, Some(outcome.digest("height")?.into()), true)?;
+    levels.send(levels.finest, &maps, Some(outcome.digest("height")?.into()), true)?;
     Ok(())
+}
+
+/// What a preview sends of each level.
+struct Levels<'a> {
+    job: &'a Job,
+    wanted: &'a Wanted,
+    sender: &'a Sender,
+    finest: i32,
+}
+
+impl Levels<'_> {
+    /// Sends the land of a level that is done, and the draft of the finest where it is wanted.
+    fn after(&self, after: &mut AfterStage) -> crate::Result<()> {
+        if self.wanted.draft && after.on_level() == self.finest && after.is_bare() {
+            let height = BTreeMap::from([("height", after.map("height")?)]);
+            return self.send(self.finest, &height, None, false);
+        }
+        let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words)))
+        else {
+            return Ok(());
+        };
+        // The land is not done with its finest level.
+        if level == self.finest {
+            return Ok(());
+        }
+        let mut maps = BTreeMap::new();
+        for name in &self.wanted.fields {
+            match after.map(name) {
+                Ok(map) => drop(maps.insert(*name, map)),
+                // Some maps are those of the finest level: `missing` says why.
+                Err(Error::Param(_)) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.send(level, &maps, Some(words), false)
+    }
+
+    /// Sends maps of a level. Without a digest of its heights it is a draft.
+    fn send(
+        &self,
+        level: i32,
+        maps: &BTreeMap<&str, Map>,
+        digest: Option<String>,
+        last: bool,
+    ) -> crate::Result<()> {
+        let fields = &self.wanted.fields;
+        let sent: Vec<&str> =
+            fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
+        let Some(first) = maps.values().next() else { return Ok(()) };
+        let land = self.job.schedule().lands().find(|(known, ..)| *known == level);
+        let mut head = json!({
+            "level": level, "width": first.width, "height": first.height,
+            "spacing_m": first.spacing_m, "origin": land.map(|(_, land, _)| land.origin),
+            "digest": digest, "fields": sent, "final": last,
+        });
+        let recipe = self.job.recipe();
+        let why = |name: &str| recipe.lacks_on_the_way(field::find(name)?, level, self.finest);
+        let missing = fields.iter().filter_map(|name| Some((*name, why(name)?)));
+        let missing: BTreeMap<_, _> = missing.collect();
+        if !missing.is_empty() {
+            head["missing"] = json!(missing);
+        }
+        if digest.is_none() {
+            head["draft"] = true.into();
+        }
+        self.sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
+    }
 }
