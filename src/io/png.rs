@@ -6,7 +6,7 @@ use std::path::Path;
 
 use png::{
     BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Limits,
-    Transformations, Writer,
+    Transformations, Writer, text_metadata::TEXtChunk,
 };
 
 use super::{Raster, Samples, Source};
@@ -25,30 +25,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
         (info.width, info.height, info.bit_depth as u8, info.color_type)
     };
     let (width, height, cells) = source.cells(width.into(), height.into())?;
-    let numbers = source.options.samples == Samples::Numbers;
-    let alpha = match color {
-        ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
-            return Err(source.error(
-                "this PNG has 16 bits a sample, but numbers have 8; save it as 8-bit \
-                 greyscale, or with a palette",
-            ));
-        }
-        ColorType::Indexed if numbers => false,
-        ColorType::Grayscale => false,
-        ColorType::GrayscaleAlpha => true,
-        _ if numbers => {
-            return Err(source.error(
-                "this PNG has colours, which are no numbers; save it with a palette, whose indices \
-                 are, or as 8-bit greyscale",
-            ));
-        }
-        ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
-            return Err(source.error(
-                "this PNG is coloured, and colours are no heights; save it as 16-bit \
-                 greyscale without a palette",
-            ));
-        }
-    };
+    let alpha = has_alpha(color, bits, source)?;
     let raw_bytes = cells as u64 * u64::from(bits) * (1 + u64::from(alpha)) / 8;
     // Deflate makes at most 1032 bytes of one, so a smaller file lies about its size.
     if raw_bytes / 1040 > source.len {
@@ -97,29 +74,56 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let wide = depth == BitDepth::Sixteen;
     let mut data = source.room(cells)?;
     if palette {
-        let bits = usize::from(bits);
-        // The first index of a byte is in its highest bits.
-        let index = |row: &[u8], x: usize| {
-            (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits))
-        };
-        data.extend(
-            pixels
-                .chunks_exact(row)
-                .flat_map(|row| (0..width as usize).map(move |x| f32::from(index(row, x)))),
-        );
+        let rows = pixels.chunks_exact(row);
+        data.extend(rows.flat_map(|row| indices(row, width as usize, usize::from(bits))));
     } else {
         data.extend(pixels.chunks_exact(stride).map(|p| {
             if wide { f32::from(u16::from_be_bytes([p[0], p[1]])) } else { f32::from(p[0]) }
         }));
     }
     let mut raster = Raster::new(width, height, data);
+    read_texts(&mut raster, &texts);
+    raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
+    raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
+    if color == ColorType::GrayscaleAlpha {
+        raster.warnings.push("the transparency of the PNG is ignored".into());
+    }
+    Ok(raster)
+}
+
+/// Whether samples have an alpha channel beside them. Refuses samples that are not what is wanted.
+fn has_alpha(color: ColorType, bits: u8, source: &Source) -> Result<bool> {
+    let numbers = source.options.samples == Samples::Numbers;
+    Ok(match color {
+        ColorType::Grayscale | ColorType::GrayscaleAlpha if numbers && bits == 16 => {
+            return Err(source.error(
+                "this PNG has 16 bits a sample, but numbers have 8; save it as 8-bit \
+                 greyscale, or with a palette",
+            ));
+        }
+        ColorType::Indexed if numbers => false,
+        ColorType::Grayscale => false,
+        ColorType::GrayscaleAlpha => true,
+        _ if numbers => {
+            return Err(source.error(
+                "this PNG has colours, which are no numbers; save it with a palette, whose indices \
+                 are, or as 8-bit greyscale",
+            ));
+        }
+        ColorType::Rgb | ColorType::Rgba | ColorType::Indexed => {
+            return Err(source.error(
+                "this PNG is coloured, and colours are no heights; save it as 16-bit \
+                 greyscale without a palette",
+            ));
+        }
+    })
+}
+/// What the texts of a picture say of its heights and its spacing.
+fn read_texts(raster: &mut Raster, texts: &[TEXtChunk]) {
     let text = |keyword: &str| {
         let found = texts.iter().find(|text| text.keyword == keyword)?;
-        found
-            .text
-            .split(' ')
-            .map(|part| part.parse::<f64>().ok().filter(|v| v.is_finite()))
-            .collect::<Option<Vec<_>>>()
+        let number = |part: &str| part.parse::<f64>().ok().filter(|v| v.is_finite());
+        found.text.split(' ').map(number).collect::<Option<Vec<_>>>()
     };
     if let Some(&[low, high]) =
         text(RANGE).as_deref().filter(|range| range.len() == 2 && range[0] < range[1])
@@ -131,12 +135,13 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     {
         raster.spacing_m = Some(spacing_m);
     }
-    raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
-    raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
-    if color == ColorType::GrayscaleAlpha {
-        raster.warnings.push("the transparency of the PNG is ignored".into());
-    }
-    Ok(raster)
+}
+
+/// The indices of a row of a palette's picture: the first of a byte is in its highest bits.
+fn indices(row: &[u8], width: usize, bits: usize) -> impl Iterator<Item = f32> {
+    let index =
+        move |x: usize| (row[x * bits / 8] >> (8 - bits - x * bits % 8)) & (0xff >> (8 - bits));
+    (0..width).map(move |x| f32::from(index(x)))
 }
 
 fn error(e: png::EncodingError) -> Error {

@@ -10,11 +10,11 @@ use crate::bundle::{Folder, TimelapseOptions};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::io::FilmFormat;
-use crate::job::{Cancel, Event, Job, Level, Snapshot};
+use crate::job::{AfterStage, Cancel, Event, Job, Level, Progress, Snapshot};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -183,19 +183,9 @@ fn make(
     let job = job.shuffle(options.shuffle).cancel_by(track.cancel.clone());
     let timelapse =
         request.frames.map(|(frames, side)| TimelapseOptions::of(frames, side, FilmFormat::Apng));
-    let kept_in = folder.join("snapshot");
     // The pictures of a time-lapse that are done are not in a snapshot.
-    let job = match snapshot(&kept_in).filter(|_| timelapse.is_none()) {
-        Some(snapshot) => match job.clone().resume_from(snapshot) {
-            Ok(resumed) => {
-                tracing::info!(stages = resumed.done(), "resumes from a snapshot");
-                resumed
-            }
-            Err(e) => {
-                tracing::warn!(reason = %e, "starts over");
-                job
-            }
-        },
+    let job = match snapshot(&snapshot_of(&folder)).filter(|_| timelapse.is_none()) {
+        Some(snapshot) => resumed(job, snapshot),
         None => job,
     };
     let files = folder.join("files");
@@ -205,52 +195,14 @@ fn make(
         let _ = std::fs::remove_dir_all(folder.join("levels"));
         std::fs::create_dir_all(folder.join("levels"))?;
     }
-    levels(&folder).into_iter().for_each(|level| track.add("level", hrefs(level, record.id)));
+    for level in levels(&folder) {
+        track.add("level", hrefs(level, record.id));
+    }
     let attempt = |job: &Job| -> Answer<crate::bundle::Bundle> {
         track.begin(work.clone(), job.done());
-        let (mut told, mut kept) = (None::<Instant>, Instant::now());
-        let mut own = Instant::now();
         let mut sink = Folder::for_bundle(&files, true);
-        let bundle = job.run_into(&mut sink, timelapse.as_ref(), &mut |event| {
-            match event {
-                Event::Started(device) => tracing::info!(device, "device"),
-                Event::Warning(warning) => tracing::warn!(warning, "warning"),
-                Event::Progress(at) => {
-                    if Instant::now() >= own {
-                        let stood = service.stand_back(&track.cancel);
-                        service.metrics.stood_back(stood);
-                        own = Instant::now() + stood / SHARE;
-                    }
-                    // The last pass of a stage is told in any case.
-                    let due = told.is_none_or(|told| told.elapsed() >= PROGRESS);
-                    if due || at.done == at.passes {
-                        track.step(
-                            at.stage,
-                            at.name,
-                            job.schedule().level_of(at.stage),
-                            at.done,
-                            at.passes,
-                        );
-                        told = Some(Instant::now());
-                    }
-                }
-                Event::Stage(after) => {
-                    if let Some(level) = after.level() {
-                        let entry =
-                            store_level(&folder, level).map_err(|e| Error::output(&folder, e))?;
-                        track.add("level", hrefs(entry, record.id));
-                    }
-                    // Levels are stored first, so those that a snapshot has are all there.
-                    if kept.elapsed() >= service.snapshot_every {
-                        after.snapshot()?.store(&kept_in)?;
-                        kept = Instant::now();
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(bundle)
+        let mut listener = Listener::new(service, record, track, &folder, job);
+        Ok(job.run_into(&mut sink, timelapse.as_ref(), &mut |event| listener.hear(event))?)
     };
     let bundle = match attempt(&job) {
         // Only a device that nobody named may be replaced.
@@ -272,6 +224,93 @@ fn make(
         tracing::warn!(detail = problem.detail, "what is beyond the quota is not evicted yet");
     }
     Ok(digest)
+}
+
+/// Hears what a run tells: enters it for those who watch the job, and keeps snapshots.
+struct Listener<'a> {
+    service: &'a Service,
+    record: &'a Record,
+    track: &'a Track,
+    folder: &'a Path,
+    job: &'a Job,
+    /// When progress was told last.
+    told: Option<Instant>,
+    /// When a snapshot was kept last.
+    kept: Instant,
+    /// Until when the device is the job's own, before it stands back for previews again.
+    own: Instant,
+}
+
+impl<'a> Listener<'a> {
+    fn new(
+        service: &'a Service,
+        record: &'a Record,
+        track: &'a Track,
+        folder: &'a Path,
+        job: &'a Job,
+    ) -> Self {
+        let now = Instant::now();
+        Self { service, record, track, folder, job, told: None, kept: now, own: now }
+    }
+
+    fn hear(&mut self, event: Event) -> crate::Result<()> {
+        match event {
+            Event::Started(device) => tracing::info!(device, "device"),
+            Event::Warning(warning) => tracing::warn!(warning, "warning"),
+            Event::Progress(at) => self.progress(at),
+            Event::Stage(after) => return self.stage(after),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, at: Progress) {
+        if Instant::now() >= self.own {
+            let stood = self.service.stand_back(&self.track.cancel);
+            self.service.metrics.stood_back(stood);
+            self.own = Instant::now() + stood / SHARE;
+        }
+        // The last pass of a stage is told in any case.
+        let due = self.told.is_none_or(|told| told.elapsed() >= PROGRESS);
+        if due || at.done == at.passes {
+            let level = self.job.schedule().level_of(at.stage);
+            self.track.step(at.stage, at.name, level, at.done, at.passes);
+            self.told = Some(Instant::now());
+        }
+    }
+
+    fn stage(&mut self, after: &mut AfterStage) -> crate::Result<()> {
+        if let Some(level) = after.level() {
+            let entry =
+                store_level(self.folder, level).map_err(|e| Error::output(self.folder, e))?;
+            self.track.add("level", hrefs(entry, self.record.id));
+        }
+        // Levels are stored first, so those that a snapshot has are all there.
+        if self.kept.elapsed() >= self.service.snapshot_every {
+            after.snapshot()?.store(snapshot_of(self.folder))?;
+            self.kept = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+/// The snapshot in a job's folder.
+fn snapshot_of(folder: &Path) -> PathBuf {
+    folder.join("snapshot")
+}
+
+/// The job from its snapshot on, or from its beginning if that is of another recipe.
+fn resumed(job: Job, snapshot: Snapshot) -> Job {
+    match job.clone().resume_from(snapshot) {
+        Ok(resumed) => {
+            tracing::info!(stages = resumed.done(), "resumes from a snapshot");
+            resumed
+        }
+        Err(e) => {
+            tracing::warn!(reason = %e, "starts over");
+            job
+        }
+    }
 }
 
 /// The last snapshot of a job, if there is one that is whole.
