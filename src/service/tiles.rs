@@ -237,92 +237,130 @@ fn make(service: &Service, address: &Address, laid: &Laid) -> Answer<Tile> {
     {
         return Err(missing());
     }
-    let spacing_m = maps.spacing_m() * f64::from(1u32 << (last - at.zoom));
-    let pyramid = |name: &str| Pyramid::of(service, digest, &folder, &maps, maps.field(name)?);
-    // Pixels beyond the land are clear.
-    let land = |x: u32, y: u32| at.x * SIDE + x < width && at.y * SIDE + y < height;
-    if form != "png" {
-        if asked.is_some() {
-            return Err(Problem::bad("encoding: only a tile.png has one"));
-        }
-        let Layer::Field(field) = layer else {
-            return Err(Problem::missing("a picture has tiles of .png alone"));
-        };
-        let pyramid = pyramid(field.name)?;
-        let map = pyramid.read(at, 0)?;
-        let (low, high) = pyramid.head.range;
-        let (bytes, range) = match form {
-            "r32" => (samples(&map), None),
-            _ => {
-                // The range is that of the whole map: tiles fit together.
-                let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
-                let step = |v: &f32| {
-                    (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes()
-                };
-                (map.data.iter().flat_map(step).collect(), Some((low, high)))
-            }
-        };
-        return Ok(Tile { bytes: bytes.into(), spacing_m, range });
-    }
-    let encoding = Encoding::of(layer, asked, true)?;
-    let (picture, range) = match layer {
-        Layer::Field(field) if encoding == Encoding::Grey => {
-            let pyramid = pyramid(field.name)?;
-            let (low, high) = pyramid.head.range;
-            let grey = grey(
-                &pyramid.read(at, 0)?,
-                Some((low.into(), high.into())),
-                field.decode == Decode::Count,
-            );
-            let clear = |x, y| LumaA([grey.get_pixel(x, y).0[0], if land(x, y) { 255 } else { 0 }]);
-            (encode_picture(GrayAlphaImage::from_fn(SIDE, SIDE, clear))?, Some((low, high)))
-        }
-        Layer::Field(field) => {
-            let map = pyramid(field.name)?.read(at, 0)?;
-            if let Encoding::Elevation(elevation) = encoding {
-                let bytes = numbers(&map, elevation)?.into();
-                return Ok(Tile { bytes, spacing_m, range: None });
-            }
-            let colour = |v: f32| match field.decode {
-                Decode::Number => maps.palette().get(v as usize).copied().unwrap_or_default(),
-                _ => {
-                    // A colour has 24 bits, and red the highest.
-                    let [_, red, green, blue] = (v as u32).to_be_bytes();
-                    [red, green, blue]
-                }
-            };
-            let pixel = |x: u32, y: u32| {
-                let [red, green, blue] = colour(map.data[(y * SIDE + x) as usize]);
-                Rgba([red, green, blue, if land(x, y) { 255 } else { 0 }])
-            };
-            (encode_picture(RgbaImage::from_fn(SIDE, SIDE, pixel))?, None)
-        }
-        Layer::Picture(kind) => {
-            // A border, so that slopes go on from tile to tile.
-            let height = pyramid("height")?;
-            let (low, high) = height.head.range;
-            let map = Map { spacing_m, ..height.read(at, 1)? };
-            let style = Style {
-                sea_level_m: maps.sea_level_m(),
-                range_m: Some((low.into(), high.into())),
-                ..Style::default()
-            };
-            let colours = |name| pyramid(name)?.read(at, 1);
-            let picture = match kind {
-                HILLSHADE => hillshade(&map, &style)?,
-                _ if maps.field("biome_colour").is_ok() => {
-                    coloured(&map, &colours("biome_colour")?, &style)?
-                }
-                _ => shaded(&map, &style),
-            };
-            let pixel = |x: u32, y: u32| {
-                let [red, green, blue] = picture.get_pixel(x + 1, y + 1).0;
-                Rgba([red, green, blue, if land(x, y) { 255 } else { 0 }])
-            };
-            (encode_picture(RgbaImage::from_fn(SIDE, SIDE, pixel))?, None)
-        }
+    let land = Land {
+        service,
+        digest,
+        folder: &folder,
+        maps: &maps,
+        at,
+        size: [width, height],
+        spacing_m: maps.spacing_m() * f64::from(1u32 << (last - at.zoom)),
     };
-    Ok(Tile { bytes: picture.into(), spacing_m, range })
+    match (form, layer) {
+        ("png", _) => {
+            let encoding = Encoding::of(layer, asked, true)?;
+            match layer {
+                Layer::Field(field) => land.encoded(field, encoding),
+                Layer::Picture(kind) => land.drawn(kind),
+            }
+        }
+        _ if asked.is_some() => Err(Problem::bad("encoding: only a tile.png has one")),
+        (_, Layer::Field(field)) => land.values(field, form),
+        (_, Layer::Picture(_)) => Err(Problem::missing("a picture has tiles of .png alone")),
+    }
+}
+
+/// A land of which a tile is made.
+struct Land<'a> {
+    service: &'a Service,
+    digest: &'a str,
+    folder: &'a Path,
+    maps: &'a Maps,
+    at: &'a At,
+    /// Width and height in pixels at the tile's zoom.
+    size: [u32; 2],
+    spacing_m: f64,
+}
+
+impl Land<'_> {
+    fn pyramid(&self, name: &str) -> Answer<Pyramid> {
+        let field = self.maps.field(name)?;
+        Pyramid::of(self.service, self.digest, self.folder, self.maps, field)
+    }
+
+    /// 255 on the land, and 0 beyond it, where pixels are clear.
+    fn alpha(&self, x: u32, y: u32) -> u8 {
+        let inside = self.at.x * SIDE + x < self.size[0] && self.at.y * SIDE + y < self.size[1];
+        if inside { 255 } else { 0 }
+    }
+
+    fn tile(&self, bytes: Vec<u8>, range: Option<(f32, f32)>) -> Tile {
+        Tile { bytes: bytes.into(), spacing_m: self.spacing_m, range }
+    }
+
+    /// The values of a map without a picture: floats, or 16 bits over the range of the whole map,
+    /// so that tiles fit together.
+    fn values(&self, field: &Field, form: &str) -> Answer<Tile> {
+        let pyramid = self.pyramid(field.name)?;
+        let map = pyramid.read(self.at, 0)?;
+        if form == "r32" {
+            return Ok(self.tile(samples(&map), None));
+        }
+        let (low, high) = pyramid.head.range;
+        let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
+        let step =
+            |v: &f32| (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes();
+        Ok(self.tile(map.data.iter().flat_map(step).collect(), Some((low, high))))
+    }
+
+    /// A map as a picture of its values.
+    fn encoded(&self, field: &Field, encoding: Encoding) -> Answer<Tile> {
+        let pyramid = self.pyramid(field.name)?;
+        let map = pyramid.read(self.at, 0)?;
+        match encoding {
+            Encoding::Grey => {
+                let (low, high) = pyramid.head.range;
+                let range = Some((low.into(), high.into()));
+                let grey = grey(&map, range, field.decode == Decode::Count);
+                let clear = |x, y| LumaA([grey.get_pixel(x, y).0[0], self.alpha(x, y)]);
+                let picture = encode_picture(GrayAlphaImage::from_fn(SIDE, SIDE, clear))?;
+                Ok(self.tile(picture, Some((low, high))))
+            }
+            Encoding::Elevation(elevation) => Ok(self.tile(numbers(&map, elevation)?, None)),
+            Encoding::Colours => {
+                let colour = |v: f32| match field.decode {
+                    Decode::Number => {
+                        self.maps.palette().get(v as usize).copied().unwrap_or_default()
+                    }
+                    _ => {
+                        // A colour has 24 bits, and red the highest.
+                        let [_, red, green, blue] = (v as u32).to_be_bytes();
+                        [red, green, blue]
+                    }
+                };
+                self.coloured(|x, y| colour(map.data[(y * SIDE + x) as usize]))
+            }
+        }
+    }
+
+    /// A shaded picture of the land.
+    fn drawn(&self, kind: &str) -> Answer<Tile> {
+        // A border, so that slopes go on from tile to tile.
+        let height = self.pyramid("height")?;
+        let (low, high) = height.head.range;
+        let map = Map { spacing_m: self.spacing_m, ..height.read(self.at, 1)? };
+        let style = Style {
+            sea_level_m: self.maps.sea_level_m(),
+            range_m: Some((low.into(), high.into())),
+            ..Style::default()
+        };
+        let picture = match kind {
+            HILLSHADE => hillshade(&map, &style)?,
+            _ if self.maps.field("biome_colour").is_ok() => {
+                coloured(&map, &self.pyramid("biome_colour")?.read(self.at, 1)?, &style)?
+            }
+            _ => shaded(&map, &style),
+        };
+        self.coloured(|x, y| picture.get_pixel(x + 1, y + 1).0)
+    }
+
+    fn coloured(&self, colour: impl Fn(u32, u32) -> [u8; 3]) -> Answer<Tile> {
+        let pixel = |x: u32, y: u32| {
+            let [red, green, blue] = colour(x, y);
+            Rgba([red, green, blue, self.alpha(x, y)])
+        };
+        Ok(self.tile(encode_picture(RgbaImage::from_fn(SIDE, SIDE, pixel))?, None))
+    }
 }
 
 /// A tile of a result
