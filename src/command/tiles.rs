@@ -1,6 +1,7 @@
 //! `thalweg tiles`, `thalweg tile` and `thalweg store`: lands that are larger than memory.
 
 mod store;
+mod workflow;
 
 use super::console::{Console, bytes, count};
 use super::report::{files_json, files_text};
@@ -12,11 +13,9 @@ pub use store::{StoreArguments, store};
 use thalweg::field::Origin;
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
 use thalweg::schedule::Schedule;
-use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, engine};
+use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions};
 use thalweg::{Error, FIELDS, Field, Job, Result, Window};
-
-/// Most tiles of a list.
-const LIST_MAX: u64 = 1 << 20;
+use workflow::Workflow;
 
 /// Which tiles, and where they are kept.
 #[derive(Args)]
@@ -102,10 +101,19 @@ pub struct Arguments {
     /// Print what would be done: tiles, halos, memory, the work that halos cost
     #[arg(long)]
     dry_run: bool,
-    /// Print the tiles and what each is made from, as JSON, for a program that runs them by
-    /// `thalweg tile`
-    #[arg(long, conflicts_with = "dry_run")]
+    /// Print the tiles, what each is made from and what it costs, as JSON, for a program that runs
+    /// them by `thalweg tile`
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Many machines")]
     list: bool,
+    /// Make nothing yet, but write what makes the tiles and then OUT, for a program that runs jobs
+    /// in parallel: make, snakemake or slurm. Tiles that are in the store are not made again
+    #[arg(long = "for", value_name = "PROGRAM", requires = "store",
+        conflicts_with_all = ["dry_run", "list"], hide_possible_values = true,
+        help_heading = "Many machines")]
+    workflow: Option<Workflow>,
+    /// The file for --for, or the folder of Slurm's; Makefile, Snakefile or slurm, if not said
+    #[arg(long, value_name = "PATH", requires = "workflow", help_heading = "Many machines")]
+    script: Option<PathBuf>,
 }
 
 /// Make one tile and those that it needs, and keep them in a store
@@ -133,6 +141,10 @@ pub struct One {
     /// Slabs of the level's time that are left to do: 0 for what the level leaves
     #[arg(long, value_name = "N", default_value = "0")]
     slab: u32,
+    /// Refuse a tile that has another key than this, as `thalweg tiles --list` prints it: if the
+    /// recipe or the program has changed since
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
     /// Write a map of the tile to this file, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -229,6 +241,7 @@ fn fields(job: &Job, name: Option<&str>, level: i32) -> Result<Vec<&'static Fiel
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
+    a.workflow.map_or(Ok(()), |_| workflow::check_recipe(&a.which.recipe))?;
     let job = a.which.job(console)?;
     let level = a.level.unwrap_or(job.recipe().finest());
     let window = match a.part.window()? {
@@ -240,17 +253,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     job.schedule().check_level(level)?;
     let own = Schedule::on_level(&window, level);
-    let cost = a.which.cost(&job, level, &own, a.list)?;
+    let cost = a.which.cost(&job, level, &own, a.list || a.workflow.is_some())?;
     let output = a.output.clone().unwrap_or_default();
     let ends = |end: &str| output.extension().is_some_and(|e| e == end);
     if a.list {
-        if cost.tiles() > LIST_MAX {
-            return Err(Error::param(format!(
-                "--list: {} tiles; allowed up to {LIST_MAX}: give --part or a larger --tile-size",
-                cost.tiles()
-            )));
-        }
-        return list(console, Tiles::new(job, cost.cut)?, level, &own);
+        return workflow::list(console, &job, &cost, level, &own);
     }
     if job.recipe().water.as_ref().is_some_and(thalweg::water::Settings::has_vectors) {
         console.warn(
@@ -308,6 +315,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
              metres, or another --format",
             format.extension()
         )));
+    }
+    if let Some(program) = a.workflow {
+        return workflow::write(console, a, program, &job, &cost, (level, &own));
     }
     let folder = match &a.which.store {
         Some(_) => None,
@@ -390,13 +400,19 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
+/// The device, and passes over cells that it does in a second.
+fn pace(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<(String, f64)> {
     let mut device = String::new();
     let finest = cost.levels.first().map_or(0, |level| level.level);
     let pace = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
         device = executor.name();
         Tiles::pace(job, finest, window, executor)
     })?;
+    Ok((device, pace))
+}
+
+pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
+    let (device, pace) = pace(console, job, cost, window)?;
     let seconds = cost.work() / pace;
     console.result(
         || {
@@ -461,46 +477,6 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// The graph of tiles, the coarsest first: each comes after those that it is made from.
-fn list(console: &Console, mut tiles: Tiles, level: i32, window: &Window) -> Result<bool> {
-    let mut needed: Vec<std::collections::BTreeSet<Tile>> =
-        vec![tiles.over(level, window).collect()];
-    loop {
-        let mut next = std::collections::BTreeSet::new();
-        for tile in needed.last().into_iter().flatten() {
-            next.extend(tiles.inputs(*tile)?);
-        }
-        if next.is_empty() {
-            break;
-        }
-        needed.push(next);
-    }
-    let mut graph = vec![];
-    for tile in needed.into_iter().rev().flatten() {
-        let inputs: Vec<_> =
-            tiles.inputs(tile)?.into_iter().map(|input| tile_json(&tiles, input)).collect();
-        graph.push(
-            json!({ "tile": tile_json(&tiles, tile), "key": tiles.key(tile)?, "inputs": inputs }),
-        );
-    }
-    let mut described =
-        json!({ "program": engine(), "tile_size": tiles.cut().side(), "tiles": graph });
-    if let Some(steps) = tiles.cut().slab {
-        described["time_chunk"] = json!(steps);
-    }
-    // A list is for programs, with --json or without.
-    console.pipe(format!("{described:#}\n").as_bytes())?;
-    Ok(true)
-}
-
-/// Level, columns and rows of a tile, and the slab if there are slabs.
-fn tile_json(tiles: &Tiles, tile: Tile) -> serde_json::Value {
-    match tiles.cut().slab {
-        Some(_) => json!([tile.level, tile.x, tile.y, tile.slab]),
-        None => json!([tile.level, tile.x, tile.y]),
-    }
-}
-
 pub fn one(console: &Console, a: &One) -> Result<bool> {
     let job = a.which.job(console)?;
     if a.which.store.is_none() && a.output.is_none() {
@@ -528,7 +504,14 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     };
     let mut tiles = Tiles::new(job.clone(), cut.clone())?;
     let tile = Tile { level, slab: a.slab, x: a.x, y: a.y };
-    let (window, key, described) = (tiles.window(tile)?, tiles.key(tile)?, tile_json(&tiles, tile));
+    let (window, key) = (tiles.window(tile)?, tiles.key(tile)?);
+    if let Some(expected) = a.key.as_ref().filter(|expected| **expected != key) {
+        return Err(Error::param(format!(
+            "--key {expected}: tile {}, {} of level {level} has the key {key}: the recipe, one of \
+             its files or the program has changed since the tiles were listed; list them again",
+            a.x, a.y
+        )));
+    }
     let field = fields(&job, Some(&a.map), level)?;
     let folder = match (&a.which.store, &a.output) {
         (None, Some(output)) => Some(waiting_beside(output)?),
@@ -553,7 +536,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
     console.result(
         || {
             json!({
-                "tile": described, "side": cut.side(), "key": key, "origin": window.origin,
+                "level": level, "slab": a.slab, "x": a.x, "y": a.y, "key": key,
+                "tile_size": cut.side(), "origin": window.origin,
                 "width": window.width, "height": window.height,
                 "made": made, "found": found, "files": files_json(&files),
             })

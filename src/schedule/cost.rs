@@ -65,6 +65,12 @@ impl Cost {
         PROGRAM + self.levels.iter().map(|level| level.bytes).max().unwrap_or(0)
     }
 
+    /// Bytes of memory that a process that makes tiles of one level takes at most.
+    pub fn bytes_on(&self, level: i32) -> u64 {
+        let of = self.levels.iter().find(|of| of.level == level);
+        PROGRAM + of.map_or(0, |level| level.bytes)
+    }
+
     /// How many tiles are made.
     pub fn tiles(&self) -> u64 {
         self.levels.iter().map(|level| level.tiles).sum()
@@ -382,6 +388,21 @@ impl Schedule {
         ))
     }
 
+    /// What the tiles of each slab cost, of a level and of all coarser ones.
+    pub(crate) fn tile_costs(&self, cut: &Cut, level: i32) -> BTreeMap<(i32, u32), TileCost> {
+        let of = |(level, facts): (i32, Vec<Fact>)| {
+            let cost = |Fact { slab, cell, .. }: Fact| TileCost {
+                passes: cell.passes as f64,
+                leaves: cell.leaves,
+                writes: if slab.to.is_some() { STATE } else { 0.0 },
+                reads: if slab.from.is_some() { STATE } else { 0.0 },
+            };
+            let slabs = (0..).zip(facts.into_iter().map(cost));
+            slabs.map(move |(slab, cost)| ((level, slab), cost)).collect::<Vec<_>>()
+        };
+        (level..).zip(self.facts(level, cut)).flat_map(of).collect()
+    }
+
     /// Passes over each cell that a level takes.
     pub(crate) fn passes_on(&self, level: i32) -> u64 {
         self.per_cell(level, &[Slab::WHOLE])[0].passes
@@ -546,6 +567,29 @@ impl Schedule {
             .filter(|(name, _)| self.is_wanted(name, level))
             .filter_map(|(_, each)| Some(each? as u64 * 4))
             .sum()
+    }
+}
+
+/// What a tile of a slab of a level costs: passes over each cell of its window with its halo, bytes
+/// that each of its own cells leaves in a store, and the passes that it takes as long as to keep
+/// the state of a cell and to read it.
+pub(crate) struct TileCost {
+    passes: f64,
+    leaves: f64,
+    writes: f64,
+    reads: f64,
+}
+
+impl TileCost {
+    /// Passes over cells, as [`Cost::work`] counts them, of a tile of so many cells without and
+    /// with its halo.
+    pub fn work(&self, own: f64, wide: f64) -> f64 {
+        (self.passes + self.reads) * wide + self.writes * own
+    }
+
+    /// Bytes that a tile of so many cells takes in a store.
+    pub fn bytes(&self, own: f64) -> u64 {
+        (self.leaves * own) as u64
     }
 }
 

@@ -21,10 +21,8 @@ mod windows;
 pub(crate) use cost::PIECES_BYTES;
 pub use cost::{Cost, LevelCost};
 pub(crate) use halo::padded;
-pub(crate) use layout::Layout;
-#[cfg(feature = "io")]
-pub(crate) use layout::both;
 pub use layout::{Cut, SIDES, Space, Tile};
+pub(crate) use layout::{Layout, both};
 pub(crate) use slab::{Kept, keep_on, needed_by};
 pub use slab::{Moment, Slab};
 pub(crate) use windows::shown;

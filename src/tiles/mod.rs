@@ -22,6 +22,7 @@
 
 #[cfg(feature = "io")]
 mod export;
+mod graph;
 mod pieces;
 #[cfg(feature = "io")]
 mod pool;
@@ -33,6 +34,7 @@ pub use crate::job::piece::After;
 pub use crate::schedule::{Cost, Cut, LevelCost, SIDES, Space, Tile};
 #[cfg(feature = "io")]
 pub use export::{FileOptions, Watch, XyzOptions, tilejson};
+pub use graph::Node;
 #[cfg(feature = "io")]
 pub use pool::{PoolOptions, WindowPool, WindowRequest};
 #[cfg(feature = "io")]
@@ -47,7 +49,8 @@ use crate::job::Cancel;
 use crate::job::Job;
 use crate::job::fields::{Words, no_water};
 use crate::job::piece::{Piece, cut};
-use crate::schedule::{Layout, PIECES_BYTES, Schedule, Slab, padded};
+use crate::recipe::LAND_MAX;
+use crate::schedule::{Layout, PIECES_BYTES, Schedule, Slab, both, padded, shown};
 use crate::site::Window;
 use crate::stage::levels::coarser;
 use crate::water::Water;
@@ -64,6 +67,9 @@ pub const WATER_SIDE: u32 = 4100;
 
 /// Seconds after which a device's pace is known.
 const ENOUGH_TO_TIME_S: f64 = 0.4;
+
+/// How far from the origin a window may lie, in cells.
+const PLACE_MAX: u64 = 1 << 60;
 
 /// Keys in memory at most: a walk through a world has no end.
 const KEYS: usize = 1 << 18;
@@ -524,6 +530,24 @@ impl Tiles {
     #[cfg(feature = "io")]
     pub(crate) fn has(&self, field: &Field, level: i32) -> bool {
         self.job.recipe().lacks(field, level).is_none()
+    }
+}
+
+/// Refuses a window without cells, and one that the land of a level has not.
+fn check_window(job: &Job, level: i32, window: &Window) -> Result<()> {
+    let wrong = |allowed: String| {
+        let message = format!("window = {}: allowed {allowed}", shown(window));
+        Err(Invalid::of("window", shown(window), allowed).saying(message).into())
+    };
+    if ![window.width, window.height].iter().all(|side| (1..=LAND_MAX).contains(side)) {
+        return wrong(format!("1 to {LAND_MAX} cells a side"));
+    }
+    if window.origin.iter().any(|at| at.unsigned_abs() > PLACE_MAX) {
+        return wrong("places up to 2^60 cells either way".into());
+    }
+    match job.schedule().world_on(level) {
+        Some(land) if both(&land, window) != land => wrong(format!("within {}", shown(&land))),
+        _ => Ok(()),
     }
 }
 

@@ -2,24 +2,20 @@
 //! background, the most urgent first.
 
 use super::pieces::Pieces;
-use super::{Cut, Store, Tiles};
-use crate::error::{Error, Invalid, Result};
+use super::{Cut, Store, Tiles, check_window};
+use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::field::Field;
 use crate::job::{Cancel, Job};
 use crate::map::Map;
 use crate::memory;
-use crate::recipe::LAND_MAX;
-use crate::schedule::{PIECES_BYTES, both, shown};
+use crate::schedule::PIECES_BYTES;
 use crate::site::Window;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-
-/// How far from the origin a window may lie, in cells.
-const PLACE_MAX: u64 = 1 << 60;
 
 /// How a [`WindowPool`] works.
 #[derive(Clone)]
@@ -216,7 +212,7 @@ impl WindowPool {
         priority: i64,
     ) -> Result<WindowRequest> {
         self.job.schedule().check_level(level)?;
-        self.check(level, &window)?;
+        check_window(&self.job, level, &window)?;
         let field = Tiles::fields_on(&self.job, level, Some(map))?[0];
         memory::admit(format!("the window of {map}"), 16 * window.cells() as u64)?;
         let mut queue = self.shared.queue();
@@ -235,24 +231,6 @@ impl WindowPool {
         drop(queue);
         self.shared.woken.notify_one();
         Ok(WindowRequest { asked, shared: self.shared.clone() })
-    }
-
-    /// Refuses a window without cells, and one that the land has not.
-    fn check(&self, level: i32, window: &Window) -> Result<()> {
-        let wrong = |allowed: String| {
-            let message = format!("window = {}: allowed {allowed}", shown(window));
-            Err(Invalid::of("window", shown(window), allowed).saying(message).into())
-        };
-        if ![window.width, window.height].iter().all(|side| (1..=LAND_MAX).contains(side)) {
-            return wrong(format!("1 to {LAND_MAX} cells a side"));
-        }
-        if window.origin.iter().any(|at| at.unsigned_abs() > PLACE_MAX) {
-            return wrong("places up to 2^60 cells either way".into());
-        }
-        match self.job.schedule().world_on(level) {
-            Some(land) if both(&land, window) != land => wrong(format!("within {}", shown(&land))),
-            _ => Ok(()),
-        }
     }
 
     /// How many tiles were made so far, and how many the store had.

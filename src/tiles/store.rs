@@ -140,8 +140,7 @@ impl Store {
     }
 
     fn path(&self, key: &str, ending: &str) -> PathBuf {
-        // The first two digits choose one of 256 folders, so that none has too many files.
-        self.root.join(&key[..2]).join(format!("{}.{ending}", &key[2..]))
+        self.root.join(file(key, ending))
     }
 
     /// Whether there is a file for a key. It may be damaged.
@@ -378,6 +377,12 @@ impl Store {
         });
         Ok(tiles)
     }
+}
+
+/// The file of a key with an ending, from the store's folder on.
+pub(super) fn file(key: &str, ending: &str) -> String {
+    // The first two digits choose one of 256 folders, so that none has too many files.
+    format!("{}/{}.{ending}", &key[..2], &key[2..])
 }
 
 /// The key of a file with such an ending.

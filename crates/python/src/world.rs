@@ -2,14 +2,15 @@
 
 use crate::device_of;
 use crate::error::{Raised, answer};
-use crate::go::BEAT;
+use crate::go::{BEAT, go};
 use crate::recipe::Recipe;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use thalweg::tiles::{Cut, PoolOptions, Store, WindowPool};
-use thalweg::{Job, Map, Result, Window};
+use thalweg::schedule::Schedule;
+use thalweg::tiles::{Cut, PoolOptions, Store, Tile, Tiles, WindowPool};
+use thalweg::{Cancel, Invalid, Job, Map, Result, Window};
 
 /// A land of which windows are made by workers in the background.
 #[pyclass(frozen, module = "thalweg._thalweg")]
@@ -41,6 +42,13 @@ impl World {
         *known = Some(Workers { process, pool: pool.clone() });
         Ok(pool)
     }
+}
+
+/// Column, row, width and height of a window.
+type Part = (i64, i64, u32, u32);
+
+fn window((x, y, width, height): Part) -> Window {
+    Window { origin: [x, y], width, height }
 }
 
 impl Drop for World {
@@ -99,7 +107,7 @@ impl World {
         priority: i64,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let pool = answer(py, self.pool())?;
-        let window = Window { origin: [x, y], width, height };
+        let window = window((x, y, width, height));
         let mut asked = answer(py, pool.request(level, window, field, priority))?;
         let map: Map = loop {
             let there = py.detach(|| {
@@ -122,6 +130,70 @@ impl World {
         PyArray1::from_vec(py, map.data).reshape([map.height as usize, map.width as usize])
     }
 
+    /// The land on a level; of a world without an end, what a run makes.
+    fn extent(&self, py: Python, level: i32) -> PyResult<Part> {
+        let schedule = self.job.schedule();
+        let there = schedule.check_level(level);
+        answer(py, there)?;
+        let Window { origin: [x, y], width, height } = Schedule::on_level(&schedule.world(), level);
+        Ok((x, y, width, height))
+    }
+
+    /// The tiles of a window of a level and those that they are made from, in JSON.
+    fn graph(&self, py: Python, part: Part, level: i32) -> PyResult<String> {
+        let graph = py.detach(|| {
+            let mut tiles = Tiles::new(self.job.clone(), self.options.cut.clone())?;
+            let nodes = tiles.graph(level, &window(part))?;
+            let described: Vec<_> = nodes.iter().map(|node| node.describe()).collect();
+            Ok(serde_json::Value::from(described).to_string())
+        });
+        answer(py, graph)
+    }
+
+    /// Columns and rows of the tiles of a level that each of several windows needs.
+    fn needed(&self, py: Python, parts: Vec<Part>, level: i32) -> PyResult<Vec<Vec<(i64, i64)>>> {
+        let needed = py.detach(|| {
+            let tiles = Tiles::new(self.job.clone(), self.options.cut.clone())?;
+            let of = |part| {
+                let needed = tiles.needed(level, &window(part))?;
+                Ok(needed.into_iter().map(|tile| (tile.x, tile.y)).collect())
+            };
+            parts.into_iter().map(of).collect()
+        });
+        answer(py, needed)
+    }
+
+    /// Makes a tile and those that it needs, unless the store has them, and says how many were
+    /// made.
+    fn make(
+        &self,
+        py: Python,
+        level: i32,
+        slab: u32,
+        x: i64,
+        y: i64,
+        key: Option<String>,
+    ) -> PyResult<u64> {
+        let Some(store) = self.options.store.clone() else {
+            let what = "store is missing: a tile that is made goes into a store";
+            return answer(py, Err(Invalid::from(what).about("store").into()));
+        };
+        let (threads, cancel) = (self.options.workers, Cancel::default());
+        let job = self.job.clone().threads(threads).cancel_by(cancel.clone());
+        let cut = self.options.cut.clone();
+        go(py, threads, &cancel, None, move |_| {
+            let mut tiles = Tiles::new(job.clone(), cut)?.stored_in(store);
+            let tile = Tile { level, slab, x, y };
+            let own = tiles.key(tile)?;
+            if let Some(key) = key.filter(|key| *key != own) {
+                let allowed = format!("{own}, the tile's key");
+                return Err(Invalid::value("key", key, allowed).into());
+            }
+            job.with_device(&mut |_| {}, &mut |executor| tiles.piece(tile, executor).map(drop))?;
+            Ok(tiles.counts()[0])
+        })
+    }
+
     #[getter]
     fn recipe(&self) -> Recipe {
         Recipe(self.job.recipe().clone())
@@ -135,7 +207,7 @@ impl World {
     /// The maps that windows can be of.
     #[getter]
     fn names(&self) -> Vec<&'static str> {
-        thalweg::tiles::Tiles::fields_of(&self.job).into_iter().map(|field| field.name).collect()
+        Tiles::fields_of(&self.job).into_iter().map(|field| field.name).collect()
     }
 
     /// How many tiles were made, and how many the store had.

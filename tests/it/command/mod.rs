@@ -14,6 +14,8 @@ mod quality;
 mod render;
 mod run;
 mod tiles;
+#[cfg(unix)]
+mod workflow;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

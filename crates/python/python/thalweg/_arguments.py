@@ -63,6 +63,19 @@ def size(value: Any) -> tuple[int, int] | None:
     return whole("width", width, 0, CELLS_MAX), whole("height", height, 0, CELLS_MAX)
 
 
+def window(value: Any, least: int = 1) -> tuple[int, int, int, int]:
+    """A window: column and row of its north-west cell, and its cells."""
+    if not isinstance(value, (tuple, list)) or len(value) != 4:
+        raise TypeError(f"window = {value!r}: allowed is (x, y, width, height), in cells")
+    x, y, width, height = value
+    return (
+        whole("x", x, -PLACE_MAX, PLACE_MAX),
+        whole("y", y, -PLACE_MAX, PLACE_MAX),
+        whole("width", width, least, CELLS_MAX),
+        whole("height", height, least, CELLS_MAX),
+    )
+
+
 def device(value: Any) -> str:
     """A device as text."""
     if isinstance(value, str):

@@ -10,6 +10,7 @@ __version__: str
 _Path: TypeAlias = str | PathLike[str]
 _Watch: TypeAlias = Callable[[int, int, str, int, int], object]
 _Floats: TypeAlias = npt.NDArray[np.float32]
+_Part: TypeAlias = tuple[int, int, int, int]
 
 class Recipe:
     folder: str
@@ -71,6 +72,10 @@ class World:
         field: str,
         priority: int,
     ) -> _Floats: ...
+    def extent(self, level: int) -> _Part: ...
+    def graph(self, part: _Part, level: int) -> str: ...
+    def needed(self, parts: list[_Part], level: int) -> list[list[tuple[int, int]]]: ...
+    def make(self, level: int, slab: int, x: int, y: int, key: str | None) -> int: ...
 
 def run(
     recipe: Recipe,

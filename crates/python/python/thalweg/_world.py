@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _arguments as arguments
 from . import _thalweg
@@ -116,13 +117,95 @@ class World:
         """
         whole, far = arguments.whole, arguments.PLACE_MAX
         return self._native.window(
-            whole("x", x, -far, far),
-            whole("y", y, -far, far),
-            whole("width", width, 0, arguments.CELLS_MAX),
-            whole("height", height, 0, arguments.CELLS_MAX),
+            *arguments.window((x, y, width, height), least=0),
             whole("level", level, -64, 64),
             field,
             whole("priority", priority, -far, far),
+        )
+
+    def extent(self, *, level: int = 0) -> tuple[int, int, int, int]:
+        """The land on a level; of a land without an end, the window that `run` makes.
+
+        Parameters
+        ----------
+        level : int
+            As of `window`.
+
+        Returns
+        -------
+        x, y, width, height : int
+            Column and row of the north-west cell, and cells.
+
+        Raises
+        ------
+        RecipeError
+            For a level that the land does not have.
+        """
+        return self._native.extent(arguments.whole("level", level, -64, 64))
+
+    def graph(
+        self, x: int, y: int, width: int, height: int, *, level: int = 0
+    ) -> list[dict[str, Any]]:
+        """The tiles that a window is made of, and those that they are made from.
+
+        They are what ``thalweg tiles --list`` prints. To make them on several machines, call
+        `make` for each once its inputs are made; `thalweg.dask` does that.
+
+        Parameters
+        ----------
+        x, y, width, height, level
+            As of `window`, with 1 cell or more a side.
+
+        Returns
+        -------
+        list of dict
+            The coarsest tiles first: each comes after its inputs. A tile has ``level``, ``slab``,
+            ``x`` and ``y``, its place among the tiles; ``key``, a digest of all that its words
+            depend on; ``inputs``, the keys of the tiles that it is made from; ``layer``, 0 for
+            the coarsest; ``file``, its file in a store; ``origin``, ``width`` and ``height``, in
+            cells of its level; and what it costs: ``worked_cells``, its own and its halo's;
+            ``work``, passes over cells, which are proportional to the time; ``store_bytes`` and
+            ``memory_bytes``, about.
+
+        Raises
+        ------
+        RecipeError
+            For a level that the land does not have, and for a window beyond the land.
+        """
+        window = arguments.window((x, y, width, height))
+        return json.loads(self._native.graph(window, arguments.whole("level", level, -64, 64)))
+
+    def make(self, tile: Mapping[str, Any]) -> int:
+        """Make a tile and those that it needs, unless the store has them.
+
+        It works on `threads` threads of the CPU. Ctrl-C ends it.
+
+        Parameters
+        ----------
+        tile : dict
+            ``level``, ``x`` and ``y``, and ``slab`` and ``key`` where they are known, as `graph`
+            has them.
+
+        Returns
+        -------
+        int
+            How many tiles were made: 0 if the store had it, 1 if it had all inputs.
+
+        Raises
+        ------
+        RecipeError
+            For a tile beyond the land, for one that has another key than ``tile["key"]``, and for
+            a world without a store.
+        LimitError
+            For a tile that does not fit into memory.
+        """
+        whole, far = arguments.whole, arguments.PLACE_MAX
+        return self._native.make(
+            whole("level", tile["level"], -64, 64),
+            whole("slab", tile.get("slab", 0), 0, arguments.CELLS_MAX),
+            whole("x", tile["x"], -far, far),
+            whole("y", tile["y"], -far, far),
+            tile.get("key"),
         )
 
     @property
@@ -142,7 +225,7 @@ class World:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many tiles were made, and how many the store had."""
+        """How many tiles were made for windows, and how many the store had."""
         return self._native.counts
 
     def __repr__(self) -> str:
