@@ -32,6 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
+use thalweg::format::either;
 use thalweg::io::engine::{Engine, Land};
 use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, header_path};
 use thalweg::job::classic::prepare;
@@ -118,7 +119,7 @@ fn standard_input() -> Result<Vec<u8>> {
 /// A format by its extension.
 fn format(text: &str) -> Result<MapFormat, String> {
     MapFormat::from_path(Path::new(&format!("x.{text}")))
-        .map_err(|_| "expected png, tif, exr, npy, asc, hgt, r16 or r32".into())
+        .map_err(|_| format!("expected {}", either(&MapFormat::names(|_| true))))
 }
 
 /// Stores a map, and beside bare samples the header that says what they are. None if it went to
