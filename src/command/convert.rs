@@ -4,7 +4,7 @@ use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
 use super::{
     EngineFiles, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
-    store,
+    store, tell,
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -166,10 +166,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
     let encoded = encode_within(&map, format, range, missing)?;
-    encoded
-        .warnings
-        .iter()
-        .for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
+    tell(console, &a.output, &encoded.warnings);
     let Some(stored) = store(&a.output, &map, format, &encoded, console, &mut folder)? else {
         return Ok(true);
     };

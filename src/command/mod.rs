@@ -122,6 +122,17 @@ fn format(text: &str) -> Result<MapFormat, String> {
         .map_err(|_| format!("expected {}", either(&MapFormat::names(|_| true))))
 }
 
+/// Refuses a picture's path that does not end in `.png`.
+fn picture_path(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        return Ok(());
+    }
+    Err(Error::param(format!(
+        "{}: a picture is written as PNG; give it a name that ends in .png",
+        path.display()
+    )))
+}
+
 /// Stores a map, and beside bare samples the header that says what they are. None if it went to
 /// standard output, where nothing else may go.
 fn store(
@@ -162,7 +173,7 @@ fn hand_over(
     land: &Land,
 ) -> Result<(Vec<Stored>, Vec<String>)> {
     let (files, warnings) = engine.export(stem, land)?;
-    warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", folder.display())));
+    tell(console, folder, &warnings);
     let mut folder = Folder::new(folder, console.options.force);
     folder.announce(&files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())?;
     folder.begin()?;
@@ -184,17 +195,14 @@ fn stem(path: &Path) -> String {
 /// Reads a map and passes its warnings on.
 fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading> {
     let reading = thalweg::io::read(path, options)?;
-    tell(console, path, &reading)?;
+    tell(console, path, &reading.warnings);
+    console.check()?;
     Ok(reading)
 }
 
-/// Passes on the warnings of a map that was read.
-fn tell(console: &Console, path: &Path, reading: &Reading) -> Result<()> {
-    reading
-        .warnings
-        .iter()
-        .for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
-    console.check()
+/// Passes on the warnings about a file.
+fn tell(console: &Console, path: &Path, warnings: &[String]) {
+    warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
 }
 
 /// `N` or `WxH`.

@@ -102,7 +102,8 @@ impl InputOptions {
         keep_missing: bool,
     ) -> Result<Reading> {
         let reading = self.quietly(path, keep_missing)?;
-        tell(console, path, &reading)?;
+        tell(console, path, &reading.warnings);
+        console.check()?;
         Ok(reading)
     }
 
