@@ -102,6 +102,8 @@ pub mod classic;
 pub mod compare;
 pub mod field;
 #[doc(hidden)]
+pub mod format;
+#[doc(hidden)]
 pub mod identity;
 pub mod job;
 mod keys;

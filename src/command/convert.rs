@@ -4,15 +4,15 @@ use super::console::Console;
 use super::report::{files_json, files_text, steps_json, steps_text};
 use super::{
     EngineFiles, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
-    store,
+    store, tell,
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
 use thalweg::bundle::{Folder, Sink};
-use thalweg::io::encode_within;
 use thalweg::io::engine::Land;
 use thalweg::io::mesh::{Mesh, MeshFormat};
+use thalweg::io::{MapFormat, Reading, encode_within};
 use thalweg::map::Map;
 use thalweg::memory::admit;
 use thalweg::{Error, Result};
@@ -94,10 +94,8 @@ fn crop(text: &str) -> Result<Crop, String> {
     }
 }
 
-pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let mut folder = Folder::new("", console.options.force);
-    let mesh = MeshFormat::from_path(&a.output)
-        .filter(|_| a.program.engine.is_none() && a.to.to.is_none());
+/// Refuses options that do not go together.
+fn check(a: &Arguments, mesh: Option<MeshFormat>) -> Result<()> {
     if a.keep_nodata && (mesh.is_some() || a.program.engine.is_some()) {
         return Err(Error::param(
             "--keep-nodata: neither a mesh nor the files of --engine can say that samples have no \
@@ -119,16 +117,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             a.output.display()
         )));
     }
-    let format = match (a.program.engine, mesh) {
-        (None, None) => Some(a.to.of(&a.output)?),
-        _ => None,
-    };
-    if a.program.engine.is_none() {
-        a.to.refuse(&a.output, console)?;
-    }
-    let range = a.range.pair()?;
-    let reading = a.reading.read(console, &a.input)?;
-    let mut map = reading.map;
+    Ok(())
+}
+
+/// The part of a map that is asked for, turned and with as many samples as are asked for.
+fn reshaped(console: &Console, a: &Arguments, mut map: Map) -> Result<Map> {
     if let Some(Crop { corner, size }) = a.crop {
         map = map.crop(corner, size).map_err(|e| told("--crop", e))?;
     }
@@ -145,38 +138,70 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             a.input.display()
         ));
     }
-    if let Some((first, second)) = a.resample {
-        let longer = map.width.max(map.height).max(2) - 1;
-        let side = |old: u32| {
-            let cells = f64::from(old.max(1) - 1) / f64::from(longer) * f64::from(first.max(1) - 1);
-            if old == 1 { 1 } else { (cells.round() as u32).max(1) + 1 }
-        };
-        let (width, height) =
-            second.map_or((side(map.width), side(map.height)), |second| (first, second));
+    if let Some(sides) = a.resample {
+        let (width, height) = resampled(&map, sides);
         // Rows, columns and samples.
         admit("--resample", 16 * u64::from(width) * u64::from(height.max(map.height)))?;
         map = map.resample(width, height).map_err(|e| told("--resample", e))?;
     }
-    console.check()?;
-    if let Some(mesh) = mesh {
-        return write_mesh(console, a, &map, mesh, &mut folder);
+    Ok(map)
+}
+
+/// The samples of a map's sides, where only the longer one may be given.
+fn resampled(map: &Map, (first, second): (u32, Option<u32>)) -> (u32, u32) {
+    if let Some(second) = second {
+        return (first, second);
     }
-    let Some(format) = format else {
-        return hand_over_map(console, a, &map, range);
+    // The land reaches from the first sample to the last, so cells are one fewer than samples.
+    let longer = map.width.max(map.height).max(2) - 1;
+    let side = |old: u32| {
+        let cells = f64::from(old.max(1) - 1) / f64::from(longer) * f64::from(first.max(1) - 1);
+        if old == 1 { 1 } else { (cells.round() as u32).max(1) + 1 }
     };
-    let missing = if a.keep_nodata { &reading.missing[..] } else { &[] };
-    let encoded = encode_within(&map, format, range, missing)?;
-    encoded
-        .warnings
-        .iter()
-        .for_each(|warning| console.warn(format!("{}: {warning}", a.output.display())));
-    let Some(stored) = store(&a.output, &map, format, &encoded, console, &mut folder)? else {
+    (side(map.width), side(map.height))
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let folder = Folder::new("", console.options.force);
+    let mesh = MeshFormat::from_path(&a.output)
+        .filter(|_| a.program.engine.is_none() && a.to.to.is_none());
+    check(a, mesh)?;
+    let format = match (a.program.engine, mesh) {
+        (None, None) => Some(a.to.of(&a.output)?),
+        _ => None,
+    };
+    if a.program.engine.is_none() {
+        a.to.refuse(&a.output, console)?;
+    }
+    let range = a.range.pair()?;
+    let mut reading = a.reading.read(console, &a.input)?;
+    reading.map = reshaped(console, a, reading.map)?;
+    console.check()?;
+    match (mesh, format) {
+        (Some(mesh), _) => write_mesh(console, a, &reading.map, mesh, folder),
+        (None, Some(format)) => write_map(console, a, &reading, (format, range), folder),
+        (None, None) => hand_over_map(console, a, &reading.map, range),
+    }
+}
+
+/// Writes the map in a format for maps.
+fn write_map(
+    console: &Console,
+    a: &Arguments,
+    Reading { map, warnings, missing }: &Reading,
+    (format, range): (MapFormat, Option<(f64, f64)>),
+    mut folder: Folder,
+) -> Result<bool> {
+    let missing = if a.keep_nodata { &missing[..] } else { &[] };
+    let encoded = encode_within(map, format, range, missing)?;
+    tell(console, &a.output, &encoded.warnings);
+    let Some(stored) = store(&a.output, map, format, &encoded, console, &mut folder)? else {
         return Ok(true);
     };
     folder.keep()?;
     let quantised: Vec<_> =
         encoded.quantised.map(|steps| ("map".to_string(), steps)).into_iter().collect();
-    let warnings: Vec<&String> = reading.warnings.iter().chain(&encoded.warnings).collect();
+    let warnings: Vec<&String> = warnings.iter().chain(&encoded.warnings).collect();
     console.result(
         || {
             json!({
@@ -220,7 +245,7 @@ fn write_mesh(
     a: &Arguments,
     map: &Map,
     format: MeshFormat,
-    folder: &mut Folder,
+    mut folder: Folder,
 ) -> Result<bool> {
     let cells = u64::from(map.width) * u64::from(map.height);
     // Vertices, triangles, and their bytes in a file; with an error also what the search keeps.

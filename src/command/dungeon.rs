@@ -8,9 +8,9 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use thalweg::dungeon::{Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
+use thalweg::dungeon::{Dungeon, Generator, isaac, locks, rebirth, rooms::Rooms, tinykeep};
 use thalweg::io::dungeon::{DungeonFormat, TILESET, animation, encode, read_rooms, sheet, tileset};
-use thalweg::io::{Files, Pieces, encode_picture, refuse};
+use thalweg::io::{Files, Pieces, Stored, encode_picture, refuse};
 use thalweg::{Error, Result};
 
 /// Make dungeons: rooms, doors, keys, and what stands where
@@ -217,14 +217,12 @@ fn numbered(path: &Path, seed: u64) -> PathBuf {
     path.with_file_name(format!("{stem}-{seed}{extension}"))
 }
 
-pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let common = a.generator.common();
-    let (generator, output) = (a.generator.generator(), &common.output);
-    let format = DungeonFormat::from_path(output)?;
+/// Refuses options that do not go together.
+fn check(common: &Common, format: DungeonFormat) -> Result<()> {
     if common.sheet && format != DungeonFormat::Png {
         return Err(Error::param(format!(
             "--sheet: {}: a sheet is a picture; use a name that ends in .png",
-            output.display()
+            common.output.display()
         )));
     }
     if common.seed.checked_add(u64::from(common.count) - 1).is_none() {
@@ -235,12 +233,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             u64::MAX
         )));
     }
-    let seeds = common.seed..=common.seed + (u64::from(common.count) - 1);
-    if let Some(path) = &common.animation
-        && !path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("png") || e.eq_ignore_ascii_case("apng"))
-    {
+    let is_png = |path: &&PathBuf| {
+        let ending = path.extension().unwrap_or_default();
+        ending.eq_ignore_ascii_case("png") || ending.eq_ignore_ascii_case("apng")
+    };
+    if let Some(path) = common.animation.as_ref().filter(|path| !is_png(path)) {
         return Err(Error::param(format!(
             "--animation: {}: use a name that ends in .png",
             path.display()
@@ -257,37 +254,72 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             "dungeons",
         ));
     }
-    let single = common.count == 1 || common.sheet || format == DungeonFormat::JsonLines;
-    let mut paths: Vec<PathBuf> = if single {
-        vec![output.clone()]
-    } else {
-        seeds.clone().map(|seed| numbered(output, seed)).collect()
-    };
-    paths.extend(common.animation.clone());
-    refuse(&paths, console.options.force)?;
-    let rooms = a.generator.rooms()?;
-    let mut files = Files::default();
-    let folder = output.parent().unwrap_or(Path::new(""));
-    files.probe(folder)?;
+    Ok(())
+}
 
-    let begun = Instant::now();
-    let mut stored = vec![];
-    let make = |seed: &u64| generator.make(*seed, &rooms);
-    if common.sheet {
-        let dungeons = seeds.into_par_iter().map(|seed| make(&seed)).collect::<Result<Vec<_>>>()?;
+impl Common {
+    /// The seeds, of which the last one was checked.
+    fn seeds(&self) -> std::ops::RangeInclusive<u64> {
+        self.seed..=self.seed + (u64::from(self.count) - 1)
+    }
+
+    /// Whether all dungeons go into one file.
+    fn is_single(&self, format: DungeonFormat) -> bool {
+        self.count == 1 || self.sheet || format == DungeonFormat::JsonLines
+    }
+
+    /// The file of each dungeon, or the one of all.
+    fn paths(&self, format: DungeonFormat) -> Vec<PathBuf> {
+        match self.is_single(format) {
+            true => vec![self.output.clone()],
+            false => self.seeds().map(|seed| numbered(&self.output, seed)).collect(),
+        }
+    }
+}
+
+/// The dungeons of the command line, and where they go.
+struct Batch<'a> {
+    common: &'a Common,
+    generator: Generator,
+    rooms: Cow<'static, Rooms>,
+    format: DungeonFormat,
+}
+
+impl Batch<'_> {
+    fn make(&self, seed: u64) -> Result<Dungeon> {
+        self.generator.make(seed, &self.rooms)
+    }
+
+    /// Writes a picture of all dungeons.
+    fn write_sheet(&self, files: &mut Files) -> Result<Stored> {
+        let dungeons = self
+            .common
+            .seeds()
+            .into_par_iter()
+            .map(|seed| self.make(seed))
+            .collect::<Result<Vec<_>>>()?;
         let largest = dungeons.iter().map(|d| d.tiles.width.max(d.tiles.height)).max().unwrap_or(1);
+        // The largest dungeon takes some 600 pixels, and a tile at most 16.
         let bytes = encode_picture(sheet(&dungeons, (600 / largest).clamp(1, 16))?)?;
-        stored.push(files.write(output, &bytes)?);
-    } else {
-        let mut pieces = if single { Some(Pieces::create(output)?) } else { None };
+        files.write(&self.common.output, &bytes)
+    }
+
+    /// Writes the dungeons, as one file or as many.
+    fn write_all(&self, console: &Console, files: &mut Files) -> Result<Vec<Stored>> {
+        let (mut stored, paths) = (vec![], self.common.paths(self.format));
+        let mut pieces = match self.common.is_single(self.format) {
+            true => Some(Pieces::create(&self.common.output)?),
+            false => None,
+        };
         // Small batches keep memory small and let Ctrl-C take effect.
-        let all: Vec<u64> = seeds.collect();
-        for (batch, names) in
-            all.chunks(1024).zip(paths.chunks(1024).chain(std::iter::repeat(&[][..])))
-        {
+        let seeds: Vec<u64> = self.common.seeds().collect();
+        let names = paths.chunks(1024).chain(std::iter::repeat(&[][..]));
+        for (batch, names) in seeds.chunks(1024).zip(names) {
             console.check()?;
-            let encoded: Vec<Vec<u8>> =
-                batch.par_iter().map(|seed| encode(&make(seed)?, format)).collect::<Result<_>>()?;
+            let encoded: Vec<Vec<u8>> = batch
+                .par_iter()
+                .map(|seed| encode(&self.make(*seed)?, self.format))
+                .collect::<Result<_>>()?;
             match &mut pieces {
                 Some(pieces) => encoded.iter().try_for_each(|bytes| pieces.add(bytes))?,
                 None => {
@@ -299,24 +331,55 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         if let Some(pieces) = pieces {
             stored.push(files.finish_pieces(pieces)?);
         }
+        Ok(stored)
     }
-    if let Some(path) = &common.animation {
+
+    /// Writes an animation of how the first dungeon is laid out.
+    fn write_animation(&self, path: &Path, files: &mut Files) -> Result<Stored> {
         let mut steps = vec![];
         let dungeon =
-            generator.make_step_by_step(common.seed, &rooms, &mut |step| steps.push(step))?;
-        stored.push(files.write(path, &animation(&dungeon, &steps)?)?);
+            self.generator
+                .make_step_by_step(self.common.seed, &self.rooms, &mut |step| steps.push(step))?;
+        files.write(path, &animation(&dungeon, &steps)?)
     }
+}
+
+/// Writes the tileset that maps for editors expect beside them.
+fn write_tileset(console: &Console, folder: &Path, files: &mut Files) -> Result<Stored> {
+    let path = folder.join(TILESET);
+    let bytes = encode_picture(tileset())?;
     // All maps of a folder share this file. It is always the same, so it may exist already.
-    let tiles = folder.join(TILESET);
+    if std::fs::read(&path).is_ok_and(|there| there != bytes) && !console.options.force {
+        refuse(std::slice::from_ref(&path), false)?;
+    }
+    files.write(&path, &bytes)
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let (common, generator) = (a.generator.common(), a.generator.generator());
+    let format = DungeonFormat::from_path(&common.output)?;
+    check(common, format)?;
+    let mut paths = common.paths(format);
+    paths.extend(common.animation.clone());
+    refuse(&paths, console.options.force)?;
+    let batch = Batch { common, generator, rooms: a.generator.rooms()?, format };
+    let mut files = Files::default();
+    let folder = common.output.parent().unwrap_or(Path::new(""));
+    files.probe(folder)?;
+
+    let begun = Instant::now();
+    let mut stored = match common.sheet {
+        true => vec![batch.write_sheet(&mut files)?],
+        false => batch.write_all(console, &mut files)?,
+    };
+    if let Some(path) = &common.animation {
+        stored.push(batch.write_animation(path, &mut files)?);
+    }
     if format.needs_tileset() {
-        let bytes = encode_picture(tileset())?;
-        if std::fs::read(&tiles).is_ok_and(|there| there != bytes) && !console.options.force {
-            refuse(std::slice::from_ref(&tiles), false)?;
-        }
-        stored.push(files.write(&tiles, &bytes)?);
+        stored.push(write_tileset(console, folder, &mut files)?);
     }
     files.keep();
-    let seconds = begun.elapsed().as_secs_f64();
+    let (seconds, generator) = (begun.elapsed().as_secs_f64(), &batch.generator);
     console.result(
         || {
             json!({

@@ -6,16 +6,19 @@ use super::report::{
 };
 use super::{
     EngineFiles, InputOptions, OutputFormat, OutputRange, TimelapseArguments, classic, hand_over,
-    is_standard, option, stem, store,
+    is_standard, option, picture_path, stem, store, tell,
 };
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::bundle::{Folder, Sink, Timelapse, TimelapseOptions};
-use thalweg::io::engine::Land;
-use thalweg::io::{FilmFormat, MapFormat, encode_picture, encode_within, header_path, refuse};
-use thalweg::job::Heights;
-use thalweg::recipe::{Colour, Levels, Output, Preset, parted};
+use thalweg::format::either;
+use thalweg::io::engine::{Engine, Land};
+use thalweg::io::{
+    FilmFormat, MapFormat, Stored, encode_picture, encode_within, header_path, refuse,
+};
+use thalweg::job::{Heights, Outcome};
+use thalweg::recipe::{Colour, Levels, Output, Preset, Step, parted};
 use thalweg::stage::levels::LEVELS_MAX;
 use thalweg::{Error, Event, Invalid, Job, Recipe, Result};
 
@@ -132,24 +135,91 @@ fn timelapse(a: &Arguments) -> Result<Option<TimelapseOptions>> {
     }))
 }
 
-pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    // With --engine the output is a folder.
-    let format = match a.program.engine {
-        Some(_) => MapFormat::R32,
-        None => a.to.of(&a.output)?,
-    };
-    let whole = a.program.engine.is_none();
-    let piped = whole && is_standard(&a.output);
-    if piped {
-        a.to.refuse(&a.output, console)?;
+/// A map's file and its format.
+type Target<'a> = (&'a Path, MapFormat);
+
+/// Where what is asked for goes, beside a time-lapse and the files of a program.
+struct Outputs<'a> {
+    /// The eroded map. With --engine there is none, as the program's files have it.
+    height: Option<Target<'a>>,
+    flow: Option<Target<'a>>,
+    preview: Option<&'a Path>,
+    /// Whether the eroded map goes to standard output.
+    piped: bool,
+}
+
+impl<'a> Outputs<'a> {
+    fn of(console: &Console, a: &'a Arguments) -> Result<Self> {
+        let height = match a.program.engine {
+            Some(_) => None,
+            None => Some((a.output.as_path(), a.to.of(&a.output)?)),
+        };
+        let piped = height.is_some() && is_standard(&a.output);
+        if piped {
+            a.to.refuse(&a.output, console)?;
+        }
+        let flow = match a.flow.as_deref() {
+            Some(path) => Some((path, MapFormat::from_path(path)?)),
+            None => None,
+        };
+        Ok(Self { height, flow, preview: a.preview.as_deref(), piped })
     }
-    let flow_format = a.flow.as_deref().map(MapFormat::from_path).transpose()?;
+
+    /// The maps that become files.
+    fn map_files(&self) -> impl Iterator<Item = Target<'a>> {
+        self.height.filter(|_| !self.piped).into_iter().chain(self.flow)
+    }
+
+    /// The files of maps and of the preview.
+    fn paths(&self) -> Vec<PathBuf> {
+        self.map_files().map(|(path, _)| path).chain(self.preview).map(PathBuf::from).collect()
+    }
+
+    /// Refuses what cannot be written, before the work.
+    fn refuse(
+        &self,
+        input: &Path,
+        timelapse: Option<&TimelapseOptions>,
+        force: bool,
+    ) -> Result<()> {
+        self.preview.map_or(Ok(()), picture_path)?;
+        let is_input = |path: &&Path| {
+            let (path, input) = (path.canonicalize(), input.canonicalize());
+            path.is_ok_and(|path| input.is_ok_and(|input| input == path))
+        };
+        let others = self.flow.map(|(path, _)| path).into_iter().chain(self.preview);
+        if let Some(path) = others.into_iter().find(is_input) {
+            return Err(Error::param(format!(
+                "{}: this is the input, which only the eroded map may replace",
+                path.display()
+            )));
+        }
+        let mut all = self.paths();
+        all.extend(self.map_files().filter_map(|(path, format)| header_path(path, format)));
+        all.extend(timelapse.iter().flat_map(|timelapse| timelapse.names()).map(PathBuf::from));
+        refuse(&all, force)
+    }
+
+    /// Refuses maps that cannot say which cells have no height.
+    fn admit_missing(&self, count: usize) -> Result<()> {
+        let mut maps = self.height.into_iter().chain(self.flow);
+        match maps.find(|(_, format)| count > 0 && format.is_quantised()) {
+            None => Ok(()),
+            Some((path, _)) => Err(Error::param(format!(
+                "{}: such a file cannot say that {count} cells of the input have no height; use \
+                 {}, or give these cells a height with --nodata",
+                path.display(),
+                either(&MapFormat::names(|format| !format.is_quantised()))
+            ))),
+        }
+    }
+}
+
+/// The stage of the preset with its settings changed, and the levels on which it runs.
+fn erosion(a: &Arguments) -> Result<(Step, Option<Levels>)> {
+    let usual = if a.reference { "article" } else { "default" };
+    let preset = Preset::find(a.preset.as_deref().unwrap_or(usual))?;
     // A preset that is for a land as it is has levels only where they are asked for.
-    let preset = Preset::find(a.preset.as_deref().unwrap_or(if a.reference {
-        "article"
-    } else {
-        "default"
-    }))?;
     let as_it_is = a.reference || a.levels == "auto" && !preset.has_levels();
     let levels = levels(&a.levels)?.filter(|_| !as_it_is);
     let mut step = preset.step(levels.is_some())?;
@@ -157,60 +227,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let (key, value) = parted(text, "erodibility=0.03")?;
         step.assign(key, value).map_err(|e| option("--set", text, e))?;
     }
-    let timelapse = timelapse(a)?;
-    if let Some(preview) = a
-        .preview
-        .as_ref()
-        .filter(|path| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")))
-    {
-        let what = "a picture is written as PNG; give it a name that ends in .png";
-        return Err(Error::param(format!("{}: {what}", preview.display())));
-    }
-    let same = |path: &&PathBuf| {
-        path.canonicalize()
-            .is_ok_and(|path| a.input.canonicalize().is_ok_and(|input| input == path))
-    };
-    if let Some(path) = [&a.flow, &a.preview].into_iter().flatten().find(same) {
-        return Err(Error::param(format!(
-            "{}: this is the input, which only the eroded map may replace",
-            path.display()
-        )));
-    }
-    let paths: Vec<PathBuf> =
-        [Some(&a.output).filter(|_| whole && !piped), a.flow.as_ref(), a.preview.as_ref()]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
-    let pictures = timelapse.iter().flat_map(TimelapseOptions::names).map(PathBuf::from);
-    let maps =
-        [Some((&a.output, format)).filter(|_| whole && !piped), a.flow.as_ref().zip(flow_format)];
-    let beside = maps.into_iter().flatten().filter_map(|(path, format)| header_path(path, format));
-    refuse(
-        &paths.iter().cloned().chain(beside).chain(pictures).collect::<Vec<_>>(),
-        console.options.force,
-    )?;
-    let mut folder = Folder::new("", console.options.force);
-    timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
+    Ok((step, levels))
+}
 
-    let keeps = a.keep_nodata || a.reading.nodata.is_none();
-    let reading = a.reading.read_land(console, &a.input, keeps)?;
-    let missing = if keeps { &reading.missing[..] } else { &[] };
-    let whole_formats = [(&a.output, Some(format).filter(|_| whole))]
-        .into_iter()
-        .chain(a.flow.iter().map(|flow| (flow, flow_format)));
-    if let Some((path, _)) = whole_formats
-        .into_iter()
-        .find(|(_, format)| !missing.is_empty() && format.is_some_and(MapFormat::is_quantised))
-    {
-        return Err(Error::param(format!(
-            "{}: such a file cannot say that {} cells of the input have no height; use tif, exr, \
-             npy, asc, hgt or r32, or give these cells a height with --nodata",
-            path.display(),
-            missing.len()
-        )));
-    }
-    a.program.announce(console, &a.output, [reading.map.width, reading.map.height])?;
+/// The recipe of the command line, for the heights of a file.
+fn recipe(a: &Arguments, step: Step, levels: Option<Levels>) -> Result<Recipe> {
     let colour = if a.colour == "ground" { Colour::Ground } else { Colour::Height };
     let mut recipe = Recipe::on_heights_by_level(vec![step], levels)?;
     recipe.name = a.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -221,78 +242,153 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         range_m: a.range.pair()?,
         ..Output::default()
     };
-    let with_heights = |recipe| {
-        Ok(console
-            .configure(Job::with_heights(recipe, Heights::from(&reading.map).without(missing))?))
+    Ok(recipe)
+}
+
+/// Finds out, before the work, whether folders can be written to, and makes that of the pictures.
+fn probe(
+    folder: &mut Folder,
+    paths: &[PathBuf],
+    timelapse: Option<&TimelapseOptions>,
+) -> Result<()> {
+    let animation = timelapse.map(|timelapse| Path::new(&timelapse.animation));
+    for path in paths.iter().map(PathBuf::as_path).chain(animation) {
+        folder.files().probe(path.parent().unwrap_or(Path::new("")))?;
+    }
+    if let Some(pictures) = timelapse.and_then(|timelapse| timelapse.folder.as_deref()) {
+        folder.files().make_folder(Path::new(pictures))?;
+        folder.files().probe(Path::new(pictures))?;
+    }
+    Ok(())
+}
+
+/// Runs the job. With a time-lapse, stores it meanwhile.
+fn run(
+    console: &Console,
+    job: &Job,
+    timelapse: Option<&TimelapseOptions>,
+    folder: &mut Folder,
+) -> Result<(Outcome, Vec<Stored>)> {
+    let Some(options) = timelapse else {
+        return Ok((console.watch(job, |watch| job.run(watch))?, vec![]));
     };
+    let mut film = Timelapse::new(options, &job.recipe().output);
+    let outcome = console.watch(job, |watch| {
+        job.run(&mut |event| match event {
+            Event::Frame(frame) => film.add(frame, folder),
+            event => watch(event),
+        })
+    })?;
+    Ok((outcome, film.finish(folder)?))
+}
+
+/// Writes what a run has made, and keeps what there is to say of it.
+struct Writer<'a> {
+    console: &'a Console,
+    folder: Folder,
+    /// The cells that have no height.
+    missing: &'a [usize],
+    stored: Vec<Stored>,
+    /// What the steps of 16-bit files stand for.
+    quantised: Vec<(String, (f64, f64))>,
+    warnings: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn map(
+        &mut self,
+        outcome: &Outcome,
+        name: &str,
+        (path, format): Target,
+        range: Option<(f64, f64)>,
+    ) -> Result<()> {
+        self.console.check()?;
+        let map = outcome.map(name)?;
+        let encoded = encode_within(&map, format, range, self.missing)?;
+        self.quantised.extend(encoded.quantised.map(|steps| (name.to_string(), steps)));
+        tell(self.console, path, &encoded.warnings);
+        let stored = store(path, &map, format, &encoded, self.console, &mut self.folder)?;
+        self.stored.extend(stored.into_iter().flatten());
+        self.warnings.extend(encoded.warnings);
+        Ok(())
+    }
+
+    fn preview(&mut self, outcome: &Outcome, path: &Path) -> Result<()> {
+        self.console.check()?;
+        let picture = encode_picture(outcome.picture()?)?;
+        self.stored.push(self.folder.files().write(path, &picture)?);
+        Ok(())
+    }
+
+    /// The files for a program, which stand in a folder of their own.
+    fn program(&mut self, outcome: &Outcome, engine: Engine, a: &Arguments) -> Result<()> {
+        let height = outcome.map("height")?;
+        let range_m = a.range.pair()?;
+        let land = Land { height: &height, range_m, sea_level_m: None, textures: &[], layers: &[] };
+        let (files, more) = hand_over(self.console, engine, &a.output, &stem(&a.input), &land)?;
+        self.stored.extend(files);
+        self.warnings.extend(more);
+        Ok(())
+    }
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let outputs = Outputs::of(console, a)?;
+    let (step, levels) = erosion(a)?;
+    let timelapse = timelapse(a)?;
+    outputs.refuse(&a.input, timelapse.as_ref(), console.options.force)?;
+    let mut folder = Folder::new("", console.options.force);
+    timelapse.as_ref().map(|timelapse| folder.refuse_leftovers(timelapse)).transpose()?;
+
+    let keeps = a.keep_nodata || a.reading.nodata.is_none();
+    let reading = a.reading.read_land(console, &a.input, keeps)?;
+    let missing = if keeps { &reading.missing[..] } else { &[] };
+    outputs.admit_missing(missing.len())?;
+    a.program.announce(console, &a.output, [reading.map.width, reading.map.height])?;
+    let heights = Heights::from(&reading.map).without(missing);
+    let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, heights)?));
+    let recipe = recipe(a, step, levels)?;
     let job =
         if a.reference { classic(console, recipe, with_heights)? } else { with_heights(recipe)? };
     let job = match &timelapse {
         Some(timelapse) => job.frames(timelapse.frames)?,
         None => job,
     };
-    for path in &paths {
-        folder.files().probe(path.parent().unwrap_or(Path::new("")))?;
-    }
-    let (mut filmed, mut stored, mut quantised) = (vec![], vec![], vec![]);
-    let outcome = match &timelapse {
-        None => console.watch(&job, |watch| job.run(watch))?,
-        Some(options) => {
-            let animation = Path::new(&options.animation);
-            folder.files().probe(animation.parent().unwrap_or(Path::new("")))?;
-            if let Some(pictures) = &options.folder {
-                folder.files().make_folder(Path::new(pictures))?;
-                folder.files().probe(Path::new(pictures))?;
-            }
-            let mut film = Timelapse::new(options, &job.recipe().output);
-            let outcome = console.watch(&job, |watch| {
-                job.run(&mut |event| match event {
-                    Event::Frame(frame) => film.add(frame, &mut folder),
-                    event => watch(event),
-                })
-            })?;
-            filmed = film.finish(&mut folder)?;
-            outcome
-        }
-    };
+    probe(&mut folder, &outputs.paths(), timelapse.as_ref())?;
+    let (outcome, filmed) = run(console, &job, timelapse.as_ref(), &mut folder)?;
 
-    let mut warnings = reading.warnings.clone();
-    for (name, target) in [
-        ("height", Some((&a.output, format)).filter(|_| whole)),
-        ("flow", a.flow.as_ref().zip(flow_format)),
-    ] {
-        let Some((path, format)) = target else { continue };
-        console.check()?;
-        let range = job.recipe().output.range_m.filter(|_| name == "height");
-        let map = outcome.map(name)?;
-        let encoded = encode_within(&map, format, range, missing)?;
-        quantised.extend(encoded.quantised.map(|steps| (name.to_string(), steps)));
-        encoded
-            .warnings
-            .iter()
-            .for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
-        stored.extend(
-            store(path, &map, format, &encoded, console, &mut folder)?.into_iter().flatten(),
-        );
-        warnings.extend(encoded.warnings);
+    let mut writer = Writer {
+        console,
+        folder,
+        missing,
+        stored: vec![],
+        quantised: vec![],
+        warnings: reading.warnings.clone(),
+    };
+    if let Some(target) = outputs.height {
+        writer.map(&outcome, "height", target, a.range.pair()?)?;
     }
-    if let Some(path) = &a.preview {
-        console.check()?;
-        stored.push(folder.files().write(path, &encode_picture(outcome.picture()?)?)?);
+    if let Some(target) = outputs.flow {
+        // The range is one of heights, and flow is measured otherwise.
+        writer.map(&outcome, "flow", target, None)?;
+    }
+    if let Some(path) = outputs.preview {
+        writer.preview(&outcome, path)?;
     }
     console.check()?;
     if let Some(engine) = a.program.engine {
-        let height = outcome.map("height")?;
-        let range_m = job.recipe().output.range_m;
-        let land = Land { height: &height, range_m, sea_level_m: None, textures: &[], layers: &[] };
-        let (files, more) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
-        stored.extend(files);
-        warnings.extend(more);
+        writer.program(&outcome, engine, a)?;
     }
-    folder.keep()?;
-    if piped {
-        return Ok(true);
+    writer.folder.keep()?;
+    if !outputs.piped {
+        report(&job, &outcome, &filmed, &writer)?;
     }
+    Ok(true)
+}
+
+/// Says what was done.
+fn report(job: &Job, outcome: &Outcome, filmed: &[Stored], written: &Writer) -> Result<()> {
+    let Writer { console, stored, quantised, warnings, .. } = written;
     let window = job.window();
     console.result(
         || {
@@ -300,22 +396,21 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 "device": outcome.device, "width": window.width, "height": window.height,
                 "spacing_m": job.scale().spacing_m, "seed": outcome.recipe.seed,
                 "stages": outcome.stages,
-                "seconds": console.seconds(), "files": files_json(filmed.iter().chain(&stored)),
-                "quantised": steps_json(&quantised),
+                "seconds": console.seconds(), "files": files_json(filmed.iter().chain(stored)),
+                "quantised": steps_json(quantised),
                 "warnings": warnings,
             })
         },
         || {
-            let (head, stages) = (title(&job), stages_text(&outcome.stages));
+            let (head, stages) = (title(job), stages_text(&outcome.stages));
             format!(
                 "{head}\n{}\n{stages}{:.2} s in all\n{}{}{}",
                 outcome.device,
                 console.seconds(),
-                timelapse_text(&filmed),
-                files_text(&stored),
-                steps_text(&quantised)
+                timelapse_text(filmed),
+                files_text(stored),
+                steps_text(quantised)
             )
         },
-    )?;
-    Ok(true)
+    )
 }

@@ -32,6 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use thalweg::bundle::{Folder, Sink};
+use thalweg::format::either;
 use thalweg::io::engine::{Engine, Land};
 use thalweg::io::{Encoded, MapFormat, ReadOptions, Reading, Stored, header, header_path};
 use thalweg::job::classic::prepare;
@@ -118,7 +119,18 @@ fn standard_input() -> Result<Vec<u8>> {
 /// A format by its extension.
 fn format(text: &str) -> Result<MapFormat, String> {
     MapFormat::from_path(Path::new(&format!("x.{text}")))
-        .map_err(|_| "expected png, tif, exr, npy, asc, hgt, r16 or r32".into())
+        .map_err(|_| format!("expected {}", either(&MapFormat::names(|_| true))))
+}
+
+/// Refuses a picture's path that does not end in `.png`.
+fn picture_path(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        return Ok(());
+    }
+    Err(Error::param(format!(
+        "{}: a picture is written as PNG; give it a name that ends in .png",
+        path.display()
+    )))
 }
 
 /// Stores a map, and beside bare samples the header that says what they are. None if it went to
@@ -161,7 +173,7 @@ fn hand_over(
     land: &Land,
 ) -> Result<(Vec<Stored>, Vec<String>)> {
     let (files, warnings) = engine.export(stem, land)?;
-    warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", folder.display())));
+    tell(console, folder, &warnings);
     let mut folder = Folder::new(folder, console.options.force);
     folder.announce(&files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())?;
     folder.begin()?;
@@ -183,17 +195,14 @@ fn stem(path: &Path) -> String {
 /// Reads a map and passes its warnings on.
 fn read(console: &Console, path: &Path, options: &ReadOptions) -> Result<Reading> {
     let reading = thalweg::io::read(path, options)?;
-    tell(console, path, &reading)?;
+    tell(console, path, &reading.warnings);
+    console.check()?;
     Ok(reading)
 }
 
-/// Passes on the warnings of a map that was read.
-fn tell(console: &Console, path: &Path, reading: &Reading) -> Result<()> {
-    reading
-        .warnings
-        .iter()
-        .for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
-    console.check()
+/// Passes on the warnings about a file.
+fn tell(console: &Console, path: &Path, warnings: &[String]) {
+    warnings.iter().for_each(|warning| console.warn(format!("{}: {warning}", path.display())));
 }
 
 /// `N` or `WxH`.

@@ -8,6 +8,11 @@ use thalweg::io::engine::{Engine, README};
 use thalweg::io::{MapFormat, ReadOptions, Reading, header_path, refuse};
 use thalweg::{Device, Error, Result};
 
+/// The formats of `--from` and `--to`.
+fn all_formats() -> String {
+    MapFormat::names(|_| true).join(", ")
+}
+
 /// What every subcommand takes.
 #[derive(Args)]
 pub(super) struct Options {
@@ -59,9 +64,9 @@ pub(super) struct Options {
 /// How to read a height map that does not say everything itself.
 #[derive(Args, Clone, Default)]
 pub(super) struct InputOptions {
-    /// Format of the file, where neither its name nor its content says it: png, tif, exr, npy, asc,
-    /// hgt, r16, r32
-    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Input")]
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Input",
+        help = format!("Format of the file, where neither its name nor its content says it: {}",
+            all_formats()))]
     pub(super) from: Option<MapFormat>,
     /// Metres from a sample to the next; wins over what the file says
     #[arg(long, allow_negative_numbers = true, value_name = "METRES", help_heading = "Input")]
@@ -97,7 +102,8 @@ impl InputOptions {
         keep_missing: bool,
     ) -> Result<Reading> {
         let reading = self.quietly(path, keep_missing)?;
-        tell(console, path, &reading)?;
+        tell(console, path, &reading.warnings);
+        console.check()?;
         Ok(reading)
     }
 
@@ -130,8 +136,8 @@ impl InputOptions {
 /// The format of a map that is written.
 #[derive(Args)]
 pub(super) struct OutputFormat {
-    /// Format of the output, where its name does not say it: png, tif, exr, npy, asc, hgt, r16, r32
-    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Output",
+        help = format!("Format of the output, where its name does not say it: {}", all_formats()))]
     pub(super) to: Option<MapFormat>,
 }
 

@@ -2,12 +2,12 @@
 
 use super::console::Console;
 use super::report::{files_json, files_text};
-use super::{InputOptions, OutputRange, read, within};
+use super::{InputOptions, OutputRange, picture_path, read, within};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use thalweg::image::{self, DynamicImage, RgbImage};
-use thalweg::io::{Animation, Files, FilmFormat, ReadOptions, encode_picture, refuse};
+use thalweg::image::{self, DynamicImage, ImageBuffer, Pixel, RgbImage};
+use thalweg::io::{Animation, Files, FilmFormat, ReadOptions, Stored, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::render::{
     Coast, Ground, PERIOD_S, Plain, Style, Waters, WaveView, Waves, beside, draw_water, draw_waves,
@@ -181,175 +181,257 @@ fn sheet(panels: Vec<RgbImage>) -> RgbImage {
     all
 }
 
+/// How the land is lit and coloured.
+struct Look {
+    style: Style,
+    grey_light: Plain,
+    from_the_air: bool,
+}
+
+impl Look {
+    fn of(a: &Arguments) -> Result<Self> {
+        let usual = Style::default();
+        let azimuth =
+            a.azimuth.map(|azimuth| within("--azimuth", azimuth, -360.0, 360.0)).transpose()?;
+        let z_factor =
+            a.z_factor.unwrap_or(if a.plain { Plain::default().z_factor } else { usual.z_factor });
+        let sea_level = |level| within("--sea-level", level, -1e6, 1e6);
+        let style = Style {
+            z_factor: within("--z-factor", z_factor, 0.0, 1000.0)?,
+            azimuth_deg: azimuth.unwrap_or(usual.azimuth_deg),
+            altitude_deg: within("--altitude", a.altitude, 0.0, 90.0)?,
+            sea_level_m: a.sea_level.map(sea_level).transpose()?,
+            snow_line_m: within("--snow-line", a.snow_line, -1e6, 1e6)?,
+            range_m: a.range.pair()?,
+            ..usual
+        };
+        let grey_light = Plain {
+            azimuth_deg: azimuth,
+            altitude_deg: style.altitude_deg,
+            z_factor: style.z_factor,
+            sky: within("--sky", a.sky, 0.0, 1.0)? as f32,
+            sea_level_m: style.sea_level_m,
+        };
+        Ok(Self { style, grey_light, from_the_air: a.ground })
+    }
+
+    /// The dry land.
+    fn land(&self, map: &Map, what: &Ground) -> Result<RgbImage> {
+        match self.from_the_air {
+            true => ground(map, what, &self.style),
+            false => Ok(shaded(map, &self.style)),
+        }
+    }
+
+    /// The land with its water.
+    fn landscape(&self, map: &Map, layers: &Layers) -> Result<RgbImage> {
+        let mut picture = self.land(map, &layers.ground())?;
+        let waters = Waters {
+            depth: layers.depth.as_ref(),
+            width: layers.width.as_ref(),
+            as_from_the_air: self.from_the_air,
+        };
+        draw_water(&mut picture, map, &waters, &self.style)?;
+        Ok(picture)
+    }
+}
+
+/// What is drawn on the land.
+struct Layers {
+    flow: Option<Map>,
+    erosion: Option<Map>,
+    deposition: Option<Map>,
+    sediment: Option<Map>,
+    /// How deep the sea and lakes are.
+    depth: Option<Map>,
+    /// How wide rivers are.
+    width: Option<Map>,
+    beach: Option<Map>,
+}
+
+impl Layers {
+    /// Reads the maps of the command line, each as large as the land.
+    fn read(console: &Console, a: &Arguments, land: &Map) -> Result<Self> {
+        // Their values have units of their own, and they lie where the land lies.
+        let like = ReadOptions {
+            spacing_m: Some(land.spacing_m),
+            size: a.reading.size,
+            ..ReadOptions::default()
+        };
+        let read = |path: &Option<PathBuf>| {
+            let one =
+                |path: &PathBuf| fits(path, read(console, path, &like)?.map, (&a.input, land));
+            path.as_ref().map(one).transpose()
+        };
+        Ok(Self {
+            flow: read(&a.flow)?,
+            erosion: read(&a.erosion)?,
+            deposition: read(&a.deposition)?,
+            sediment: read(&a.sediment)?,
+            depth: read(&a.water)?,
+            width: read(&a.rivers)?,
+            beach: read(&a.beach)?,
+        })
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            flow: self.flow.as_ref(),
+            erosion: self.erosion.as_ref(),
+            deposition: self.deposition.as_ref(),
+            sediment: self.sediment.as_ref(),
+            beach: self.beach.as_ref(),
+        }
+    }
+
+    /// The same for the larger map of a coast.
+    fn enlarged(&self, coast: &Coast) -> Self {
+        let larger = |map: &Option<Map>| map.as_ref().map(|map| coast.enlarged_ground(map));
+        Self {
+            flow: larger(&self.flow),
+            erosion: larger(&self.erosion),
+            deposition: larger(&self.deposition),
+            sediment: larger(&self.sediment),
+            depth: larger(&self.depth),
+            // A river is a line: there is none between a sample that has one and one that has not.
+            width: self.width.as_ref().map(|map| coast.enlarged_lines(map)),
+            beach: larger(&self.beach),
+        }
+    }
+}
+
+/// A map, if it is as large as the land.
+fn fits(path: &Path, map: Map, (input, land): (&Path, &Map)) -> Result<Map> {
+    if (map.width, map.height) == (land.width, land.height) {
+        return Ok(map);
+    }
+    Err(Error::param(format!(
+        "{}: {}x{} samples, {} has {}x{}: give a map of the same size",
+        path.display(),
+        map.width,
+        map.height,
+        input.display(),
+        land.width,
+        land.height
+    )))
+}
+
+/// A picture without waves; `before` stands on its left.
+fn picture(
+    a: &Arguments,
+    look: &Look,
+    map: &Map,
+    layers: &Layers,
+    before: Option<&Map>,
+) -> Result<DynamicImage> {
+    if a.mask {
+        return Ok(grey(map, look.style.range_m, a.log).into());
+    }
+    if a.skyline {
+        return Ok(skyline(map).into());
+    }
+    if a.plain {
+        let lit = |map| plain(map, &look.grey_light);
+        return with_before(before.map(lit), lit(map));
+    }
+    // The layers are of the land as it is after.
+    let bare = |before| look.land(before, &Ground::default());
+    with_before(before.map(bare).transpose()?, look.landscape(map, layers)?)
+}
+
+/// A picture, and on its left the one before, if there is one.
+fn with_before<P: Pixel<Subpixel = u8>>(
+    before: Option<ImageBuffer<P, Vec<u8>>>,
+    after: ImageBuffer<P, Vec<u8>>,
+) -> Result<DynamicImage>
+where
+    DynamicImage: From<ImageBuffer<P, Vec<u8>>>,
+{
+    match before {
+        Some(before) => Ok(beside(&before, &after)?.into()),
+        None => Ok(after.into()),
+    }
+}
+
+/// A land whose waves move.
+struct Shore<'a> {
+    coast: Coast,
+    /// The land and its water before waves are drawn on it.
+    ground: RgbImage,
+    views: Vec<WaveView>,
+    style: &'a Style,
+}
+
+impl Shore<'_> {
+    /// The picture at a phase from 0 to 1.
+    fn at(&self, phase: f64) -> Result<RgbImage> {
+        let view = |view: &WaveView| {
+            let mut picture = self.ground.clone();
+            draw_waves(&mut picture, &self.coast, phase, *view, self.style).map(|()| picture)
+        };
+        self.views.iter().map(view).collect::<Result<Vec<_>>>().map(sheet)
+    }
+
+    /// Stores `count` pictures of a period as an animation.
+    fn film(&self, console: &Console, path: &Path, count: u32) -> Result<(Stored, [u32; 2])> {
+        let first = self.at(0.0)?;
+        let (width, height) = first.dimensions();
+        // The waves of a period are those of the next, so the last picture leads to the first.
+        let delay = (PERIOD_S[0], PERIOD_S[1] * count as u16);
+        let mut film = Animation::endless(path, (width, height), count, delay)?;
+        film.add(&first)?;
+        for n in 1..count {
+            console.check()?;
+            film.add(&self.at(f64::from(n) / f64::from(count))?)?;
+        }
+        Ok((film.finish()?, [width, height]))
+    }
+}
+
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let usual = Style::default();
-    let azimuth =
-        a.azimuth.map(|azimuth| within("--azimuth", azimuth, -360.0, 360.0)).transpose()?;
-    let z_factor =
-        a.z_factor.unwrap_or(if a.plain { Plain::default().z_factor } else { usual.z_factor });
-    let mut style = Style {
-        z_factor: within("--z-factor", z_factor, 0.0, 1000.0)?,
-        azimuth_deg: azimuth.unwrap_or(usual.azimuth_deg),
-        altitude_deg: within("--altitude", a.altitude, 0.0, 90.0)?,
-        sea_level_m: a
-            .sea_level
-            .map(|level| within("--sea-level", level, -1e6, 1e6))
-            .transpose()?,
-        snow_line_m: within("--snow-line", a.snow_line, -1e6, 1e6)?,
-        range_m: a.range.pair()?,
-        ..usual
-    };
-    let grey_light = Plain {
-        azimuth_deg: azimuth,
-        altitude_deg: style.altitude_deg,
-        z_factor: style.z_factor,
-        sky: within("--sky", a.sky, 0.0, 1.0)? as f32,
-        sea_level_m: style.sea_level_m,
-    };
-    let named = |end: &str| a.output.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
-    if a.frames.is_some() {
-        FilmFormat::from_path(&a.output)?;
-    } else if !named("png") {
-        return Err(Error::param(format!(
-            "{}: a picture is written as PNG; give it a name that ends in .png",
-            a.output.display()
-        )));
+    let mut look = Look::of(a)?;
+    match a.frames {
+        Some(_) => FilmFormat::from_path(&a.output).map(|_| ())?,
+        None => picture_path(&a.output)?,
     }
     let frames = a.frames.map(|n| whole("--frames", n, 2, 1000)).transpose()?;
+    let shore_length = |metres| within("--shore-length", metres, 0.001, 1e6);
     let waves = Waves {
-        shore_length_m: a
-            .shore_length
-            .map(|metres| within("--shore-length", metres, 0.001, 1e6))
-            .transpose()?,
+        shore_length_m: a.shore_length.map(shore_length).transpose()?,
         pixels: a.pixels.map(|n| whole("--pixels", n, 1, 16)).transpose()?,
     };
     refuse(std::slice::from_ref(&a.output), console.options.force)?;
     let map = a.reading.read(console, &a.input)?.map;
-    // Maps of flow and erosion have units of their own, and lie where the map lies.
-    let like = ReadOptions {
-        spacing_m: Some(map.spacing_m),
-        size: a.reading.size,
-        ..ReadOptions::default()
-    };
-    let fits =
-        |path: &Path, other: Map| match (other.width, other.height) == (map.width, map.height) {
-            true => Ok(other),
-            false => Err(Error::param(format!(
-                "{}: {}x{} samples, {} has {}x{}: give a map of the same size",
-                path.display(),
-                other.width,
-                other.height,
-                a.input.display(),
-                map.width,
-                map.height
-            ))),
-        };
-    let read_beside = |path: &Option<PathBuf>| {
-        path.as_ref()
-            .map(|path| read(console, path, &like).and_then(|reading| fits(path, reading.map)))
-            .transpose()
-    };
-    let maps = [&a.flow, &a.erosion, &a.deposition, &a.sediment, &a.water, &a.rivers, &a.beach]
-        .map(read_beside);
-    let maps = maps.into_iter().collect::<Result<Vec<Option<Map>>>>()?;
-    let of = |i: usize| maps[i].as_ref();
-    let before = a
-        .before
-        .as_ref()
-        .map(|path| a.reading.read(console, path).and_then(|reading| fits(path, reading.map)));
-    let before = before.transpose()?;
+    let layers = Layers::read(console, a, &map)?;
+    let before = |path: &PathBuf| fits(path, a.reading.read(console, path)?.map, (&a.input, &map));
+    let before = a.before.as_ref().map(before).transpose()?;
     if let Some(before) = &before {
-        let (low, high) = [&map, before]
-            .map(Map::min_max)
-            .into_iter()
-            .fold((f32::MAX, f32::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        style.range_m = style.range_m.or(Some((low.into(), high.into())));
+        // Both have the same colours for the same heights.
+        let [(low, high), (low_before, high_before)] = [&map, before].map(Map::min_max);
+        let both = (low.min(low_before).into(), high.max(high_before).into());
+        look.style.range_m = look.style.range_m.or(Some(both));
     }
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
-    let land = |map: &Map, what: &Ground| {
-        if a.ground { ground(map, what, &style) } else { Ok(shaded(map, &style)) }
+    let mut still = |picture: DynamicImage| {
+        let size = [picture.width(), picture.height()];
+        console.check()?;
+        Ok::<_, Error>((files.write(&a.output, &encode_picture(picture)?)?, size))
     };
-    if let Some(shown) = a.waves {
-        let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
-        let larger = |i: usize| of(i).map(|map| coast.enlarged_ground(map));
-        let [flow, erosion, deposition, sediment, depth, beach] = [0, 1, 2, 3, 4, 6].map(larger);
-        let width = of(5).map(|map| coast.enlarged_lines(map));
-        let what = Ground {
-            flow: flow.as_ref(),
-            erosion: erosion.as_ref(),
-            deposition: deposition.as_ref(),
-            sediment: sediment.as_ref(),
-            beach: beach.as_ref(),
-        };
-        let mut ground = land(coast.map(), &what)?;
-        let waters =
-            Waters { depth: depth.as_ref(), width: width.as_ref(), as_from_the_air: a.ground };
-        draw_water(&mut ground, coast.map(), &waters, &style)?;
-        let drawn = |phase: f64| {
-            let view = |view| {
-                let mut picture = ground.clone();
-                draw_waves(&mut picture, &coast, phase, view, &style).map(|()| picture)
-            };
-            shown.views().into_iter().map(view).collect::<Result<Vec<_>>>().map(sheet)
-        };
-        let first = drawn(0.0)?;
-        let (width, height) = first.dimensions();
-        let stored = match frames {
-            None => [files.write(&a.output, &encode_picture(first)?)?],
-            Some(count) => {
-                // The waves of a period are those of the next, so the last picture leads to the
-                // first.
-                let delay = (PERIOD_S[0], PERIOD_S[1] * count as u16);
-                let mut film = Animation::endless(&a.output, (width, height), count, delay)?;
-                film.add(&first)?;
-                for n in 1..count {
-                    console.check()?;
-                    film.add(&drawn(f64::from(n) / f64::from(count))?)?;
-                }
-                [film.finish()?]
-            }
-        };
-        files.keep();
-        console.result(
-            || json!({ "width": width, "height": height, "files": files_json(&stored) }),
-            || files_text(&stored),
-        )?;
-        return Ok(true);
-    }
-    let picture: DynamicImage = match (a.mask, a.skyline) {
-        (true, _) => grey(&map, style.range_m, a.log).into(),
-        (_, true) => skyline(&map).into(),
-        _ if a.plain => {
-            let after = plain(&map, &grey_light);
-            match &before {
-                Some(before) => beside(&plain(before, &grey_light), &after)?.into(),
-                None => after.into(),
-            }
-        }
-        _ => {
-            let mut after = land(
-                &map,
-                &Ground {
-                    flow: of(0),
-                    erosion: of(1),
-                    deposition: of(2),
-                    sediment: of(3),
-                    beach: of(6),
-                },
-            )?;
-            let waters = Waters { depth: of(4), width: of(5), as_from_the_air: a.ground };
-            draw_water(&mut after, &map, &waters, &style)?;
-            match &before {
-                Some(before) => beside(&land(before, &Ground::default())?, &after)?.into(),
-                None => after.into(),
+    let (stored, [width, height]) = match a.waves {
+        None => still(picture(a, &look, &map, &layers, before.as_ref())?)?,
+        Some(shown) => {
+            let coast = Coast::of(&map, a.sea_level.unwrap_or_default(), &waves)?;
+            let ground = look.landscape(coast.map(), &layers.enlarged(&coast))?;
+            let shore = Shore { coast, ground, views: shown.views(), style: &look.style };
+            match frames {
+                None => still(shore.at(0.0)?.into())?,
+                Some(count) => shore.film(console, &a.output, count)?,
             }
         }
     };
-    let (width, height) = (picture.width(), picture.height());
-    console.check()?;
-    let stored = [files.write(&a.output, &encode_picture(picture)?)?];
     files.keep();
+    let stored = [stored];
     console.result(
         || json!({ "width": width, "height": height, "files": files_json(&stored) }),
         || files_text(&stored),

@@ -19,7 +19,7 @@ use thalweg::job::AfterStage;
 use thalweg::job::{Event, Snapshot};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Store, Tiles};
-use thalweg::{Error, Job, Result};
+use thalweg::{Error, Job, Limit, Recipe, Result, Window};
 
 /// Make the maps of a recipe
 ///
@@ -91,6 +91,73 @@ impl From<Film> for FilmFormat {
     }
 }
 
+/// The run that the command line asks for.
+fn job_of(
+    console: &Console,
+    a: &Arguments,
+    recipe: Recipe,
+    timelapse: Option<&TimelapseOptions>,
+) -> Result<Job> {
+    let mut job = match a.reference {
+        true => classic(console, recipe, |recipe| console.read(recipe))?,
+        false => console.read(recipe)?,
+    };
+    if let Some(level) = a.level {
+        job = job.until_level(level)?;
+    }
+    if let Some(timelapse) = timelapse {
+        job = job.frames(timelapse.frames)?;
+    }
+    a.part.of(job)
+}
+
+/// The run from its snapshot on, if there is one, and what keeps the next ones.
+fn kept(console: &Console, a: &Arguments, job: Job) -> Result<(Job, Option<Keeper>)> {
+    let Some(path) = &a.snapshot else { return Ok((job, None)) };
+    let every = Duration::from_secs(a.snapshot_every);
+    let (job, keeper) = Keeper::of(job, path, every, a.output.as_deref())?;
+    if let Some(stage) = keeper.stage {
+        let done = count(stage as u64 + 1, "stage");
+        console.note(format!("continues from {}, after {done}", path.display()));
+    }
+    Ok((job, Some(keeper)))
+}
+
+/// Why a land that does not fit into memory cannot be made by tiles.
+fn untileable(a: &Arguments, job: &Job) -> Option<String> {
+    // What the command line asks for comes first: people can change it at once.
+    if a.part.part.is_some() {
+        return Some("`thalweg tiles --part` does".into());
+    }
+    if a.reference {
+        return Some("the published algorithms run on whole lands".into());
+    }
+    if a.snapshot.is_some() {
+        let what = "--snapshot keeps runs of whole lands; use `thalweg tiles` with --store";
+        return Some(what.into());
+    }
+    let of_a_film = || a.timelapse.frames.map(|_| "a time-lapse is of a whole land".into());
+    job.untileable().or_else(of_a_film)
+}
+
+/// How a land is cut into tiles, where it does not fit into memory for the reason `why`.
+fn cut(
+    console: &Console,
+    a: &Arguments,
+    job: &Job,
+    (level, window): (i32, &Window),
+    why: String,
+) -> Result<Cost> {
+    if let Some(cannot) = untileable(a, job) {
+        return Err(Error::limit(format!(
+            "{why} (`run` does not make tiles by itself here: {cannot})"
+        )));
+    }
+    let cost = job.schedule().choose(level, window, usual_memory(), None)?;
+    console.warn(format!("{why}; the land is made by tiles: {}", cost.cut));
+    Ok(cost)
+}
+
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
@@ -106,67 +173,17 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         folder.announce_bundle(&recipe, timelapse.as_ref())?;
     }
     let begun = Instant::now();
-    let job = match a.reference {
-        true => classic(console, recipe, |recipe| console.read(recipe))?,
-        false => console.read(recipe)?,
-    };
-    let job = match a.level {
-        Some(level) => job.until_level(level)?,
-        None => job,
-    };
-    let job = match &timelapse {
-        Some(timelapse) => job.frames(timelapse.frames)?,
-        None => job,
-    };
-    let job = a.part.of(job)?;
-    let (job, mut keeper) = match &a.snapshot {
-        Some(path) => {
-            let every = Duration::from_secs(a.snapshot_every);
-            let (job, keeper) = Keeper::of(job, path, every, a.output.as_deref())?;
-            if let Some(stage) = keeper.stage {
-                let done = count(stage as u64 + 1, "stage");
-                console.note(format!("continues from {}, after {done}", path.display()));
-            }
-            (job, Some(keeper))
-        }
-        None => (job, None),
-    };
+    let (job, mut keeper) = kept(console, a, job_of(console, a, recipe, timelapse.as_ref())?)?;
     job.admit_program()?;
     let input_seconds = begun.elapsed().as_secs_f64();
     let level = a.level.unwrap_or(job.recipe().finest());
     let window = Schedule::on_level(&job.schedule().world(), level);
-    let by_tiles = |why: String| {
-        // A time-lapse, too, is of whole lands.
-        let is_part = a.part.part.is_some().then(|| "`thalweg tiles --part` does".into());
-        let is_part = is_part
-            .or_else(|| a.reference.then(|| "the published algorithms run on whole lands".into()))
-            .or_else(|| {
-                a.snapshot.as_ref().map(|_| {
-                    "--snapshot keeps runs of whole lands; use `thalweg tiles` with --store".into()
-                })
-            });
-        match is_part
-            .or_else(|| job.untileable())
-            .or(timelapse.as_ref().map(|_| "a time-lapse is of a whole land".into()))
-        {
-            Some(cannot) => Err(Error::limit(format!(
-                "{why} (`run` does not make tiles by itself here: {cannot})"
-            ))),
-            None => {
-                let cost = job.schedule().choose(level, &window, usual_memory(), None)?;
-                console.warn(format!("{why}; the land is made by tiles: {}", cost.cut));
-                Ok(cost)
-            }
-        }
-    };
+    let by_tiles = |limit: Limit| cut(console, a, &job, (level, &window), limit.message);
     if a.dry_run {
         let paths: Vec<PathBuf> =
             names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
         return match dry_run(console, &job, &paths, timelapse.as_ref()) {
-            Err(Error::Limit(limit)) => {
-                let cost = by_tiles(limit.message)?;
-                tiles::dry_run(console, &job, &cost, &window)
-            }
+            Err(Error::Limit(limit)) => tiles::dry_run(console, &job, &by_tiles(limit)?, &window),
             done => done,
         };
     }
@@ -183,18 +200,24 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let bundle = match done {
         // It does not fit, and no work was lost.
         Err(Error::Limit(limit)) if !started => {
-            let cost = by_tiles(limit.message)?;
+            let cost = by_tiles(limit)?;
+            // The tiles announce the same folder again.
             drop(folder);
             return run_by_tiles(console, a, &job, level, &cost);
         }
         done => done?,
     };
-
     if let Some(keeper) = keeper {
         keeper.finish(console);
     }
+    report(console, &job, &bundle, input_seconds)?;
+    Ok(true)
+}
+
+/// Says what was done.
+fn report(console: &Console, job: &Job, bundle: &Bundle, input_seconds: f64) -> Result<()> {
     let Bundle { outcome, files, removed, run_seconds, output_seconds, encoding_seconds, .. } =
-        &bundle;
+        bundle;
     let removed: Vec<_> = removed.iter().map(|path| path.to_string_lossy()).collect();
     let (window, scale) = job.schedule().land();
     console.result(
@@ -213,7 +236,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             })
         },
         || {
-            let head = title(&job);
+            let head = title(job);
             let times = format!(
                 "input {input_seconds:.2} s, stages {run_seconds:.2} s, output {output_seconds:.2} \
                  s (encoding {encoding_seconds:.2} s), {:.2} s in all",
@@ -234,8 +257,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 steps_text(&bundle.quantised)
             )
         },
-    )?;
-    Ok(true)
+    )
 }
 
 /// Keeps snapshots of a run in a file.

@@ -44,10 +44,12 @@ use std::path::Path;
 
 use image::ImageFormat;
 
+use crate::format::{extension, unknown};
 use crate::map::Map;
 use crate::memory;
 use crate::{Error, Result};
 
+pub use crate::format::MapFormat;
 pub use crate::map::Samples;
 
 pub use cog::Cog;
@@ -62,53 +64,7 @@ pub use write::{
 pub(crate) use write::{pending_of, pending_stem};
 pub use zarr::{Level as ZarrLevel, Zarr};
 
-/// A file format for maps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MapFormat {
-    /// Grey PNG; written with 16 bits a sample.
-    Png,
-    /// TIFF and GeoTIFF; written with 32-bit floats.
-    Tiff,
-    /// OpenEXR; written with 32-bit floats in one channel, `Y`.
-    Exr,
-    /// A NumPy array of rows; written with 32-bit floats.
-    Npy,
-    /// Bare 16-bit unsigned samples, little-endian, row by row.
-    R16,
-    /// Bare 32-bit floats, little-endian, row by row.
-    R32,
-    /// An ESRI ASCII grid: text.
-    Asc,
-    /// A tile of SRTM: bare 16-bit signed metres, big-endian, row by row.
-    Hgt,
-}
-
 impl MapFormat {
-    /// The format that the file name's extension stands for: `png`, `tif`, `tiff`, `exr`, `npy`,
-    /// `r16`, `raw`, `r32`, `asc` or `hgt`, in any case.
-    ///
-    /// # Errors
-    /// [`Error::Param`] for any other extension, or none.
-    pub fn from_path(path: &Path) -> Result<Self> {
-        let extension = extension(path);
-        Self::from_extension(extension.as_deref())
-            .ok_or_else(|| Error::param(unknown(path, extension, KNOWN)))
-    }
-
-    fn from_extension(extension: Option<&str>) -> Option<Self> {
-        Some(match extension? {
-            "png" => Self::Png,
-            "tif" | "tiff" => Self::Tiff,
-            "exr" => Self::Exr,
-            "npy" => Self::Npy,
-            "r16" | "raw" => Self::R16,
-            "r32" => Self::R32,
-            "asc" => Self::Asc,
-            "hgt" => Self::Hgt,
-            _ => return None,
-        })
-    }
-
     /// The format that the first bytes of a file are of; raw and text formats cannot be told so.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match kind_of(bytes)?.1? {
@@ -116,40 +72,6 @@ impl MapFormat {
             Format::Mask(_) => None,
         }
     }
-
-    /// The usual extension, without the dot.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Tiff => "tif",
-            Self::Exr => "exr",
-            Self::Npy => "npy",
-            Self::R16 => "r16",
-            Self::R32 => "r32",
-            Self::Asc => "asc",
-            Self::Hgt => "hgt",
-        }
-    }
-
-    /// Whether samples are stored as 16-bit integers, so that heights are rounded to 65536 steps.
-    pub fn is_quantised(self) -> bool {
-        matches!(self, Self::Png | Self::R16)
-    }
-}
-
-/// The extensions of formats that maps are read from and written to.
-const KNOWN: &str = ".png, .tif, .exr, .npy, .asc, .hgt, .r16 (or .raw) or .r32";
-
-/// The extension of a path in lower case.
-fn extension(path: &Path) -> Option<String> {
-    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase())
-}
-
-/// What to say of a path whose extension stands for no format.
-fn unknown(path: &Path, extension: Option<String>, known: &str) -> String {
-    let given = extension
-        .map_or("there is no extension".into(), |e| format!("the extension .{e} is unknown"));
-    format!("{}: {given}; use {known}", path.display())
 }
 
 /// A format that is read.
@@ -170,24 +92,25 @@ impl Format {
         match extension.as_deref().and_then(mask::format) {
             Some(format) => Ok(Self::Mask(format)),
             None => {
-                let masks = match samples {
-                    Samples::Heights => "",
-                    Samples::Shares => ", .bmp, .jpg, .webp",
-                    Samples::Numbers => ", .bmp, .webp",
+                let masks: &[&str] = match samples {
+                    Samples::Heights => &[],
+                    Samples::Shares => &["bmp", "jpg", "webp"],
+                    // JPEG is lossy, and changed numbers are other numbers.
+                    Samples::Numbers => &["bmp", "webp"],
                 };
-                Err(Error::param(unknown(path, extension, &format!("{KNOWN}{masks}"))))
+                Err(Error::param(unknown(path, extension, masks)))
             }
         }
     }
 
     /// Whether the samples lie in the file without a header.
     fn is_raw(self) -> bool {
-        matches!(self, Self::Map(MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt))
+        matches!(self, Self::Map(format) if format.is_raw())
     }
 
     /// Whether a file may have several bands, of which one is read.
     fn has_bands(self) -> bool {
-        matches!(self, Self::Map(MapFormat::Tiff | MapFormat::Exr))
+        matches!(self, Self::Map(format) if format.has_bands())
     }
 
     /// The usual extension, without the dot.

@@ -9,6 +9,7 @@ use image::DynamicImage;
 use tempfile::NamedTempFile;
 
 use super::{MapFormat, asc, exr, hgt, npy, png, raw, tiff};
+use crate::format::either;
 use crate::map::Map;
 use crate::{Error, Result};
 
@@ -71,10 +72,10 @@ pub fn encode_within(
     check(map)?;
     if !missing.is_empty() && format.is_quantised() {
         return Err(Error::param(format!(
-            "a .{} file cannot say that {} samples have no value; use tif, exr, npy, asc, hgt or \
-             r32",
+            "a .{} file cannot say that {} samples have no value; use {}",
             format.extension(),
-            missing.len()
+            missing.len(),
+            either(&MapFormat::names(|format| !format.is_quantised()))
         )));
     }
     // Holes are made in a copy, after the check that refuses a NaN of the map's own.
@@ -114,8 +115,7 @@ pub fn encode_within(
 
 /// A warning for a map with a place on Earth, in a format that holds none.
 fn placeless(map: &Map, format: MapFormat) -> Option<String> {
-    let georef =
-        map.georef.as_ref().filter(|_| !matches!(format, MapFormat::Tiff | MapFormat::Asc))?;
+    let georef = map.georef.as_ref().filter(|_| !format.is_placed())?;
     let name = georef.name().map_or(String::new(), |name| format!(", {name}"));
     Some(format!(
         "a .{} file does not hold where on Earth the map lies{name}; a .tif does",
@@ -147,8 +147,7 @@ fn cut(map: &Map, (low, high): (f64, f64), warnings: &mut Vec<String>) -> Result
 
 /// A warning for raw samples of a map that is not square.
 fn raw_size(map: &Map, format: MapFormat) -> Option<String> {
-    let silent = matches!(format, MapFormat::R16 | MapFormat::R32 | MapFormat::Hgt)
-        && map.width != map.height;
+    let silent = format.is_raw() && map.width != map.height;
     silent.then(|| {
         format!(
             "a raw file does not store the size of this map, {}x{}, and readers need it",
@@ -242,10 +241,10 @@ pub fn encode_colours(map: &Map, format: MapFormat) -> Result<Encoded> {
             )?;
             Ok(Encoded { bytes, quantised: None, warnings: vec![] })
         }
-        MapFormat::R16 | MapFormat::Hgt => Err(Error::param(
-            "colours have 24 bits, which do not fit into raw 16-bit samples; use png, tif, exr, \
-             npy or r32",
-        )),
+        _ if !format.holds_colours() => Err(Error::param(format!(
+            "colours have 24 bits, which do not fit into raw 16-bit samples; use {}",
+            either(&MapFormat::names(MapFormat::holds_colours))
+        ))),
         _ => encode_all(map, format),
     }
 }

@@ -6,6 +6,7 @@ use super::output::{Colour, Output};
 use super::{EVERY_MAX, LAND_MAX, MARGIN_MAX, NESTED_MAX, Nested, Recipe, STAGES_MAX, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::field::{self, Decode, Origin};
+use crate::format::MapFormat;
 use crate::params::unknown;
 use crate::site::{Scale, Site, Window};
 use crate::stage::{self, Stage, biomes, combine, diamond_square, random_raise, strokes};
@@ -73,11 +74,10 @@ impl Recipe {
         {
             return wrong("every", nested.every.to_string(), format!("1 to {EVERY_MAX}"));
         }
-        let formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
-        if let Some(format) =
-            formats.into_iter().find(|format| !output::MAP_FORMATS.contains(&format.as_str()))
-        {
-            return wrong("format", format!("{format:?}"), output::MAP_FORMATS.join(", "));
+        let mut formats = std::iter::once(&self.output.format).chain(self.output.formats.values());
+        let known = output::map_formats();
+        if let Some(format) = formats.find(|format| !known.contains(&format.as_str())) {
+            return wrong("format", format!("{format:?}"), known.join(", "));
         }
         if let Some(program) =
             self.output.program.iter().find(|program| !output::PROGRAMS.contains(&program.as_str()))
@@ -284,11 +284,15 @@ impl Recipe {
                 Some(format) => (format!("formats.{map}"), format),
                 None => ("format".into(), format),
             };
-            if field.decode == Decode::Colour && format == "r16" {
-                return Err(Invalid::of(key.as_str(), "\"r16\"", "png, tif, exr, npy, r32")
+            if field.decode == Decode::Colour
+                && MapFormat::from_extension(Some(format)).is_some_and(|f| !f.holds_colours())
+            {
+                let allowed = MapFormat::names(|f| f.is_of_recipes() && f.holds_colours());
+                let allowed = allowed.join(", ");
+                return Err(Invalid::of(key.as_str(), format!("{format:?}"), allowed.as_str())
                     .saying(format!(
-                        "output: {key} = \"r16\": {map} has 24 bits and does not fit; allowed for \
-                         it: png, tif, exr, npy, r32"
+                        "output: {key} = {format:?}: {map} has 24 bits and does not fit; allowed \
+                         for it: {allowed}"
                     ))
                     .inside("", "/output")
                     .into());

@@ -3,13 +3,17 @@
 use super::edit::{parted, written};
 use crate::error::{Invalid, Result};
 use crate::field::FIELDS;
+use crate::format::MapFormat;
 use crate::keys::{self, Key, Kind, Own, Told, Words};
 use crate::table::Table;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// File extensions of maps. The word becomes part of a path, so it is taken from a list.
-pub(super) const MAP_FORMATS: [&str; 7] = ["png", "tif", "exr", "npy", "r16", "r32", "asc"];
+pub(super) fn map_formats() -> Vec<&'static str> {
+    MapFormat::names(MapFormat::is_of_recipes)
+}
+
 /// Names of the programs whose files a run can add.
 pub(super) const PROGRAMS: [&str; 7] =
     ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
@@ -131,9 +135,9 @@ fn read_formats(formats: &Table, output: &mut Output) -> Result<()> {
     formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
     for name in &output.maps {
         if let Some(format) = formats.text(name)? {
-            if !MAP_FORMATS.contains(&format) {
-                let known = MAP_FORMATS.into_iter();
-                return Err(formats.unlisted(name, "output format", format, known));
+            let known = map_formats();
+            if !known.contains(&format) {
+                return Err(formats.unlisted(name, "output format", format, known.into_iter()));
             }
             output.formats.insert(name.clone(), format.into());
         }
@@ -148,7 +152,7 @@ const FORMATS: Own<Output> = Own {
     },
     value: |output| json!(output.formats),
     schema: || {
-        let formats = json!({ "enum": MAP_FORMATS });
+        let formats = json!({ "enum": map_formats() });
         json!({ "type": "object", "propertyNames": { "enum": names() },
             "additionalProperties": formats })
     },
@@ -157,9 +161,9 @@ const FORMATS: Own<Output> = Own {
 
 const FORMAT: Words<Output> = Words {
     what: "output format",
-    all: || MAP_FORMATS.to_vec(),
+    all: map_formats,
     get: |output| vec![output.format.clone()],
-    set: |output, words| words.iter().for_each(|word| output.format = MAP_FORMATS[*word].into()),
+    set: |output, words| words.iter().for_each(|word| output.format = map_formats()[*word].into()),
 };
 
 const PROGRAM: Words<Output> = Words {

@@ -16,7 +16,7 @@ use thalweg::io::{MapFormat, encode};
 use thalweg::job::{Event, digest};
 use thalweg::map::Map;
 use thalweg::params::Value;
-use thalweg::plan::Plan;
+use thalweg::plan::{Pass, Plan};
 use thalweg::recipe::EXAMPLES;
 use thalweg::schedule::Schedule;
 use thalweg::site::{Layer, Layers, Site, Window};
@@ -146,6 +146,127 @@ pub(super) fn terrain(console: &Console, cpu: &mut dyn Executor, side: u32) -> R
     cpu.read("height")
 }
 
+/// The plan of a stage, and what is written before each run of it.
+struct Trial<'a> {
+    plan: Plan,
+    start: &'a [i32],
+    ledger: Option<Vec<i32>>,
+}
+
+impl<'a> Trial<'a> {
+    fn of(run: &Run, side: u32, start: &'a [i32]) -> Result<Self> {
+        // Two cells of loose sediment everywhere.
+        let ledger = run
+            .layers
+            .has(Layer::Ledger)
+            .then(|| start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect());
+        Ok(Self { plan: plan(run, side)?, start, ledger })
+    }
+
+    fn prepare(&self, executor: &mut dyn Executor) -> Result<()> {
+        executor.write("height", self.start)?;
+        self.ledger.as_ref().map_or(Ok(()), |ledger| executor.write("ledger", ledger))
+    }
+}
+
+/// What the kernels of a plan do.
+#[derive(Default)]
+struct Kernels {
+    /// Until [`Kernels::rates`], `model_gb_s` has gigabytes.
+    rows: Vec<KernelRow>,
+    /// Of each kernel, its additions that do not depend on the particles, and whether it moves
+    /// these.
+    adds: BTreeMap<&'static str, (u64, bool)>,
+}
+
+impl Kernels {
+    fn add(&mut self, plan: &Plan, pass: &Pass, (clock, seconds): (&'static str, f64)) {
+        let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
+        let written: usize =
+            pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
+        let gb = (read + written) as f64 * 4.0 / 1e9;
+        let name = pass.kernel.entry;
+        if pass.disjoint.is_some() {
+            self.adds.insert(name, (0, true));
+        } else if pass.kernel.owns.is_empty() {
+            self.adds.entry(name).or_default().0 += u64::from(pass.count());
+        }
+        match self.rows.iter_mut().find(|kernel| kernel.name == name) {
+            Some(kernel) => {
+                kernel.passes += 1;
+                kernel.seconds += seconds;
+                kernel.model_gb_s += gb;
+            }
+            None => self.rows.push(KernelRow {
+                name,
+                passes: 1,
+                seconds,
+                clock,
+                model_gb_s: gb,
+                of_copy: 0.0,
+                additions_m_s: None,
+                of_additions: None,
+            }),
+        }
+    }
+
+    /// The rows, with rates and their shares of what the machine can do. `work` is that of the
+    /// whole stage.
+    fn rates(mut self, work: u64, [copy, additions]: [f64; 2]) -> Vec<KernelRow> {
+        for kernel in &mut self.rows {
+            let seconds = kernel.seconds.max(1e-9);
+            kernel.model_gb_s /= seconds;
+            kernel.of_copy = kernel.model_gb_s / copy;
+            kernel.additions_m_s = self.adds.get(kernel.name).map(|&(fixed, moves)| {
+                let all = fixed + if moves { PARTICLE_ADDITIONS * work } else { 0 };
+                all as f64 / seconds / 1e6
+            });
+            kernel.of_additions = kernel.additions_m_s.map(|rate| rate / additions);
+        }
+        self.rows
+    }
+}
+
+/// A run that looks at the clock after every pass.
+struct ByPass {
+    kernels: Kernels,
+    /// Whether the executor has a clock of its own.
+    is_clocked: bool,
+    /// Seconds of the run, where it is so long that it is not repeated.
+    long_s: Option<f64>,
+}
+
+/// Measures the kernels of a stage. This also warms up, and leaves the words.
+fn by_pass(bench: &mut Bench, executor: &mut dyn Executor, trial: &Trial) -> Result<ByPass> {
+    let (console, plan) = (bench.console, &trial.plan);
+    trial.prepare(executor)?;
+    executor.begin(plan)?;
+    let begun = Instant::now();
+    let mut by_device = executor.clocked(plan, 0..plan.passes.len())?;
+    let is_clocked = by_device.is_some();
+    // A card that was idle runs slower for a while, so the last of several runs counts.
+    while is_clocked && begun.elapsed().as_secs_f64() < WARM_S {
+        console.check()?;
+        bench.warm_s = begun.elapsed().as_secs_f64();
+        executor.end(plan);
+        trial.prepare(executor)?;
+        executor.begin(plan)?;
+        by_device = executor.clocked(plan, 0..plan.passes.len())?;
+    }
+    let mut kernels = Kernels::default();
+    for (i, pass) in plan.passes.iter().enumerate() {
+        // By the host's clock a kernel's first pass has its compilation in it.
+        let clocked = match &by_device {
+            Some(seconds) => ("device", seconds[i]),
+            None => ("host", seconds(console, executor, plan, i..i + 1)?),
+        };
+        kernels.add(plan, pass, clocked);
+    }
+    let long_s = Some(begun.elapsed().as_secs_f64()).filter(|seconds| *seconds > ROW_S);
+    executor.end(plan);
+    Ok(ByPass { kernels, is_clocked, long_s })
+}
+
 /// Measures a stage: the steps of particles where it has them, cells of the map otherwise.
 pub(super) fn stage(
     bench: &mut Bench,
@@ -155,78 +276,13 @@ pub(super) fn stage(
     start: &[i32],
 ) -> Result<()> {
     let console = bench.console;
-    let plan = plan(run, side)?;
-    executor.admits(&plan)?;
-    // Two cells of loose sediment everywhere.
-    let ledger: Option<Vec<i32>> = run
-        .layers
-        .has(Layer::Ledger)
-        .then(|| start.iter().flat_map(|&height| [height, 2 * CELL, 0, 0]).collect());
-    let prepare = |executor: &mut dyn Executor| {
-        executor.write("height", start)?;
-        ledger.as_ref().map_or(Ok(()), |ledger| executor.write("ledger", ledger))
-    };
-    // A run that looks at the clock after every pass, for the seconds of the kernels. It also warms
-    // up, and leaves the words.
-    prepare(executor)?;
-    executor.begin(&plan)?;
-    let begun = Instant::now();
-    let mut kernels: Vec<KernelRow> = vec![];
-    // Of each kernel, its additions that do not depend on the particles, and whether it moves
-    // these.
-    let mut adds: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
-    let mut by_device = executor.clocked(&plan, 0..plan.passes.len())?;
-    let is_clocked = by_device.is_some();
-    while is_clocked && begun.elapsed().as_secs_f64() < WARM_S {
-        console.check()?;
-        bench.warm_s = begun.elapsed().as_secs_f64();
-        executor.end(&plan);
-        prepare(executor)?;
-        executor.begin(&plan)?;
-        by_device = executor.clocked(&plan, 0..plan.passes.len())?;
-    }
-    for (i, pass) in plan.passes.iter().enumerate() {
-        // By the host's clock a kernel's first pass has its compilation in it.
-        let (clock, seconds) = match &by_device {
-            Some(seconds) => ("device", seconds[i]),
-            None => ("host", seconds(console, executor, &plan, i..i + 1)?),
-        };
-        let read: usize = pass.kernel.reads.iter().map(|name| plan.buffer(name).words).sum();
-        let written: usize =
-            pass.kernel.owns.iter().map(|(_, each)| pass.count() as usize * each).sum();
-        let gb = (read + written) as f64 * 4.0 / 1e9;
-        let (name, passes, of_copy) = (pass.kernel.entry, 1, 0.0);
-        if pass.disjoint.is_some() {
-            adds.insert(name, (0, true));
-        } else if pass.kernel.owns.is_empty() {
-            adds.entry(name).or_default().0 += u64::from(pass.count());
-        }
-        match kernels.iter_mut().find(|kernel| kernel.name == name) {
-            Some(kernel) => {
-                kernel.passes += 1;
-                kernel.seconds += seconds;
-                kernel.model_gb_s += gb;
-            }
-            None => {
-                let (additions_m_s, of_additions) = (None, None);
-                kernels.push(KernelRow {
-                    name,
-                    passes,
-                    seconds,
-                    clock,
-                    model_gb_s: gb,
-                    of_copy,
-                    additions_m_s,
-                    of_additions,
-                });
-            }
-        }
-    }
-    let mut first = Some(begun.elapsed().as_secs_f64()).filter(|seconds| *seconds > ROW_S);
-    executor.end(&plan);
+    let trial = Trial::of(run, side, start)?;
+    let plan = &trial.plan;
+    executor.admits(plan)?;
+    let ByPass { kernels, is_clocked, mut long_s } = by_pass(bench, executor, &trial)?;
     let unit = if run.stage.work.is_some() { STEPS } else { CELLS };
     let name = executor.name();
-    let digests = left(executor, &plan)?;
+    let digests = left(executor, plan)?;
     bench.agrees(run.label, side, &name, &digests)?;
     let work: u64 = match run.stage.work {
         Some(buffer) => executor.sum(buffer, false)? as u64,
@@ -234,32 +290,23 @@ pub(super) fn stage(
     };
     // While words were compared, the card waited.
     let warm = Instant::now();
-    while is_clocked && first.is_none() && warm.elapsed().as_secs_f64() < WARM_S {
-        prepare(executor)?;
-        whole(console, executor, &plan)?;
+    while is_clocked && long_s.is_none() && warm.elapsed().as_secs_f64() < WARM_S {
+        trial.prepare(executor)?;
+        whole(console, executor, plan)?;
     }
     bench.warm_s += warm.elapsed().as_secs_f64();
     let row = bench.row(run.label, side, &name, unit, || {
-        if let Some(seconds) = first.take() {
+        if let Some(seconds) = long_s.take() {
             return Ok(work as f64 / seconds / 1e6);
         }
-        prepare(executor)?;
-        Ok(work as f64 / whole(console, executor, &plan)? / 1e6)
+        trial.prepare(executor)?;
+        Ok(work as f64 / whole(console, executor, plan)? / 1e6)
     })?;
     row.digests = digests;
-    let [copy, additions] =
-        [COPY, ADDITIONS].map(|bound| bench.median(bound, &name).unwrap_or(f64::INFINITY));
-    for kernel in &mut kernels {
-        let seconds = kernel.seconds.max(1e-9);
-        kernel.model_gb_s /= seconds;
-        kernel.of_copy = kernel.model_gb_s / copy;
-        kernel.additions_m_s = adds.get(kernel.name).map(|&(fixed, moves)| {
-            let all = fixed + if moves { PARTICLE_ADDITIONS * work } else { 0 };
-            all as f64 / seconds / 1e6
-        });
-        kernel.of_additions = kernel.additions_m_s.map(|rate| rate / additions);
+    let bounds = [COPY, ADDITIONS].map(|bound| bench.median(bound, &name).unwrap_or(f64::INFINITY));
+    if let Some(row) = bench.rows.last_mut() {
+        row.kernels = kernels.rates(work, bounds);
     }
-    bench.rows.last_mut().into_iter().for_each(|row| row.kernels = std::mem::take(&mut kernels));
     Ok(())
 }
 
