@@ -2,7 +2,7 @@
 
 use super::{Recipe, Step};
 use crate::arith;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::params::{Settings, Value};
 use crate::site::{Layer, Layers, Scale, Site, Window};
 use crate::stage::levels::{KEEP, REFINE, RESTRICT};
@@ -56,115 +56,18 @@ impl Recipe {
     pub(crate) fn units(&self, whole: Window) -> Result<Vec<Unit>> {
         let count = self.level_count(whole)?;
         let (finest, coarsest) = (self.finest(), count as i32 - 1);
-        let (before, is_torus) = (self.layers(), self.is_torus());
-        // What generators make first, or combine with that, is the land as it was.
-        let opens = self
-            .stages
-            .iter()
-            .position(|step| !step.stage.is_generator)
-            .unwrap_or(self.stages.len());
-        let unit = |stage: usize, step: Step, level: i32, grouped: bool| Unit {
-            layers: before[stage],
-            torus: is_torus,
-            // Where there are levels, each begins with its ledger.
-            ledger: (stage >= opens).then_some(!grouped && stage == opens),
-            step,
-            stage,
-            level,
-            named: true,
-            grouped,
-            passed: None,
-            water: None,
-            ends_level: false,
-        };
-        // A recipe whose eroding stages were taken off makes its land as it is.
-        if finest == coarsest || self.group().is_empty() {
-            return self
-                .stages
-                .iter()
-                .enumerate()
-                .map(|(i, step)| Ok(unit(i, step.at(0, 1)?, finest, false)))
-                .collect();
-        }
+        let make = Making::of(self);
         let group = self.group();
-        let flat = |range: Range<usize>, level: i32| {
-            range.map(move |i| unit(i, self.stages[i].clone(), level, false))
-        };
-        let inner = |stage: &'static Stage, level: i32, settings: &[(&str, Value)]| {
-            let given: Vec<_> =
-                settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-            let step = Step::of(stage, Settings::new(stage.params, &given)?);
-            Ok::<_, Error>(Unit {
-                named: false,
-                ledger: None,
-                ..unit(group.start, step, level, true)
-            })
-        };
-        let layers = before[group.start];
-        let painted = Layer::PAINTED
-            .iter()
-            .filter(|(_, layer, _)| layers.has(*layer))
-            .map(|(name, ..)| *name);
-        let loose = layers.has(Layer::Sediment).then_some("loose");
-        let maps: Vec<&str> = std::iter::once("height").chain(painted).chain(loose).collect();
-        let torus = ("torus", Value::Switch(is_torus));
-        // The last stage with particles, and the last that cuts rivers, hand on what the next level
-        // begins with.
-        let last =
-            |of: &dyn Fn(&Stage) -> bool| group.clone().rev().find(|i| of(self.stages[*i].stage));
-        let last_flow = last(&|stage| stage.work == Some("flow"));
-        let last_water = last(&|stage| stage.name == incision::STAGE.name);
-        let fade = Value::Number(self.levels.unwrap_or_default().fade);
-        let map = |name: &str| ("map", Value::Word(name.into()));
-        let maps = || maps.iter().copied().map(map);
-        let mut units: Vec<Unit> = vec![];
-        // Each level's land is made on its own lattice, or the recipe's is restricted.
-        let made = if self.makes_each_level() { finest..=coarsest } else { 0..=0 };
-        // A level opens a ledger of its own, so before it one is kept for what lies loose alone.
-        let before_levels =
-            |unit: Unit| Unit { ledger: unit.ledger.filter(|_| loose.is_some()), ..unit };
-        for level in made.clone().rev() {
-            units.extend(flat(0..group.start, level).map(before_levels));
-            for map in maps() {
-                units.push(inner(&KEEP, level, &[map])?);
-            }
+        // A recipe whose eroding stages were taken off makes its land as it is.
+        if finest == coarsest || group.is_empty() {
+            let all = self.stages.iter().enumerate();
+            return all.map(|(i, step)| Ok(make.unit(i, step.at(0, 1)?, finest, false))).collect();
         }
-        // Where each level's land is made, none is restricted, and there is no such level.
-        for level in *made.end()..coarsest {
-            for map in maps() {
-                units.push(inner(&RESTRICT, level, &[map, torus.clone()])?);
-            }
-        }
+        let mut units = make.lands(finest, coarsest)?;
         for level in (finest..=coarsest).rev() {
-            let settings = [
-                ("coarsest", Value::Switch(level == coarsest)),
-                ("finest", Value::Switch(level == finest)),
-                ("flow", Value::Switch(last_flow.is_some())),
-                ("water", Value::Switch(last_water.is_some())),
-                ("loose", Value::Switch(layers.has(Layer::Sediment))),
-                torus.clone(),
-                ("fade", fade.clone()),
-            ];
-            units.push(inner(&REFINE, level, &settings)?);
-            let first_water =
-                group.clone().find(|i| self.stages[*i].stage.name == incision::STAGE.name);
-            for i in group.clone() {
-                let passed =
-                    (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
-                let cuts = self.stages[i].stage.name == incision::STAGE.name;
-                let water = cuts.then_some([
-                    level != coarsest || Some(i) != first_water,
-                    level != finest || Some(i) != last_water,
-                ]);
-                units.push(Unit {
-                    passed,
-                    water,
-                    ..unit(i, self.stages[i].at(level, count)?, level, true)
-                });
-            }
-            units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
+            units.extend(make.level(level, finest, coarsest, count)?);
         }
-        units.extend(flat(group.end..self.stages.len(), finest));
+        units.extend(make.flat(group.end..self.stages.len(), finest));
         Ok(units)
     }
 
@@ -192,5 +95,138 @@ impl Recipe {
             site.world.seed = arith::seed(site.world.seed, (1000 + unit.level) as u32);
         }
         site
+    }
+}
+
+/// Makes the units of a recipe.
+struct Making<'a> {
+    recipe: &'a Recipe,
+    /// The layers that exist when each stage starts.
+    layers: Vec<Layers>,
+    torus: bool,
+    /// The stage that opens the ledger: what generators make first, or combine with that, is the
+    /// land as it was.
+    opens: usize,
+    /// The stages that run on each level.
+    group: Range<usize>,
+    /// The last stage of the group that leaves a flow, and the last that cuts rivers: they hand on
+    /// what the next level begins with.
+    last_flow: Option<usize>,
+    last_water: Option<usize>,
+}
+
+impl<'a> Making<'a> {
+    fn of(recipe: &'a Recipe) -> Self {
+        let (stages, group) = (&recipe.stages, recipe.group());
+        let last = |of: &dyn Fn(&Stage) -> bool| group.clone().rev().find(|i| of(stages[*i].stage));
+        Self {
+            layers: recipe.layers(),
+            torus: recipe.is_torus(),
+            opens: stages.iter().position(|step| !step.stage.is_generator).unwrap_or(stages.len()),
+            last_flow: last(&|stage| stage.work == Some("flow")),
+            last_water: last(&|stage| stage.name == incision::STAGE.name),
+            group,
+            recipe,
+        }
+    }
+
+    fn unit(&self, stage: usize, step: Step, level: i32, grouped: bool) -> Unit {
+        Unit {
+            layers: self.layers[stage],
+            torus: self.torus,
+            // Where there are levels, each begins with its ledger.
+            ledger: (stage >= self.opens).then_some(!grouped && stage == self.opens),
+            step,
+            stage,
+            level,
+            named: true,
+            grouped,
+            passed: None,
+            water: None,
+            ends_level: false,
+        }
+    }
+
+    /// Stages with their settings as they are, on one level.
+    fn flat(&self, range: Range<usize>, level: i32) -> impl Iterator<Item = Unit> {
+        range.map(move |i| self.unit(i, self.recipe.stages[i].clone(), level, false))
+    }
+
+    /// A unit that the recipe does not name, for the stages of the group.
+    fn inner(&self, stage: &'static Stage, level: i32, settings: &[(&str, Value)]) -> Result<Unit> {
+        let given: Vec<_> =
+            settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let step = Step::of(stage, Settings::new(stage.params, &given)?);
+        let unit = self.unit(self.group.start, step, level, true);
+        Ok(Unit { named: false, ledger: None, ..unit })
+    }
+
+    /// The layers that exist when the group starts.
+    fn there(&self) -> Layers {
+        self.layers[self.group.start]
+    }
+
+    /// Whether sediment lies loose when the group starts.
+    fn is_loose(&self) -> bool {
+        self.there().has(Layer::Sediment)
+    }
+
+    /// The units that make or restrict the land of each level, before the coarsest one's turn.
+    fn lands(&self, finest: i32, coarsest: i32) -> Result<Vec<Unit>> {
+        let there = self.there();
+        let painted =
+            Layer::PAINTED.iter().filter(|(_, layer, _)| there.has(*layer)).map(|(name, ..)| *name);
+        let loose = self.is_loose().then_some("loose");
+        let maps: Vec<&str> = std::iter::once("height").chain(painted).chain(loose).collect();
+        let maps = || maps.iter().map(|name| ("map", Value::Word((*name).into())));
+        // Each level's land is made on its own lattice, or the recipe's is restricted.
+        let made = if self.recipe.makes_each_level() { finest..=coarsest } else { 0..=0 };
+        // A level opens a ledger of its own, so before it one is kept for what lies loose alone.
+        let before_levels =
+            |unit: Unit| Unit { ledger: unit.ledger.filter(|_| loose.is_some()), ..unit };
+        let mut units = vec![];
+        for level in made.clone().rev() {
+            units.extend(self.flat(0..self.group.start, level).map(before_levels));
+            for map in maps() {
+                units.push(self.inner(&KEEP, level, &[map])?);
+            }
+        }
+        // Where each level's land is made, none is restricted, and there is no such level.
+        let torus = ("torus", Value::Switch(self.torus));
+        for level in *made.end()..coarsest {
+            for map in maps() {
+                units.push(self.inner(&RESTRICT, level, &[map, torus.clone()])?);
+            }
+        }
+        Ok(units)
+    }
+
+    /// The units of a level: its land from the next coarser one, and the stages of the group.
+    fn level(&self, level: i32, finest: i32, coarsest: i32, count: u32) -> Result<Vec<Unit>> {
+        let (stages, last_flow, last_water) =
+            (&self.recipe.stages, self.last_flow, self.last_water);
+        let settings = [
+            ("coarsest", Value::Switch(level == coarsest)),
+            ("finest", Value::Switch(level == finest)),
+            ("flow", Value::Switch(last_flow.is_some())),
+            ("water", Value::Switch(last_water.is_some())),
+            ("loose", Value::Switch(self.is_loose())),
+            ("torus", Value::Switch(self.torus)),
+            ("fade", Value::Number(self.recipe.levels.unwrap_or_default().fade)),
+        ];
+        let mut units = vec![self.inner(&REFINE, level, &settings)?];
+        let is_cut = |i: &usize| stages[*i].stage.name == incision::STAGE.name;
+        let first_water = self.group.clone().find(is_cut);
+        for i in self.group.clone() {
+            let passed = (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
+            let water = is_cut(&i).then_some([
+                level != coarsest || Some(i) != first_water,
+                level != finest || Some(i) != last_water,
+            ]);
+            let step = stages[i].at(level, count)?;
+            units.push(Unit { passed, water, ..self.unit(i, step, level, true) });
+        }
+        units.last_mut().into_iter().for_each(|unit| unit.ends_level = true);
+        Ok(units)
     }
 }
