@@ -293,8 +293,11 @@ impl Entry {
     }
 }
 
-/// The tiles and the things that letters draw. `place` names the room in errors.
-fn drawn(map: &str, place: &str) -> Result<(Vec<Tile>, Vec<([i32; 2], Thing)>)> {
+/// The tiles of a room, and its things with their column and row.
+type Drawn = (Vec<Tile>, Vec<([i32; 2], Thing)>);
+
+/// What the letters of a map draw. `place` names the room in errors.
+fn drawn(map: &str, place: &str) -> Result<Drawn> {
     let rows: Vec<Vec<char>> =
         map.trim_matches('\n').lines().map(|line| line.chars().collect()).collect();
     if rows.len() != HEIGHT as usize {

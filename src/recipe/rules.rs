@@ -137,9 +137,33 @@ pub(super) fn source(field: &Field) -> Option<Value> {
 
 /// What the parts of a recipe mean for each other, as far as it can be said.
 pub(super) fn rules_of_recipes() -> Vec<Value> {
-    let names = |has: &dyn Fn(&Stage) -> bool| {
-        STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect::<Vec<_>>()
-    };
+    let mut rules = vec![beginnings(), by_level(), scaled(), endless()];
+    // Biomes.
+    let of_biomes = |key: &str, value: &str| having(key, &[value], false);
+    rules.push(when(with_stage(&rivers_of_climate()), json!({ "required": ["water"] })));
+    let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") },
+        "required": ["output"] });
+    rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
+    // Rivers by traffic.
+    let by_flow = json!({
+        "properties": { "water": { "type": "object", "required": ["channel_flow"] } },
+        "required": ["water"],
+    });
+    rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
+    // Maps.
+    rules.extend(
+        FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))),
+    );
+    rules
+}
+
+/// The names of the stages that have something.
+fn names(has: &dyn Fn(&Stage) -> bool) -> Vec<&'static str> {
+    STAGES.into_iter().filter(|s| has(s)).map(|s| s.name).collect()
+}
+
+/// A recipe begins from a file, from nothing, or with heights in memory.
+fn beginnings() -> Value {
     let makers = names(&|stage| stage.is_generator);
     let mut first = having("combine", &["none"], true);
     first["properties"]["kind"] = json!({ "enum": makers });
@@ -150,7 +174,6 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
     let changed = json!({ "properties": { "stage": { "items": later } } });
     let some = json!({ "properties": { "stage": { "minItems": 1 } }, "required": ["stage"] });
     let no_size = json!({ "properties": { "width": false, "height": false } });
-    // From a file, from nothing, or in memory.
     let mut beginnings = when(
         json!({ "required": ["input"] }),
         json!({ "allOf": [changed, no_size, { "anyOf": [some, { "required": ["water"] }] }] }),
@@ -166,8 +189,11 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
             { "allOf": [changed, no_size, some] },
         ],
     });
-    let mut rules = vec![beginnings];
-    // Settings by level.
+    beginnings
+}
+
+/// Settings by level are for recipes with levels.
+fn by_level() -> Value {
     let lists = ["stroke", "biome", "table"].map(|key| (key.to_string(), json!(true)));
     let alike = json!({ "not": { "type": ["array", "object"] } });
     let mut keys = Map::from_iter(lists);
@@ -179,8 +205,11 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
     );
     by_level["else"] = json!({ "properties": { "stage": { "items": { "properties": keys,
         "additionalProperties": alike } }, "scale": { "const": 1 } } });
-    rules.push(by_level);
-    // More detail than the recipe's cells.
+    by_level
+}
+
+/// Which recipes have more detail than their own cells.
+fn scaled() -> Value {
     let scaled =
         json!({ "properties": { "scale": { "exclusiveMinimum": 1 } }, "required": ["scale"] });
     let detailed = json!({ "not": { "anyOf": [
@@ -188,22 +217,28 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
         { "properties": { "kind": { "const": "layer" }, "from": { "const": "file" } },
             "required": ["kind", "from"] },
     ] } });
-    rules.push(when(
+    when(
         scaled,
         json!({
             "required": ["width"], "properties": { "input": false, "dungeons": false,
                 "stage": { "items": detailed } },
         }),
-    ));
-    // Of biomes alone, and where a climate is asked where there is water.
-    let rivers = json!({
+    )
+}
+
+/// A stage of biomes whose climate has rivers: where a climate is asked where there is water.
+fn rivers_of_climate() -> Value {
+    json!({
         "properties": {
             "kind": { "const": "biomes" }, "from": { "const": "climate" },
             "water": { "const": "rivers" },
         },
         "required": ["kind", "from", "water"],
-    });
-    // No end.
+    })
+}
+
+/// Which recipes have no end.
+fn endless() -> Value {
     let endless =
         json!({ "properties": { "endless": { "const": true } }, "required": ["endless"] });
     let torus = json!({
@@ -222,11 +257,11 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
         torus, unsaid, { "properties": { "interleave": { "contains": torus } },
             "required": ["interleave"] },
         having("from", &["file", "image"], false),
-        rivers,
+        rivers_of_climate(),
         { "properties": { "kind": { "const": "diamond_square" }, "world_cells": { "const": 0 } },
             "required": ["kind"] },
     ] } });
-    rules.push(when(
+    when(
         endless,
         json!({
             "required": ["width"],
@@ -236,24 +271,7 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
                 "stage": { "items": of_place },
             },
         }),
-    ));
-    // Biomes.
-    let of_biomes = |key: &str, value: &str| having(key, &[value], false);
-    rules.push(when(with_stage(&rivers), json!({ "required": ["water"] })));
-    let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") },
-        "required": ["output"] });
-    rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
-    // Rivers by traffic.
-    let by_flow = json!({
-        "properties": { "water": { "type": "object", "required": ["channel_flow"] } },
-        "required": ["water"],
-    });
-    rules.extend(field::find("flow").and_then(source).map(|flow| when(by_flow, flow)));
-    // Maps.
-    rules.extend(
-        FIELDS.iter().filter_map(|field| Some(when(asking_for(field.name), source(field)?))),
-    );
-    rules
+    )
 }
 
 /// What the keys of an output mean for each other.
