@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use thalweg::io::points::{self, PointFormat};
-use thalweg::io::{Files, Pieces, refuse};
+use thalweg::io::{Files, Pieces, Stored, refuse};
+use thalweg::job::Outcome;
 use thalweg::params::unknown;
-use thalweg::scatter::{self, Method};
-use thalweg::{Error, Job, Result, Window};
+use thalweg::scatter::{self, Method, Place};
+use thalweg::{Error, Job, Recipe, Result, Window};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
@@ -60,9 +61,8 @@ enum Kind {
     Poisson,
 }
 
-pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
-    let format = PointFormat::from_path(&a.output)?;
-    refuse(std::slice::from_ref(&a.output), console.options.force)?;
+/// The recipe, whose run leaves what places need, and the names of its biomes.
+fn recipe(a: &Arguments) -> Result<(Recipe, Vec<String>)> {
     let mut recipe = a.changes.read(&a.recipe, None)?;
     recipe.output.maps = vec!["height".into()];
     // Places need no picture and no rivers, which only a whole land has.
@@ -72,11 +72,13 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         Some((_, settings)) => thalweg::stage::biomes::biomes(settings)?,
         None => vec![],
     };
-    let names: Vec<&str> = biomes.iter().map(|b| b.name.as_str()).collect();
-    if !names.is_empty() {
+    if !biomes.is_empty() {
         recipe.output.maps.push("biome".into());
     }
-    let densities = densities(&a.density, &names)?;
+    Ok((recipe, biomes.into_iter().map(|biome| biome.name).collect()))
+}
+
+fn method(a: &Arguments) -> Result<Method> {
     let method = match (a.method, a.frequency) {
         (Kind::Lattice, frequency) => Method::Lattice {
             frequency: frequency.unwrap_or(0.1),
@@ -90,38 +92,28 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         }
     };
     method.check()?;
+    Ok(method)
+}
+
+/// The run of the land, or of what is needed of it for a part.
+fn job(console: &Console, recipe: Recipe, part: Option<Window>, method: Kind) -> Result<Job> {
     let whole = console.read(recipe)?;
-    let part = a.part.window()?;
     part.iter().try_for_each(|part| whole.schedule().check_region(part))?;
-    let job = match (part, a.method) {
+    match (part, method) {
         // Beyond the outermost samples of the part, heights follow from the next ones.
-        (Some(part), Kind::Lattice) => whole.clone().part(one_wider(part, &whole))?,
-        (Some(part), Kind::Poisson) => whole.part(part)?,
-        (None, _) => whole,
-    };
-    let window = job.window();
-    method.admits(&window)?;
-    let mut files = Files::default();
-    files.probe(a.output.parent().unwrap_or(Path::new("")))?;
-    let outcome = console.watch(&job, |watch| job.run(watch))?;
-    let height = outcome.map("height")?;
-    let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
-    let places = scatter::places(
-        method,
-        a.seed,
-        &window,
-        &height,
-        biome.as_ref(),
-        &densities,
-        console.cancel.flag(),
-    )?;
-    let mut places = places;
+        (Some(part), Kind::Lattice) => whole.clone().part(one_wider(part, &whole)),
+        (Some(part), Kind::Poisson) => whole.part(part),
+        (None, _) => Ok(whole),
+    }
+}
+
+/// Leaves out places beyond the part that is asked for and those outside the land.
+fn keep_inside(places: &mut Vec<Place>, part: Option<Window>, outcome: &Outcome, window: &Window) {
     if let Some(part) = part {
         places.retain(|place| {
             part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64)
         });
     }
-    // Nothing stands outside the land.
     let nearest = |at: f64, origin: i64, side: u32| {
         ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize
     };
@@ -130,36 +122,74 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         let cell = row * window.width as usize + nearest(place.x, window.origin[0], window.width);
         outcome.missing().binary_search(&cell).is_err()
     });
+}
+
+pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    let format = PointFormat::from_path(&a.output)?;
+    refuse(std::slice::from_ref(&a.output), console.options.force)?;
+    let (recipe, names) = recipe(a)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let densities = densities(&a.density, &names)?;
+    let method = method(a)?;
+    let part = a.part.window()?;
+    let job = job(console, recipe, part, a.method)?;
+    let window = job.window();
+    method.admits(&window)?;
+    let mut files = Files::default();
+    files.probe(a.output.parent().unwrap_or(Path::new("")))?;
+    let outcome = console.watch(&job, |watch| job.run(watch))?;
+    let height = outcome.map("height")?;
+    let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
+    let mut places = scatter::places(
+        method,
+        a.seed,
+        &window,
+        &height,
+        biome.as_ref(),
+        &densities,
+        console.cancel.flag(),
+    )?;
+    keep_inside(&mut places, part, &outcome, &window);
     let mut pieces = Pieces::create(&a.output)?;
     for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
         console.check()?;
         pieces.add(&piece)?;
     }
-    let stored = vec![files.finish_pieces(pieces)?];
+    let stored = files.finish_pieces(pieces)?;
     files.keep();
     let count = |b: usize| places.iter().filter(|p| p.biome == Some(b)).count();
     let counts: Vec<(&str, usize)> =
         names.iter().enumerate().map(|(b, name)| (*name, count(b))).collect();
+    report(console, &job, &outcome, (places.len(), &counts), &[stored])?;
+    Ok(true)
+}
+
+/// Says how many places there are, in all and in each biome.
+fn report(
+    console: &Console,
+    job: &Job,
+    outcome: &Outcome,
+    (all, counts): (usize, &[(&str, usize)]),
+    stored: &[Stored],
+) -> Result<()> {
     console.result(
         || {
             let counts: serde_json::Map<_, _> =
                 counts.iter().map(|(n, c)| (n.to_string(), json!(c))).collect();
-            json!({ "device": outcome.device, "places": places.len(), "biomes": counts,
-                "files": files_json(&stored) })
+            json!({ "device": outcome.device, "places": all, "biomes": counts,
+                "files": files_json(stored) })
         },
         || {
             let counts: String =
                 counts.iter().map(|(name, count)| format!("{count:>12}  {name}\n")).collect();
             format!(
-                "{}\n{}\n{:>12}  places\n{counts}{}",
-                title(&job),
+                "{}\n{}\n{all:>12}  places\n{counts}{}",
+                title(job),
                 outcome.device,
-                places.len(),
-                files_text(&stored)
+                files_text(stored)
             )
         },
-    )?;
-    Ok(true)
+    )
 }
 
 /// A part with one more column and row on each side, where the land has them.

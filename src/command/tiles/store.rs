@@ -39,101 +39,93 @@ pub(super) enum StoreCommand {
 }
 
 pub fn store(console: &Console, a: &StoreArguments) -> Result<bool> {
-    let open = |folder: &Path| {
-        if !folder.is_dir() {
-            return Err(Error::param(format!("{}: no such folder", folder.display())));
-        }
-        Store::open(folder, None)
-    };
     match &a.command {
-        StoreCommand::List { folder } => {
-            let tiles = open(folder)?.list()?;
-            let all: u64 = tiles.iter().map(|tile| tile.bytes).sum();
-            console.result(
-                || {
-                    let tile = |tile: &Listed| {
-                        let Window { origin, width, height } = tile.window;
-                        let after = tile.after.as_ref().map(|after| {
-                            json!({ "stage": after.stage,
-                            "steps": after.done, "of": after.of })
-                        });
-                        json!({
-                            "key": tile.key, "level": tile.level, "origin": origin, "width": width,
-                            "height": height, "bytes": tile.bytes, "after": after,
-                        })
-                    };
-                    json!({ "tiles": tiles.iter().map(tile).collect::<Vec<_>>(), "bytes": all })
-                },
-                || {
-                    let line = |tile: &Listed| {
-                        let Listed {
-                            key,
-                            level,
-                            window: Window { origin: [x, y], width, height },
-                            bytes: size,
-                            after,
-                        } = tile;
-                        let after =
-                            after.as_ref().map_or(String::new(), |after| format!("  {after}"));
-                        format!(
-                            "{}  level {level:2}  {width} x {height} from {x}, {y}  {}{after}\n",
-                            &key[..16],
-                            bytes(*size)
-                        )
-                    };
-                    let lines: String = tiles.iter().map(line).collect();
-                    format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))
-                },
-            )?;
-            Ok(true)
-        }
-        StoreCommand::Verify { folder } => {
-            let checked = open(folder)?.verify()?;
-            let names = |paths: &[PathBuf]| {
-                paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
-            };
-            console.result(
-                || {
-                    json!({
-                        "tiles": checked.tiles.0, "bytes": checked.tiles.1,
-                        "damaged": names(&checked.damaged), "begun": names(&checked.begun),
-                    })
-                },
-                || {
-                    let damaged: String = names(&checked.damaged)
-                        .iter()
-                        .map(|path| format!("{path}: damaged\n"))
-                        .collect();
-                    let begun: String = names(&checked.begun)
-                        .iter()
-                        .map(|path| format!("{path}: begun and not ended\n"))
-                        .collect();
-                    format!(
-                        "{damaged}{begun}{} whole, {}\n",
-                        count(checked.tiles.0, "tile"),
-                        bytes(checked.tiles.1)
-                    )
-                },
-            )?;
-            Ok(checked.damaged.is_empty())
-        }
-        StoreCommand::Prune { folder, to } => {
-            let store = open(folder)?;
-            let (gone, freed) = store.prune(*to)?;
-            let (left, size) = store.size()?;
-            console.result(
-                || json!({ "removed": gone, "freed": freed, "tiles": left, "bytes": size }),
-                || {
-                    format!(
-                        "{} removed, {}; {} left, {}\n",
-                        count(gone, "tile"),
-                        bytes(freed),
-                        count(left, "tile"),
-                        bytes(size)
-                    )
-                },
-            )?;
-            Ok(true)
-        }
+        StoreCommand::List { folder } => list(console, &open(folder)?),
+        StoreCommand::Verify { folder } => verify(console, &open(folder)?),
+        StoreCommand::Prune { folder, to } => prune(console, &open(folder)?, *to),
     }
+}
+
+/// A store that is there: a new one would be made of a wrong path.
+fn open(folder: &Path) -> Result<Store> {
+    if !folder.is_dir() {
+        return Err(Error::param(format!("{}: no such folder", folder.display())));
+    }
+    Store::open(folder, None)
+}
+
+fn list(console: &Console, store: &Store) -> Result<bool> {
+    let tiles = store.list()?;
+    let all: u64 = tiles.iter().map(|tile| tile.bytes).sum();
+    let entry = |tile: &Listed| {
+        let Window { origin, width, height } = tile.window;
+        let after = tile
+            .after
+            .as_ref()
+            .map(|after| json!({ "stage": after.stage, "steps": after.done, "of": after.of }));
+        json!({
+            "key": tile.key, "level": tile.level, "origin": origin, "width": width,
+            "height": height, "bytes": tile.bytes, "after": after,
+        })
+    };
+    let line = |tile: &Listed| {
+        let Window { origin: [x, y], width, height } = tile.window;
+        let after = tile.after.as_ref().map_or(String::new(), |after| format!("  {after}"));
+        format!(
+            "{}  level {:2}  {width} x {height} from {x}, {y}  {}{after}\n",
+            &tile.key[..16],
+            tile.level,
+            bytes(tile.bytes)
+        )
+    };
+    console.result(
+        || json!({ "tiles": tiles.iter().map(entry).collect::<Vec<_>>(), "bytes": all }),
+        || {
+            let lines: String = tiles.iter().map(line).collect();
+            format!("{lines}{}, {}\n", count(tiles.len() as u64, "tile"), bytes(all))
+        },
+    )?;
+    Ok(true)
+}
+
+fn verify(console: &Console, store: &Store) -> Result<bool> {
+    let checked = store.verify()?;
+    let names =
+        |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let (damaged, begun) = (names(&checked.damaged), names(&checked.begun));
+    let (tiles, size) = checked.tiles;
+    console.result(
+        || json!({ "tiles": tiles, "bytes": size, "damaged": damaged, "begun": begun }),
+        || {
+            let lines = |paths: &[String], what: &str| -> String {
+                paths.iter().map(|path| format!("{path}: {what}\n")).collect()
+            };
+            format!(
+                "{}{}{} whole, {}\n",
+                lines(&damaged, "damaged"),
+                lines(&begun, "begun and not ended"),
+                count(tiles, "tile"),
+                bytes(size)
+            )
+        },
+    )?;
+    Ok(damaged.is_empty())
+}
+
+fn prune(console: &Console, store: &Store, to: u64) -> Result<bool> {
+    let (gone, freed) = store.prune(to)?;
+    let (left, size) = store.size()?;
+    console.result(
+        || json!({ "removed": gone, "freed": freed, "tiles": left, "bytes": size }),
+        || {
+            format!(
+                "{} removed, {}; {} left, {}\n",
+                count(gone, "tile"),
+                bytes(freed),
+                count(left, "tile"),
+                bytes(size)
+            )
+        },
+    )?;
+    Ok(true)
 }
