@@ -261,22 +261,9 @@ fn check_magic(source: &Source, head: &[u8], format: Format) -> Result<()> {
 }
 
 /// Applies units, then fills or refuses samples without a value.
-fn finish(raster: Raster, source: &Source) -> Result<Reading> {
-    let Raster {
-        width,
-        height,
-        mut data,
-        full_scale,
-        range,
-        may_scale,
-        spacing_m,
-        georef,
-        nodata,
-        few_bits,
-        mut warnings,
-        ..
-    } = raster;
+fn finish(mut raster: Raster, source: &Source) -> Result<Reading> {
     let options = source.options;
+    let (width, height) = (raster.width, raster.height);
     if let Some((w, h)) = options.size
         && (w, h) != (width, height)
     {
@@ -284,12 +271,35 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             "the file holds {width}x{height} samples, but the size given is {w}x{h}"
         )));
     }
-    let file_spacing_m = spacing_m;
-    let spacing_m = match (options.spacing_m, spacing_m) {
+    let spacing_m = spacing_of(&mut raster, source)?;
+    let georef = place_of(&mut raster, spacing_m);
+    if let Some(bits) = raster.few_bits.filter(|_| options.samples == Samples::Heights) {
+        raster.warnings.push(format!(
+            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a \
+             16-bit or float file avoids them",
+            1u32 << bits
+        ));
+    }
+    let range_m = scale_to_metres(&mut raster, options, spacing_m);
+    let missing = fill_missing(&mut raster, source)?;
+    let Raster { data, warnings, .. } = raster;
+    debug_assert_eq!(
+        data.len() as u64,
+        u64::from(width) * u64::from(height),
+        "{}",
+        source.path.display()
+    );
+    Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings, missing })
+}
+
+/// Metres from a sample to the next: those asked for, those of the file, or 1.
+fn spacing_of(raster: &mut Raster, source: &Source) -> Result<f64> {
+    let options = source.options;
+    let spacing_m = match (options.spacing_m, raster.spacing_m) {
         (Some(s), _) | (None, Some(s)) => s,
         (None, None) if options.samples != Samples::Heights => 1.0,
         (None, None) => {
-            warnings.push(
+            raster.warnings.push(
                 "the file does not say how far apart its samples are: 1 m is assumed; \
                  set it with --spacing, or in a recipe with spacing_m"
                     .into(),
@@ -303,33 +313,38 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
              a recipe with spacing_m"
         )));
     }
+    Ok(spacing_m)
+}
 
-    // Where other metres are asked for, the map no longer lies where the file says.
-    let georef = georef.filter(|g| {
+/// Where the map lies. Where other metres are asked for, it no longer lies where the file says.
+fn place_of(raster: &mut Raster, spacing_m: f64) -> Option<Georef> {
+    let (file_spacing_m, georef) = (raster.spacing_m, raster.georef.take());
+    georef.filter(|g| {
         // Cells in degrees have no metres of their own.
         let metres = spacing_m <= 1000.0 * g.cell.1 && g.cell.1 >= 1e-3;
         let kept =
             file_spacing_m.is_none_or(|own| !metres || (own - spacing_m).abs() <= 1e-6 * own);
         if !kept {
-            warnings.push(format!(
+            raster.warnings.push(format!(
                 "cells measure {} m on Earth and {spacing_m} m are asked for: the place on Earth \
                  is left out",
                 g.cell.1
             ));
         }
         kept
-    });
+    })
+}
 
-    if let Some(bits) = few_bits.filter(|_| options.samples == Samples::Heights) {
-        warnings.push(format!(
-            "the file has only {bits} bits a sample: its {} steps of height show as terraces; a \
-             16-bit or float file avoids them",
-            1u32 << bits
-        ));
-    }
+/// Turns integers and shares into metres. Returns the range that they stand for, if there is one.
+fn scale_to_metres(
+    raster: &mut Raster,
+    options: &ReadOptions,
+    spacing_m: f64,
+) -> Option<(f64, f64)> {
+    let Raster { width, height, full_scale, range, may_scale, data, warnings, .. } = raster;
     let given = match options.samples {
-        Samples::Shares => range.or(Some((0.0, 1.0))),
-        _ => options.range_m.or(range),
+        Samples::Shares => (*range).or(Some((0.0, 1.0))),
+        _ => options.range_m.or(*range),
     };
     let scale = match options.samples {
         Samples::Numbers => None,
@@ -337,7 +352,7 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
     };
     let mut range_m = scale.map(|_| {
         given.unwrap_or_else(|| {
-            let hi = (0.2 * f64::from(width.max(height) - 1) * spacing_m).max(1.0);
+            let hi = (0.2 * f64::from((*width).max(*height) - 1) * spacing_m).max(1.0);
             warnings.push(format!(
                 "the file does not say what its integers mean: 0 to {} m is assumed; set it with \
                  --range, or in a recipe with range_m",
@@ -363,8 +378,13 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
             ),
         }
     }
+    range_m
+}
 
-    let width_us = width as usize;
+/// Fills samples without a value, and returns their numbers.
+fn fill_missing(raster: &mut Raster, source: &Source) -> Result<Vec<usize>> {
+    let (options, width_us) = (source.options, raster.width as usize);
+    let Raster { data, nodata, warnings, .. } = raster;
     let mut missing = vec![];
     if let Some(first) = data.iter().position(|v| !v.is_finite()) {
         let count = data.iter().filter(|v| !v.is_finite()).count();
@@ -401,11 +421,5 @@ fn finish(raster: Raster, source: &Source) -> Result<Reading> {
         missing = (0..data.len()).filter(|i| !data[*i].is_finite()).collect();
         data.iter_mut().filter(|v| !v.is_finite()).for_each(|v| *v = fill);
     }
-    debug_assert_eq!(
-        data.len() as u64,
-        u64::from(width) * u64::from(height),
-        "{}",
-        source.path.display()
-    );
-    Ok(Reading { map: Map { width, height, spacing_m, data, range_m, georef }, warnings, missing })
+    Ok(missing)
 }

@@ -1,5 +1,7 @@
 //! TIFF and GeoTIFF: reads one band of any number type; writes 32-bit floats in tiles or strips.
 
+mod patched;
+
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -8,9 +10,10 @@ use geotiff_core::geokeys::{GT_RASTER_TYPE, PROJ_LINEAR_UNITS};
 use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
 use ndarray::ArrayView2;
 use tiff_reader::ifd::{Ifd, ParseBudgets};
-use tiff_reader::source::{BytesSource, FileSource, SharedSource, TiffSource};
-use tiff_reader::{ByteOrder, ExtraSample, OpenOptions, TiffError, TiffFile};
+use tiff_reader::source::{BytesSource, FileSource, SharedSource};
+use tiff_reader::{ExtraSample, OpenOptions, TiffError, TiffFile};
 
+use self::patched::{Patch, Patched};
 use super::geo::{self, Geo};
 use super::nodata::VOID;
 use super::units::METRE;
@@ -59,24 +62,11 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
         parse_budgets: budgets,
         ..OpenOptions::default()
     };
-    let bytes: SharedSource = match source.bytes {
-        Bytes::Memory(bytes) => Arc::new(BytesSource::new(bytes.to_vec())),
-        Bytes::File => Arc::new(FileSource::open(source.path).map_err(|e| fault(source, e))?),
-    };
-    let file =
-        TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
-    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
-    let (width, height, cells) = source.cells(ifd.width().into(), ifd.height().into())?;
-    let kind = kind_of(ifd, source)?;
-    let halves = kind == Kind::Float && ifd.bits_per_sample().is_ok_and(|bits| bits == [16]);
-    let patch = if halves { Patch::halves_as_integers(&file, ifd) } else { None };
-    let bytes: SharedSource = match patch {
-        Some(patch) => Arc::new(Patched { bytes, patch }),
-        None => bytes,
-    };
+    let (bytes, kind) = opened(source, options)?;
     let open = |options| TiffFile::from_source_with_options(bytes.clone(), options);
     let file = open(options).map_err(|e| fault(source, e))?;
     let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    let (width, height, cells) = source.cells(ifd.width().into(), ifd.height().into())?;
     let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
     let alpha = alpha_bands(ifd, layout.samples_per_pixel);
     let band = choose_band(layout.samples_per_pixel, &alpha, source)?;
@@ -94,21 +84,15 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     let geo = geo::read(ifd, band);
     let bits = layout.bits_per_sample;
 
+    let blocks = Blocks { file: &file, source, width, height, rows: block_rows };
     let mut data: Vec<f32> = source.room(cells)?;
-    // One row of tiles or strips at a time, so that memory is only allocated for data that the file
-    // really holds.
-    let rows_of = |from: u32| block_rows.min(height - from) as usize;
-    for top in (0..height).step_by(block_rows as usize) {
-        let (top, rows) = (top as usize, rows_of(top));
-        let bytes = file
-            .read_band_window_bytes(0, band, top, 0, rows, width as usize)
-            .map_err(|e| fault(source, e))?;
-        let before = data.len();
-        append(&mut data, &bytes, kind, bits, &geo).ok_or_else(|| source.error(unread(bits)))?;
-        if data.len() - before != rows * width as usize {
+    blocks.read(band, &mut |first, samples, bytes| {
+        append(&mut data, bytes, kind, bits, &geo).ok_or_else(|| source.error(unread(bits)))?;
+        if data.len() != first + samples {
             return Err(source.damaged("a tile or strip is too short"));
         }
-    }
+        Ok(())
+    })?;
     let mut notes = vec![];
     if let Some(mask) = file.ifds()[1..].iter().find(|other| is_mask_of(other, ifd)) {
         let bytes = file
@@ -120,21 +104,7 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
         void_where_zero(&mut data, &bytes);
     }
     if let Some(alpha) = alpha.into_iter().find(|alpha| *alpha != band) {
-        let size = (bits / 8).max(1) as usize;
-        let mut clear = 0;
-        for top in (0..height).step_by(block_rows as usize) {
-            let (from, rows) = (top as usize * width as usize, rows_of(top));
-            let bytes = file
-                .read_band_window_bytes(0, alpha, top as usize, 0, rows, width as usize)
-                .map_err(|e| fault(source, e))?;
-            // A sample of any type is 0 where its bytes are.
-            let there: Vec<u8> = bytes
-                .chunks_exact(size)
-                .map(|sample| u8::from(sample.iter().any(|byte| *byte != 0)))
-                .collect();
-            clear += there.iter().filter(|there| **there == 0).count();
-            void_where_zero(&mut data[from..], &there);
-        }
+        let clear = void_where_clear(&mut data, &blocks, alpha, bits)?;
         notes.push(format!(
             "band {} is transparency: the {clear} samples where it is 0 have no value",
             alpha + 1
@@ -151,6 +121,76 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     }
     raster.warnings.extend(notes);
     Ok(raster)
+}
+
+/// The bytes of a file, in which 16-bit floats call themselves integers, and the numbers of its
+/// samples.
+fn opened(source: &Source, options: OpenOptions) -> Result<(SharedSource, Kind)> {
+    let bytes: SharedSource = match source.bytes {
+        Bytes::Memory(bytes) => Arc::new(BytesSource::new(bytes.to_vec())),
+        Bytes::File => Arc::new(FileSource::open(source.path).map_err(|e| fault(source, e))?),
+    };
+    let file =
+        TiffFile::from_source_with_options(bytes.clone(), options).map_err(|e| fault(source, e))?;
+    let ifd = file.ifd(0).map_err(|e| fault(source, e))?;
+    // A size that is refused is the first thing to say of a file.
+    source.cells(ifd.width().into(), ifd.height().into())?;
+    let kind = kind_of(ifd, source)?;
+    let halves = kind == Kind::Float && ifd.bits_per_sample().is_ok_and(|bits| bits == [16]);
+    let patch = if halves { Patch::halves_as_integers(&file, ifd) } else { None };
+    Ok(match patch {
+        Some(patch) => (Arc::new(Patched { bytes, patch }), kind),
+        None => (bytes, kind),
+    })
+}
+
+/// The rows of tiles or strips of a picture.
+struct Blocks<'a> {
+    file: &'a TiffFile,
+    source: &'a Source<'a>,
+    width: u32,
+    height: u32,
+    /// Rows of samples in one.
+    rows: u32,
+}
+
+impl Blocks<'_> {
+    /// Reads a band, one row of tiles or strips at a time, so that memory is only allocated for
+    /// data that the file really holds. `take` gets the number of the first sample, how many there
+    /// are, and their bytes.
+    fn read(
+        &self,
+        band: usize,
+        take: &mut dyn FnMut(usize, usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.width as usize;
+        for top in (0..self.height).step_by(self.rows as usize) {
+            let (top, rows) = (top as usize, self.rows.min(self.height - top) as usize);
+            let bytes = self
+                .file
+                .read_band_window_bytes(0, band, top, 0, rows, width)
+                .map_err(|e| fault(self.source, e))?;
+            take(top * width, rows * width, &bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Samples have no value where a band of transparency is 0. Returns how many these are.
+fn void_where_clear(data: &mut [f32], blocks: &Blocks, alpha: usize, bits: u16) -> Result<usize> {
+    let size = (bits / 8).max(1) as usize;
+    let mut clear = 0;
+    blocks.read(alpha, &mut |first, _, bytes| {
+        // A sample of any type is 0 where its bytes are.
+        let there: Vec<u8> = bytes
+            .chunks_exact(size)
+            .map(|sample| u8::from(sample.iter().any(|byte| *byte != 0)))
+            .collect();
+        clear += there.iter().filter(|there| **there == 0).count();
+        void_where_zero(&mut data[first..], &there);
+        Ok(())
+    })?;
+    Ok(clear)
 }
 
 /// Samples have no value where a mask is 0.
@@ -227,64 +267,6 @@ pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Ve
         return Err(source.error("this mask does not have samples of a byte or less"));
     }
     Ok(Some(bytes.iter().map(|there| *there == 0).collect()))
-}
-
-/// Two bytes of a file in place of its own.
-struct Patch {
-    at: u64,
-    bytes: [u8; 2],
-}
-
-impl Patch {
-    /// Makes the tag of 16-bit floats say that they are integers: the decoder reads those, and
-    /// floats only with a version of a library that the graphics card's does not allow. The bits
-    /// are the same.
-    fn halves_as_integers(file: &TiffFile, ifd: &Ifd) -> Option<Self> {
-        let big = file.is_bigtiff();
-        let word = |at: u64| -> Option<[u8; 2]> {
-            file.source().read_exact_at(at, 2).ok()?.try_into().ok()
-        };
-        let little = file.byte_order() == ByteOrder::LittleEndian;
-        let number = |bytes: [u8; 2]| {
-            if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
-        };
-        // A count of entries, and then entries of a tag, its type, its count and its value.
-        let (head, each, value) = if big { (8, 20, 12) } else { (2, 12, 8) };
-        let entries = (0..ifd.tags().len() as u64).map(|i| ifd.offset() + head + i * each);
-        let entry = entries
-            .into_iter()
-            .find(|at| word(*at).is_some_and(|tag| number(tag) == SAMPLE_FORMAT))?;
-        let one: u16 = 1;
-        Some(Self {
-            at: entry + value,
-            bytes: if little { one.to_le_bytes() } else { one.to_be_bytes() },
-        })
-    }
-}
-
-/// The bytes of a file with a patch.
-struct Patched {
-    bytes: SharedSource,
-    patch: Patch,
-}
-
-impl TiffSource for Patched {
-    fn len(&self) -> u64 {
-        self.bytes.len()
-    }
-
-    fn read_exact_at(&self, offset: u64, len: usize) -> std::result::Result<Vec<u8>, TiffError> {
-        let mut bytes = self.bytes.read_exact_at(offset, len)?;
-        // What is read may begin or end within the patch, or lie apart from it.
-        for (at, byte) in (self.patch.at..).zip(self.patch.bytes) {
-            if let Some(own) =
-                at.checked_sub(offset).and_then(|i| bytes.get_mut(usize::try_from(i).ok()?))
-            {
-                *own = byte;
-            }
-        }
-        Ok(bytes)
-    }
 }
 
 /// What a fault of the decoder means for the file.

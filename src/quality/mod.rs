@@ -247,20 +247,8 @@ pub struct Statistics {
 /// # Errors
 /// [`Error::Param`] if a side is under [`SIDE_MIN`] cells, or if no cell has eight neighbours.
 pub fn statistics(grid: Grid) -> Result<Statistics> {
-    let Grid { height, width, depth, .. } = grid;
-    if width.min(depth) < SIDE_MIN {
-        return Err(Error::param(format!(
-            "a map of {width} x {depth} cells is too small for statistics, which need {SIDE_MIN} x \
-             {SIDE_MIN} or more"
-        )));
-    }
-    let inside: Vec<usize> = grid.inside().collect();
-    if inside.is_empty() {
-        return Err(Error::param(format!(
-            "of {width} x {depth} cells none has a height and eight neighbours with one; give a \
-             map with more land"
-        )));
-    }
+    let Grid { height, width, .. } = grid;
+    let inside = inside(grid)?;
     // The flood is one thread's work, and takes about as long as the rest.
     let ((drained, network), (spectrum, (forms, texture))) = rayon::join(
         || {
@@ -326,6 +314,25 @@ pub fn statistics(grid: Grid) -> Result<Statistics> {
         plain_speckle,
         spectrum,
     })
+}
+
+/// The cells with eight neighbours.
+fn inside(grid: Grid) -> Result<Vec<usize>> {
+    let Grid { width, depth, .. } = grid;
+    if width.min(depth) < SIDE_MIN {
+        return Err(Error::param(format!(
+            "a map of {width} x {depth} cells is too small for statistics, which need {SIDE_MIN} x \
+             {SIDE_MIN} or more"
+        )));
+    }
+    let inside: Vec<usize> = grid.inside().collect();
+    if inside.is_empty() {
+        return Err(Error::param(format!(
+            "of {width} x {depth} cells none has a height and eight neighbours with one; give a \
+             map with more land"
+        )));
+    }
+    Ok(inside)
 }
 
 /// What lies in the heights alone: heights and slopes from the lowest up, and figures of plains.
