@@ -1,13 +1,14 @@
 //! What a schedule costs: memory, passes and cells of its units, of pieces of a land, and the cut
 //! that suits the memory.
 
+use super::axis::Axis;
 use super::layout::{Cut, SIDES, Space, axes};
-use super::{Kept, Schedule, Slab, keep_on, needed_by, padded};
+use super::per_cell::PerCell;
+use super::{Schedule, Slab, padded};
 use crate::error::{Error, Result};
-use crate::field::{self, Source};
-use crate::plan::{Buffer, Fill, PASSES_MAX, Shape};
-use crate::site::{Site, Window};
-use crate::stage::levels::{coarser, is_coarse, lattice, stored_name};
+use crate::plan::PASSES_MAX;
+use crate::site::Window;
+use crate::stage::levels::{coarser, lattice};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -196,48 +197,26 @@ impl Schedule {
                 need = part.map_or(need, |part| part.window);
                 let axes = axes(&cut, part, bounds);
                 // Columns and rows can be summed up apart.
-                let along = |axis: usize| {
-                    let cut = axes[axis];
-                    let land = bounds.map(|b| {
-                        [b.origin[axis], b.origin[axis] + i64::from([b.width, b.height][axis])]
-                    });
-                    let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
-                    // A halo of 2⁴⁰ cells is wider than any land, and sums with it fit in an i64.
-                    let by = halo.min(1 << 40) as i64;
-                    let tiles = cut.over(need.origin[axis], [need.width, need.height][axis]);
-                    let (mut cells, mut worked, mut longest, mut largest) =
-                        (0i64, 0i64, 0i64, 0i64);
-                    for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
-                        let wide = clip(first + i64::from(count) + by) - clip(first - by);
-                        (cells, worked) = (cells + i64::from(count), worked + wide);
-                        (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
-                    }
-                    (
-                        (tiles.end() - tiles.start() + 1) as u64,
-                        cells as f64,
-                        worked as f64,
-                        longest as u64,
-                        largest as u64,
-                    )
-                };
+                let along = |axis: usize| Along::of(axis, axes[axis], &need, bounds, halo);
                 let (x, y) = (along(0), along(1));
                 let PerCell { bytes, kept, passes, leaves, particles, walk } = *cell;
-                cost.tiles += x.0 * y.0;
+                cost.tiles += x.tiles * y.tiles;
                 cost.halo = cost.halo.max(halo);
-                cost.longest = cost.longest.max(x.3).max(y.3);
+                cost.longest = cost.longest.max(x.longest).max(y.longest);
                 cost.passes += passes;
-                work += passes as f64 * x.2 * y.2;
+                work += passes as f64 * x.worked * y.worked;
                 // Each state is written once, and read with the halo of those that are made from
                 // it.
-                work += STATE * if slab.to.is_some() { x.1 * y.1 } else { 0.0 };
-                work += STATE * if slab.from.is_some() { x.2 * y.2 } else { 0.0 };
+                work += STATE * if slab.to.is_some() { x.cells * y.cells } else { 0.0 };
+                work += STATE * if slab.from.is_some() { x.worked * y.worked } else { 0.0 };
                 // Particles may have walked in from homes beyond the window.
-                let [wide, beyond] = [0, walk].map(|by| (x.3 + by) as f64 * (y.3 + by) as f64);
+                let [wide, beyond] =
+                    [0, walk].map(|by| (x.longest + by) as f64 * (y.longest + by) as f64);
                 sizes.push(Sizes {
                     level: levels.len(),
                     wide,
-                    own: x.4 as f64 * y.4 as f64,
-                    all: x.1 * y.1 * leaves,
+                    own: x.largest as f64 * y.largest as f64,
+                    all: x.cells * y.cells * leaves,
                     homes: if slab.from.is_some() { (beyond - wide) * particles } else { 0.0 },
                     drops: if slab.from.is_some() { beyond * particles } else { 0.0 },
                     bytes,
@@ -257,22 +236,7 @@ impl Schedule {
                 need = coarser(&need, false);
             }
         }
-        // While a tile is made, what it is made from lies beside it. What finer ones wait for is in
-        // the store.
-        for (n, size) in sizes.iter().enumerate() {
-            let Sizes { wide, own, homes, drops, bytes, kept, leaves, below, is_state, .. } = *size;
-            let input = wide * below * sizes.get(n + 1).map_or(0.0, |input| input.leaves);
-            // Tiles that were made before it are remembered.
-            let before: f64 = sizes[n..].iter().map(|sizes| sizes.all).sum::<f64>() - own * leaves;
-            let before = before.min(PIECES_BYTES as f64) * if is_state { GAPS } else { 1.0 };
-            // While it is read, a map as wide as its window lies beside it.
-            let read = wide * (kept + 4.0) + own * leaves;
-            // A state makes way for what it is written to, but for the particles.
-            let runs = (wide * bytes + homes).max(read).max(input + 2.0 * drops)
-                + if below < 1.0 { input } else { 0.0 };
-            let level = &mut levels[size.level];
-            level.bytes = level.bytes.max((runs + before) as u64);
-        }
+        add_memory(&mut levels, &sizes);
         Ok(Cost { cut, levels })
     }
 
@@ -418,156 +382,6 @@ impl Schedule {
         };
         (level..=level.max(*self.all_levels().end())).map(of).collect()
     }
-
-    fn per_cell(&self, level: i32, slabs: &[Slab]) -> Vec<PerCell> {
-        const SIDE: u32 = 512;
-        const CELLS: f64 = (SIDE * SIDE) as f64;
-        // Where time is cut a plan has to say what is needed when.
-        let draft = *slabs == [Slab::WHOLE];
-        let plan = |i: usize| {
-            let site = self.site(i);
-            (
-                i,
-                self.plan_at(
-                    i,
-                    &Site {
-                        window: Window { width: SIDE, height: SIDE, ..site.window },
-                        draft,
-                        ..site
-                    },
-                ),
-            )
-        };
-        let plans: Vec<_> = self.units_of(level).map(plan).collect();
-        let each = |bytes: u64| bytes as f64 / CELLS;
-        let finished = self.leaves(level) as f64;
-        let of = |slab: &Slab| {
-            let mut cell = PerCell {
-                bytes: 0.0,
-                kept: 0.0,
-                leaves: finished,
-                passes: 0,
-                particles: 0.0,
-                walk: 0,
-            };
-            let mut kept = BTreeMap::new();
-            for (i, plan) in &plans {
-                let before = kept.clone();
-                let bytes = each(plan.bytes_beside(&mut kept));
-                if !slab.has(*i) {
-                    continue;
-                }
-                cell.bytes = cell.bytes.max(bytes);
-                let passes = slab.passes_of(*i, plan);
-                let invocations = match draft {
-                    true => plan.count().invocations as u64,
-                    false => {
-                        plan.passes[passes.clone()].iter().map(|pass| u64::from(pass.count())).sum()
-                    }
-                };
-                cell.passes += invocations / u64::from(SIDE * SIDE);
-                let particles = plan.buffers.iter().find_map(|buffer| match buffer.shape {
-                    Shape::Tiles { record, walk, .. } => {
-                        Some((each(buffer.words as u64 * 4), record, walk))
-                    }
-                    _ => None,
-                });
-                if let Some((bytes, _, walk)) = particles.filter(|_| slab.goes_on(*i)) {
-                    (cell.particles, cell.walk) = (bytes, 2 * u64::from(walk));
-                }
-                if slab.leaves(*i) {
-                    // What earlier units left and this one does not touch is part of the state,
-                    // too.
-                    let others = before
-                        .iter()
-                        .filter(|(name, _)| !plan.has(name))
-                        .map(|(_, bytes)| *bytes)
-                        .sum::<u64>();
-                    let maps = needed_by(plan, passes.end)
-                        .map(|(_, words)| 4.0 * words as f64)
-                        .sum::<f64>();
-                    // In a list each particle has two more words, those of its home.
-                    let list = particles.map_or(0.0, |(bytes, record, _)| {
-                        bytes * (record + 2) as f64 / record as f64
-                    });
-                    cell.leaves = each(others) + maps + list;
-                    // All is there until it is read.
-                    cell.kept = cell.bytes;
-                    return cell;
-                }
-            }
-            cell.kept = each(kept.values().sum());
-            cell
-        };
-        slabs.iter().map(of).collect()
-    }
-
-    /// What the units before the levels leave, beside the lands of levels, on the level of the land
-    /// that is given, and words of each for a cell: `biome`, for one.
-    pub(crate) fn rest(&self) -> BTreeMap<&'static str, usize> {
-        let mut rest: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for i in self.before_levels() {
-            let plan = self.draft_on_little(i);
-            rest.retain(|name, _| !plan.has(name));
-            rest.extend(plan.kept().filter_map(|buffer| match (buffer.keep?, buffer.shape) {
-                (name, Shape::Cells(each)) => Some((name, each)),
-                // Maps of a word, one after the other.
-                (name, _) => Some((name, 1)),
-            }));
-        }
-        rest.retain(|name, _| stored_name(name).is_none());
-        rest
-    }
-
-    /// Whether what is kept under a name is needed when a level is done: by the next finer one, or
-    /// for a map.
-    pub(crate) fn is_wanted(&self, name: &str, level: i32) -> bool {
-        let finer = self.units.iter().position(|unit| unit.refines() && unit.level == level - 1);
-        let by_finer = finer.is_some_and(|i| {
-            let taken = |buffer: &&Buffer| {
-                is_coarse(buffer) && matches!(buffer.fill, Fill::Taken(from) if from == name)
-            };
-            self.draft_on_little(i).buffers.iter().any(|buffer| taken(&buffer))
-        });
-        #[cfg(feature = "dungeon")]
-        let for_entrances = name == "biome"
-            && level == 0
-            && self.recipe.suited().is_ok_and(|suited| suited.is_some());
-        #[cfg(not(feature = "dungeon"))]
-        let for_entrances = false;
-        by_finer
-            || for_entrances
-            || self.recipe.wanted().filter_map(field::find).any(|field| match field.source {
-                Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
-                Source::Grid(_) => name == "height",
-                Source::Water(_) => name == "height" || name == "rain",
-            })
-    }
-
-    /// What a level is given beside its land, and words for a cell: what stages before the levels
-    /// have left.
-    pub(crate) fn given(&self, level: i32) -> BTreeMap<&'static str, usize> {
-        if !self.restricts() || level != self.recipe.finest() {
-            return BTreeMap::new();
-        }
-        let mut given = self.rest();
-        // Those are several maps, which no tile has.
-        given.retain(|name, _| !["splat", "weights"].contains(name));
-        given
-    }
-
-    /// Bytes of a cell of what a level leaves.
-    pub(crate) fn leaves(&self, level: i32) -> u64 {
-        let mut kept: Kept =
-            self.given(level).into_iter().map(|(name, each)| (name, Some(each))).collect();
-        for i in self.units_of(level) {
-            keep_on(&mut kept, &self.draft_on_little(i));
-        }
-        kept.into_iter()
-            .filter(|(name, _)| self.is_wanted(name, level))
-            .filter_map(|(_, each)| Some(each? as u64 * 4))
-            .sum()
-    }
 }
 
 /// What a tile of a slab of a level costs: passes over each cell of its window with its halo, bytes
@@ -613,22 +427,66 @@ struct Sizes {
     is_state: bool,
 }
 
-/// What a slab of a level takes for each of its cells: bytes of memory at most, bytes of what is
-/// there at its end and of what it leaves, and passes.
-struct PerCell {
-    bytes: f64,
-    kept: f64,
-    leaves: f64,
-    passes: u64,
-    /// Bytes of particles that it begins with, and how many cells they can be away from their homes
-    /// on both sides together.
-    particles: f64,
-    walk: u64,
-}
-
 /// A slab, how far it reaches, and what it takes.
 struct Fact {
     slab: Slab,
     halo: u64,
     cell: PerCell,
+}
+
+/// Adds the bytes of memory that a tile of each level takes.
+fn add_memory(levels: &mut [LevelCost], sizes: &[Sizes]) {
+    // While a tile is made, what it is made from lies beside it. What finer ones wait for is in
+    // the store.
+    for (n, size) in sizes.iter().enumerate() {
+        let Sizes { wide, own, homes, drops, bytes, kept, leaves, below, is_state, .. } = *size;
+        let input = wide * below * sizes.get(n + 1).map_or(0.0, |input| input.leaves);
+        // Tiles that were made before it are remembered.
+        let before: f64 = sizes[n..].iter().map(|sizes| sizes.all).sum::<f64>() - own * leaves;
+        let before = before.min(PIECES_BYTES as f64) * if is_state { GAPS } else { 1.0 };
+        // While it is read, a map as wide as its window lies beside it.
+        let read = wide * (kept + 4.0) + own * leaves;
+        // A state makes way for what it is written to, but for the particles.
+        let runs = (wide * bytes + homes).max(read).max(input + 2.0 * drops)
+            + if below < 1.0 { input } else { 0.0 };
+        let level = &mut levels[size.level];
+        level.bytes = level.bytes.max((runs + before) as u64);
+    }
+}
+
+/// What lies along the columns or along the rows of a level's slab.
+struct Along {
+    tiles: u64,
+    /// Cells of all tiles without and with their halos.
+    cells: f64,
+    worked: f64,
+    /// Cells of the longest tile with its halo, and of the largest without.
+    longest: u64,
+    largest: u64,
+}
+
+impl Along {
+    /// Along an axis, 0 the columns and 1 the rows, over the cells that are needed. `bounds` are
+    /// those of the land, at which halos end.
+    fn of(axis: usize, cut: Axis, need: &Window, bounds: Option<Window>, halo: u64) -> Self {
+        let sides = |window: &Window| [window.width, window.height];
+        let land = bounds.map(|b| [b.origin[axis], b.origin[axis] + i64::from(sides(&b)[axis])]);
+        let clip = |at: i64| land.map_or(at, |[low, high]| at.clamp(low, high));
+        // A halo of 2⁴⁰ cells is wider than any land, and sums with it fit in an i64.
+        let by = halo.min(1 << 40) as i64;
+        let tiles = cut.over(need.origin[axis], sides(need)[axis]);
+        let (mut cells, mut worked, mut longest, mut largest) = (0i64, 0i64, 0i64, 0i64);
+        for (first, count) in tiles.clone().filter_map(|tile| cut.cells(tile)) {
+            let wide = clip(first + i64::from(count) + by) - clip(first - by);
+            (cells, worked) = (cells + i64::from(count), worked + wide);
+            (longest, largest) = (longest.max(wide), largest.max(i64::from(count)));
+        }
+        Self {
+            tiles: (tiles.end() - tiles.start() + 1) as u64,
+            cells: cells as f64,
+            worked: worked as f64,
+            longest: longest as u64,
+            largest: largest as u64,
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod cost;
 mod describe;
 mod halo;
 mod layout;
+mod per_cell;
 mod slab;
 mod windows;
 
