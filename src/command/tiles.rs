@@ -14,7 +14,7 @@ use thalweg::field::Origin;
 use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions};
-use thalweg::{Error, FIELDS, Field, Job, Result, Window};
+use thalweg::{Error, Executor, FIELDS, Field, Job, Result, Window};
 use workflow::Workflow;
 
 /// Which tiles, and where they are kept.
@@ -255,7 +255,6 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let own = Schedule::on_level(&window, level);
     let cost = a.which.cost(&job, level, &own, a.list || a.workflow.is_some())?;
     let output = a.output.clone().unwrap_or_default();
-    let ends = |end: &str| output.extension().is_some_and(|e| e == end);
     if a.list {
         return workflow::list(console, &job, &cost, level, &own);
     }
@@ -266,56 +265,16 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         );
     }
     // One file, and a web map, are of one map.
-    let one = (ends("tif") || a.xyz.is_some()).then_some("height");
+    let one = (ends(&output, "tif") || a.xyz.is_some()).then_some("height");
     let wanted = fields(&job, a.map.as_deref().or(one), level)?;
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
     }
-    if ends("tif") {
+    if ends(&output, "tif") {
         refuse(std::slice::from_ref(&output), console.options.force)?;
     }
     let tiles = Tiles::new(job.clone(), cost.cut.clone())?;
-    let range_m = a.range.pair()?.or(job.recipe().output.range_m);
-
-    let format = a.format.map_or_else(
-        || MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format))),
-        Ok,
-    )?;
-    let is_folder = !ends("tif") && !ends("zarr");
-    let of_folders = [
-        ("--file-side", a.file_side.is_some()),
-        ("--shared-edge", a.shared_edge),
-        ("--format", a.format.is_some()),
-    ];
-    if let Some((option, _)) = of_folders.into_iter().find(|(_, given)| *given && !is_folder) {
-        return Err(Error::param(format!(
-            "{option} is for a folder of files; {} is one output",
-            output.display()
-        )));
-    }
-    if let Some(format) =
-        MapFormat::from_path(&output).ok().filter(|_| is_folder && output.extension().is_some())
-    {
-        let ending = format.extension();
-        return Err(Error::param(format!(
-            "{}: one file of all tiles is a GeoTIFF, .tif; for files of .{ending} give a folder \
-             and --format {ending}",
-            output.display()
-        )));
-    }
-    if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
-        return Err(Error::param(format!(
-            "--xyz {encoding}: OUT is the folder of the tiles; {} names a file",
-            output.display()
-        )));
-    }
-    if is_folder && a.xyz.is_none() && format.is_quantised() && range_m.is_none() {
-        return Err(Error::param(format!(
-            "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, in \
-             metres, or another --format",
-            format.extension()
-        )));
-    }
+    let form = Form::of(console, a, &job, &output)?;
     if let Some(program) = a.workflow {
         return workflow::write(console, a, program, &job, &cost, (level, &own));
     }
@@ -329,49 +288,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         progress.at(0, done as usize, all as usize);
         console.check()
     };
-    let mut warnings = vec![];
-    let files: Vec<Stored> =
-        job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
-            let one = wanted[0];
-            Ok(if ends("tif") {
-                vec![tiles.write_cog(level, own, one, &output, executor, &mut watch)?]
-            } else if ends("zarr") {
-                vec![tiles.write_zarr(
-                    level,
-                    own,
-                    &wanted,
-                    &output,
-                    console.options.force,
-                    executor,
-                    &mut watch,
-                )?]
-            } else if let Some(encoding) = &a.xyz {
-                let elevation = if encoding == "terrarium" {
-                    Elevation::Terrarium
-                } else {
-                    Elevation::TerrainRgb
-                };
-                // The values that are allowed are numbers.
-                let side = a.xyz_side.parse().unwrap_or(256);
-                let options = XyzOptions { side, elevation, replace: console.options.force };
-                let (stored, said) =
-                    tiles.write_xyz(level, own, one, &output, &options, executor, &mut watch)?;
-                warnings = said;
-                stored
-            } else {
-                let replace = console.options.force;
-                let options = FileOptions {
-                    side: a.file_side.unwrap_or(1024),
-                    shared: a.shared_edge,
-                    format,
-                    range_m,
-                    replace,
-                };
-                let (stored, said) = tiles
-                    .write_files(level, own, &wanted, &output, &options, executor, &mut watch)?;
-                warnings = said;
-                stored
-            })
+    let land = Land { level, window: own, fields: &wanted, output: &output };
+    let (files, warnings) = job
+        .with_device(&mut |warning| console.warn(warning), &mut |executor| {
+            form.write(&mut tiles, &land, console.options.force, executor, &mut watch)
         })?;
     drop(progress);
     warnings.iter().for_each(|warning| console.warn(warning));
@@ -398,6 +318,123 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+fn ends(output: &Path, extension: &str) -> bool {
+    output.extension().is_some_and(|e| e == extension)
+}
+
+/// What the output is.
+enum Form {
+    /// One GeoTIFF.
+    Cog,
+    /// A Zarr folder.
+    Zarr,
+    /// A folder of tiles of a web map.
+    Xyz(XyzOptions),
+    /// A folder of files.
+    Files(FileOptions),
+}
+
+/// The maps of a land, and where they go.
+struct Land<'a> {
+    level: i32,
+    window: Window,
+    fields: &'a [&'static Field],
+    output: &'a Path,
+}
+
+impl Form {
+    /// What the options ask for. Refuses those that do not go together.
+    fn of(console: &Console, a: &Arguments, job: &Job, output: &Path) -> Result<Self> {
+        let range_m = a.range.pair()?.or(job.recipe().output.range_m);
+        let usual =
+            || MapFormat::from_path(Path::new(&format!("map.{}", job.recipe().output.format)));
+        let format = a.format.map_or_else(usual, Ok)?;
+        let is_folder = !ends(output, "tif") && !ends(output, "zarr");
+        let place = output.display();
+        let of_folders = [
+            ("--file-side", a.file_side.is_some()),
+            ("--shared-edge", a.shared_edge),
+            ("--format", a.format.is_some()),
+        ];
+        if let Some((option, _)) = of_folders.into_iter().find(|(_, given)| *given && !is_folder) {
+            return Err(Error::param(format!(
+                "{option} is for a folder of files; {place} is one output"
+            )));
+        }
+        let single = MapFormat::from_path(output).ok();
+        if let Some(format) = single.filter(|_| is_folder && output.extension().is_some()) {
+            let ending = format.extension();
+            return Err(Error::param(format!(
+                "{place}: one file of all tiles is a GeoTIFF, .tif; for files of .{ending} give a \
+                 folder and --format {ending}"
+            )));
+        }
+        if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
+            return Err(Error::param(format!(
+                "--xyz {encoding}: OUT is the folder of the tiles; {place} names a file"
+            )));
+        }
+        if is_folder && a.xyz.is_none() && format.is_quantised() && range_m.is_none() {
+            return Err(Error::param(format!(
+                "files of .{} hold 16 bits, and all need one range: give --output-range LOW HIGH, \
+                 in metres, or another --format",
+                format.extension()
+            )));
+        }
+        let replace = console.options.force;
+        Ok(match &a.xyz {
+            _ if ends(output, "tif") => Self::Cog,
+            _ if ends(output, "zarr") => Self::Zarr,
+            Some(encoding) => Self::Xyz(XyzOptions {
+                // The values that are allowed are numbers.
+                side: a.xyz_side.parse().unwrap_or(256),
+                elevation: match &**encoding {
+                    "terrarium" => Elevation::Terrarium,
+                    _ => Elevation::TerrainRgb,
+                },
+                replace,
+            }),
+            None => Self::Files(FileOptions {
+                side: a.file_side.unwrap_or(1024),
+                shared: a.shared_edge,
+                format,
+                range_m,
+                replace,
+            }),
+        })
+    }
+
+    /// Makes what is missing, and writes it. Returns the files, and warnings about them.
+    fn write(
+        &self,
+        tiles: &mut Tiles,
+        land: &Land,
+        replace: bool,
+        executor: &mut dyn Executor,
+        watch: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<(Vec<Stored>, Vec<String>)> {
+        let &Land { level, window, fields, output } = land;
+        let one = fields[0];
+        match self {
+            Self::Cog => {
+                let stored = tiles.write_cog(level, window, one, output, executor, watch)?;
+                Ok((vec![stored], vec![]))
+            }
+            Self::Zarr => {
+                let stored =
+                    tiles.write_zarr(level, window, fields, output, replace, executor, watch)?;
+                Ok((vec![stored], vec![]))
+            }
+            Self::Xyz(options) => {
+                tiles.write_xyz(level, window, one, output, options, executor, watch)
+            }
+            Self::Files(options) => {
+                tiles.write_files(level, window, fields, output, options, executor, watch)
+            }
+        }
+    }
 }
 
 /// The device, and passes over cells that it does in a second.
