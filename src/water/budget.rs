@@ -121,20 +121,9 @@ impl Sums {
     }
 }
 
-/// How full depressions are where each cell of a lake loses `dry` of the rain's unit. `rain` is
-/// that of each cell.
-pub fn levels(
-    surface: &[i32],
-    basins: &Basins,
-    tree: &Depressions,
-    rain: impl Fn(usize) -> i64 + Sync,
-    dry: i64,
-) -> Levels {
-    let count = basins.pits.len() + 1;
-    let nodes = tree.all.len();
-    let shape = Shape::of(tree, count);
-    // The cells that full depressions have under water, from the lowest up.
-    let full = tree.full(count);
+/// The cells that full depressions have under water, from the lowest up, as keys of
+/// [`cell_of`].
+fn under_water(surface: &[i32], basins: &Basins, full: &[i32]) -> Vec<u64> {
     let under = |cell: &usize| {
         basins.of[*cell] != OUTSIDE && surface[*cell] < full[basins.of[*cell] as usize]
     };
@@ -142,12 +131,20 @@ pub fn levels(
     let key = |cell: usize| u64::from((surface[cell] as u32) ^ 0x8000_0000) << 32 | cell as u64;
     let mut cells: Vec<u64> = (0..surface.len()).into_par_iter().filter(under).map(key).collect();
     cells.par_sort_unstable();
-    let cell_of = |key: u64| (key & 0xffff_ffff) as usize;
-    // How many cells of each depression lie below its rim: each is counted in the first depression
-    // whose rim is above it, and in all that have that.
+    cells
+}
+
+fn cell_of(key: u64) -> usize {
+    (key & 0xffff_ffff) as usize
+}
+
+/// How many cells of each depression lie below its rim. Each is counted in the first depression
+/// whose rim is above it, and in all that have that.
+fn wet_cells(cells: &[u64], surface: &[i32], basins: &Basins, tree: &Depressions) -> Vec<i64> {
+    let nodes = tree.all.len();
     let mut wet = vec![0i64; nodes];
     let mut next: Vec<u32> = (0..nodes as u32).collect();
-    for &key in &cells {
+    for &key in cells {
         let cell = cell_of(key);
         let node = above(&mut next, tree, basins.of[cell], surface[cell]);
         wet[node as usize] += 1;
@@ -159,6 +156,57 @@ pub fn levels(
             wet[parent as usize] += wet[node];
         }
     }
+    wet
+}
+
+/// The level of each lake, none where it has water for all of its cells, and its deepest cell.
+/// `lakes` have the cells that they have water for, `lake_of` the lake of each basin.
+fn lake_levels(
+    cells: &[u64],
+    surface: &[i32],
+    basins: &Basins,
+    lakes: &[(u32, usize)],
+    lake_of: &[u32],
+) -> (Vec<Option<i32>>, Vec<u32>) {
+    // The level of a lake is the height of the first cell that it has no water for.
+    let mut left: Vec<usize> = lakes.iter().map(|(_, cells)| *cells).collect();
+    let mut deepest = vec![u32::MAX; lakes.len()];
+    let mut level: Vec<Option<i32>> = vec![None; lakes.len()];
+    for &key in cells {
+        let cell = cell_of(key);
+        let Some(lake) = lake_of
+            .get(basins.of[cell] as usize)
+            .map(|&lake| lake as usize)
+            .filter(|&lake| lake < lakes.len())
+        else {
+            continue;
+        };
+        if deepest[lake] == u32::MAX {
+            deepest[lake] = cell as u32;
+        }
+        if level[lake].is_none() {
+            match left[lake] {
+                0 => level[lake] = Some(surface[cell]),
+                _ => left[lake] -= 1,
+            }
+        }
+    }
+    (level, deepest)
+}
+
+/// How full depressions are where each cell of a lake loses `dry` of the rain's unit. `rain` is
+/// that of each cell.
+pub fn levels(
+    surface: &[i32],
+    basins: &Basins,
+    tree: &Depressions,
+    rain: impl Fn(usize) -> i64 + Sync,
+    dry: i64,
+) -> Levels {
+    let count = basins.pits.len() + 1;
+    let shape = Shape::of(tree, count);
+    let cells = under_water(surface, basins, &tree.full(count));
+    let wet = wet_cells(&cells, surface, basins, tree);
     // What comes into each basin, and later what runs over into it.
     let mut sums = Sums(vec![0; count]);
     let mut own = vec![0i64; count];
@@ -211,29 +259,7 @@ pub fn levels(
             open.extend(pair.map(|half| (half, between)));
         }
     }
-    // The level of a lake is the height of the first cell that it has no water for.
-    let mut left: Vec<usize> = lakes.iter().map(|(_, cells)| *cells).collect();
-    let mut deepest = vec![u32::MAX; lakes.len()];
-    let mut level: Vec<Option<i32>> = vec![None; lakes.len()];
-    for &key in &cells {
-        let cell = cell_of(key);
-        let Some(lake) = lake_of
-            .get(basins.of[cell] as usize)
-            .map(|&lake| lake as usize)
-            .filter(|&lake| lake < lakes.len())
-        else {
-            continue;
-        };
-        if deepest[lake] == u32::MAX {
-            deepest[lake] = cell as u32;
-        }
-        if level[lake].is_none() {
-            match left[lake] {
-                0 => level[lake] = Some(surface[cell]),
-                _ => left[lake] -= 1,
-            }
-        }
-    }
+    let (level, deepest) = lake_levels(&cells, surface, basins, &lakes, &lake_of);
     for ((node, _), (level, deepest)) in lakes.iter().zip(level.into_iter().zip(deepest)) {
         if let Some(level) = level {
             pools.push((*node, level, Exit::Air(deepest)));

@@ -169,6 +169,66 @@ pub struct Water {
     rivers: Option<Vec<bool>>,
 }
 
+/// The directions of water through depressions, which are filled or breached, and the lakes in
+/// those that are filled. `surface` becomes that of the water. Water goes by `way`; without `rain`
+/// as much falls on each cell.
+fn routed(
+    size: Size,
+    ground: &[i32],
+    surface: &mut Vec<i32>,
+    mut basins: flood::Basins,
+    settings: &Settings,
+    (way, rain): (Way, Option<&[i32]>),
+) -> (Vec<u8>, Vec<Full>) {
+    let depressions = flood::depressions(size, surface, &basins);
+    match settings.depressions {
+        Through::Fill => {
+            let of = |cell: usize| rain.map_or(RAIN, |rain| i64::from(rain[cell]));
+            match settings.dry() {
+                0 => {
+                    let levels = depressions.full(basins.pits.len() + 1);
+                    flood::routed(size, ground, surface, way, &basins, &levels)
+                }
+                dry => {
+                    let levels = budget::levels(surface, &basins, &depressions, of, dry);
+                    levels.routed(size, ground, surface, &basins, &depressions)
+                }
+            }
+        }
+        Through::Breach => {
+            depressions.breach(size, &mut basins);
+            let mut directions = basins.directions;
+            if settings.routing == Routing::Lowest {
+                // Beside a way through a rim the lowest neighbour is on that way, which is
+                // known only when the rim is cut.
+                let own = std::mem::take(surface);
+                let cut = area::sums(size, &directions, vec![], Some(own)).least;
+                *surface = cut.unwrap_or_default();
+                directions = flood::routed_again(size, surface, way, &directions);
+            }
+            (directions, vec![])
+        }
+    }
+}
+
+/// What rivers have where lakes lose water to the air: of the `drops` that fall on each cell, less
+/// what each of the lakes has `lost`, the sum above each cell.
+fn left_over(
+    size: Size,
+    directions: &[u8],
+    lakes: &[Full],
+    lost: &[i64],
+    mut drops: Vec<i64>,
+) -> Vec<i64> {
+    // What a lake loses is taken from what leaves it.
+    for (lake, lost) in lakes.iter().zip(lost) {
+        if let Some(outlet) = lake.outlet {
+            drops[outlet as usize] -= lost;
+        }
+    }
+    area::sums(size, directions, vec![drops], None).weights.remove(0)
+}
+
 impl Water {
     /// Finds the water of a land: words of height, `width` to a row, and for each cell the layer of
     /// rain, 0 to 65536, where there is one.
@@ -212,44 +272,14 @@ impl Water {
         let mut known = vec![UNKNOWN; ground.len()];
         place.missing.iter().for_each(|&cell| known[cell] = SEA);
         if let Some(level) = settings.sea_level_m {
-            // The sea may lie beyond the heights of the map.
             let word = ((level - scale.datum_m) / scale.spacing_m * f64::from(CELL)).round();
-            flood_sea(
-                size,
-                &mut surface,
-                &mut known,
-                word.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
-            );
+            // The sea may lie beyond the heights of the map.
+            let word = word.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+            flood_sea(size, &mut surface, &mut known, word);
         }
-        let mut basins = flood::basins(size, &surface, way, known);
-        let depressions = flood::depressions(size, &surface, &basins);
-        let (directions, full) = match settings.depressions {
-            Through::Fill => {
-                let of = |cell: usize| rain.as_ref().map_or(RAIN, |rain| i64::from(rain[cell]));
-                match dry {
-                    0 => {
-                        let levels = depressions.full(basins.pits.len() + 1);
-                        flood::routed(size, &ground, &mut surface, way, &basins, &levels)
-                    }
-                    _ => {
-                        let levels = budget::levels(&surface, &basins, &depressions, of, dry);
-                        levels.routed(size, &ground, &mut surface, &basins, &depressions)
-                    }
-                }
-            }
-            Through::Breach => {
-                depressions.breach(size, &mut basins);
-                let mut directions = basins.directions;
-                if settings.routing == Routing::Lowest {
-                    // Beside a way through a rim the lowest neighbour is on that way, which is
-                    // known only when the rim is cut.
-                    let cut = area::sums(size, &directions, vec![], Some(surface)).least;
-                    surface = cut.unwrap_or_default();
-                    directions = flood::routed_again(size, &surface, way, &directions);
-                }
-                (directions, vec![])
-            }
-        };
+        let basins = flood::basins(size, &surface, way, known);
+        let (directions, full) =
+            routed(size, &ground, &mut surface, basins, settings, (way, rain.as_deref()));
         let drops = |rain: &Option<Vec<i32>>| match rain {
             Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
             None => vec![RAIN; ground.len()],
@@ -265,14 +295,8 @@ impl Water {
             let of = |cell: usize| {
                 weights.first().map_or(i64::from(cells[cell]) * RAIN, |rain| rain[cell])
             };
-            let mut left = drops(&rain);
-            // What a lake loses is taken from what leaves it.
-            for (lake, lost) in full.iter().zip(budget::lost(size, &directions, &full, of, dry)) {
-                if let Some(outlet) = lake.outlet {
-                    left[outlet as usize] -= lost;
-                }
-            }
-            area::sums(size, &directions, vec![left], None).weights.remove(0)
+            let lost = budget::lost(size, &directions, &full, of, dry);
+            left_over(size, &directions, &full, &lost, drops(&rain))
         });
         let least = settings.lake_cells(&scale);
         // A lake without an outlet is one however small it is: water ends there.

@@ -199,44 +199,12 @@ impl Water {
         let (mut springs, mut mouths, mut falls) = (vec![], vec![], vec![]);
         let mut reaches: Vec<Reach> = Vec::with_capacity(heads.len());
         for (&head, id) in heads.iter().zip(1u32..) {
-            let mut cells = vec![head];
-            let (end, downstream) = loop {
-                let at = cells[cells.len() - 1];
-                match size.target(at, directions[at]) {
-                    None => break (beyond(size.width, size.height, self.middle(at)), None),
-                    // The sea, or a lake from which nothing goes on.
-                    Some(to) if order[to] == 0 => break (self.middle(to), None),
-                    Some(to) if reach_of[to] != 0 => break (self.middle(to), Some(to)),
-                    Some(to) => {
-                        reach_of[to] = id;
-                        cells.push(to);
-                    }
-                }
-            };
-            let vertex = |cell: usize| Vertex {
-                at: self.middle(cell),
-                height_m: self.level_m(cell),
-                channel: self.channel(cell),
-            };
-            let mut vertices: Vec<Vertex> = cells.iter().map(|&cell| vertex(cell)).collect();
-            let (first, last) = (vertices[0], vertices[vertices.len() - 1]);
-            let next = downstream
-                .or(size.target(cells[cells.len() - 1], directions[cells[cells.len() - 1]]));
-            // Where a rim is breached to a sea that stands higher, the line stays low.
-            let height_m = next.map_or(last.height_m, |next| self.level_m(next).min(last.height_m));
-            vertices.push(Vertex {
-                at: end,
-                height_m,
-                channel: downstream.map_or(last.channel, |cell| self.channel(cell)),
-            });
-            let length = |pair: &[Vertex]| {
-                let [x, y] =
-                    [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
-                let [width, height] = self.cell(pair);
-                let (x, y) = (x * width, y * height);
-                (x * x + y * y).sqrt() * self.scale.spacing_m
-            };
-            let length_m = vertices.windows(2).map(length).sum();
+            let (cells, end, downstream) = self.trace(head, id, order, &mut reach_of);
+            let last_cell = cells[cells.len() - 1];
+            let next = downstream.or(size.target(last_cell, directions[last_cell]));
+            let vertices = self.line(&cells, end, downstream, next);
+            let (first, last) = (vertices[0], vertices[cells.len() - 1]);
+            let length_m = vertices.windows(2).map(|pair| self.length(pair)).sum();
             let lake = Some(lake_of[head]).filter(|lake| *lake > 0);
             let point = |kind, vertex: Vertex, fall_m| Point {
                 kind,
@@ -260,20 +228,13 @@ impl Water {
                     None,
                 ));
             }
-            // Steps that follow each other are one waterfall.
-            let mut top: Option<(Vertex, f64)> = None;
-            for pair in vertices.windows(2) {
-                let fall = f64::from(pair[0].height_m) - f64::from(pair[1].height_m);
-                if fall > 0.0 && fall >= self.settings.waterfall_slope * length(pair) {
-                    top = Some(top.map_or((pair[0], fall), |(vertex, sum)| (vertex, sum + fall)));
-                } else if let Some((vertex, fall)) = top.take() {
-                    falls.push(point(PointKind::Waterfall, vertex, Some(fall)));
-                }
-            }
-            if let Some((vertex, fall)) = top {
-                falls.push(point(PointKind::Waterfall, vertex, Some(fall)));
-            }
-            let drainage_m2 = self.drainage_m2(cells[cells.len() - 1]);
+            let steps = vertices.windows(2).map(|pair| (pair[0], self.length(pair), fall(pair)));
+            falls.extend(
+                waterfalls(steps, self.settings.waterfall_slope)
+                    .into_iter()
+                    .map(|(top, fall_m)| point(PointKind::Waterfall, top, Some(fall_m))),
+            );
+            let drainage_m2 = self.drainage_m2(last_cell);
             let downstream = downstream.map(|cell| reach_of[cell]);
             let (order, channel) = (order[head], last.channel);
             reaches.push(Reach {
@@ -292,6 +253,63 @@ impl Water {
         springs.extend(mouths);
         springs.extend(falls);
         (reaches, springs, reach_of)
+    }
+
+    /// The cells of a reach from its head down, where its line ends, and the cell of the reach that
+    /// goes on there. Enters `id` for these cells.
+    fn trace(
+        &self,
+        head: usize,
+        id: u32,
+        order: &[i32],
+        reach_of: &mut [u32],
+    ) -> (Vec<usize>, [i32; 2], Option<usize>) {
+        let size = self.size;
+        let mut cells = vec![head];
+        loop {
+            let at = cells[cells.len() - 1];
+            match size.target(at, self.directions[at]) {
+                None => return (cells, beyond(size.width, size.height, self.middle(at)), None),
+                // The sea, or a lake from which nothing goes on.
+                Some(to) if order[to] == 0 => return (cells, self.middle(to), None),
+                Some(to) if reach_of[to] != 0 => return (cells, self.middle(to), Some(to)),
+                Some(to) => {
+                    reach_of[to] = id;
+                    cells.push(to);
+                }
+            }
+        }
+    }
+
+    /// The vertices of a reach, through its cells and to its end. `downstream` is the cell of the
+    /// reach that goes on there, `next` the cell that its water comes to.
+    fn line(
+        &self,
+        cells: &[usize],
+        end: [i32; 2],
+        downstream: Option<usize>,
+        next: Option<usize>,
+    ) -> Vec<Vertex> {
+        let vertex = |cell: usize| Vertex {
+            at: self.middle(cell),
+            height_m: self.level_m(cell),
+            channel: self.channel(cell),
+        };
+        let mut vertices: Vec<Vertex> = cells.iter().map(|&cell| vertex(cell)).collect();
+        let last = vertices[vertices.len() - 1];
+        // Where a rim is breached to a sea that stands higher, the line stays low.
+        let height_m = next.map_or(last.height_m, |next| self.level_m(next).min(last.height_m));
+        let channel = downstream.map_or(last.channel, |cell| self.channel(cell));
+        vertices.push(Vertex { at: end, height_m, channel });
+        vertices
+    }
+
+    /// Metres from one vertex to the next.
+    fn length(&self, pair: &[Vertex]) -> f64 {
+        let [x, y] = [0, 1].map(|axis| f64::from(pair[0].at[axis] - pair[1].at[axis]) / 2.0);
+        let [width, height] = self.cell(pair);
+        let (x, y) = (x * width, y * height);
+        (x * x + y * y).sqrt() * self.scale.spacing_m
     }
 
     /// Width and height of a cell between two places, in cells.
@@ -429,4 +447,27 @@ fn name_rivers(reaches: &mut [Reach]) {
         }
         next.extend(&above[id as usize - 1]);
     }
+}
+
+/// Metres from one vertex down to the next.
+fn fall(pair: &[Vertex]) -> f64 {
+    f64::from(pair[0].height_m) - f64::from(pair[1].height_m)
+}
+
+/// Waterfalls along a line: where they begin, and how far they fall. Each of the `steps` has its
+/// upper vertex, its length and its fall in metres. Steep steps that follow each other are one.
+fn waterfalls(
+    steps: impl Iterator<Item = (Vertex, f64, f64)>,
+    waterfall_slope: f64,
+) -> Vec<(Vertex, f64)> {
+    let (mut found, mut top) = (vec![], None::<(Vertex, f64)>);
+    for (vertex, length, fall) in steps {
+        if fall > 0.0 && fall >= waterfall_slope * length {
+            top = Some(top.map_or((vertex, fall), |(vertex, sum)| (vertex, sum + fall)));
+        } else {
+            found.extend(top.take());
+        }
+    }
+    found.extend(top);
+    found
 }
