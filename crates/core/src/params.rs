@@ -96,6 +96,12 @@ impl From<bool> for Value {
     }
 }
 
+impl From<Vec<serde_json::Value>> for Value {
+    fn from(list: Vec<serde_json::Value>) -> Self {
+        Self::List(list)
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -34,11 +34,13 @@
 //! # Costs
 //! A cell and pass: 9 reads (on the CPU 3), 1 write. Memory: 8 bytes a cell.
 
-use super::{Case, Stage, Surface};
+use super::Surface::{Hills, Noise};
+use super::case::case;
+use super::{Case, Stage};
 use crate::arith::fold;
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::uniform;
 use encase::ShaderType;
 use multiversion::multiversion;
@@ -142,20 +144,10 @@ fn smooth_row(p: &Params, own: &mut [i32], [north, here, south]: [&[i32]; 3], as
 }
 
 fn cases() -> Vec<Case> {
-    let i = Value::Integer;
-    let window = |width, height| Window { origin: [0, 0], width, height };
-    let case = |name, settings, window, surface| Case {
-        name,
-        settings,
-        window,
-        surface,
-        layers: Layers::NONE,
-    };
-    let torus = ("border", Value::Word("torus".into()));
     vec![
-        case("default", vec![], window(67, 45), Surface::Noise),
-        case("many", vec![("passes", i(9))], window(40, 33), Surface::Noise),
-        case("torus", vec![("passes", i(4)), torus], window(31, 50), Surface::Noise),
-        case("narrow", vec![("passes", i(3))], window(1, 70), Surface::Hills),
+        case("default", Noise, [0, 0], [67, 45]),
+        case("many", Noise, [0, 0], [40, 33]).with("passes", 9),
+        case("torus", Noise, [0, 0], [31, 50]).with("passes", 4).with("border", "torus"),
+        case("narrow", Hills, [0, 0], [1, 70]).with("passes", 3),
     ]
 }

@@ -47,13 +47,15 @@
 //! A cell: 1 read, 1 write. Within reach of the waves, also 4 hashes, 3 quotients and 2 reads of
 //! layers. Memory: 4 bytes a cell.
 
-use super::{Case, Stage, Surface};
+use super::Surface::{Cone, Hills, Noise};
+use super::case::case;
+use super::{Case, Stage};
 use crate::arith::{self, LEDGER_WORDS, div_small, log2, mul_q16, value_noise};
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value, rounded};
+use crate::params::{Param, Settings, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::HEIGHT_MAX;
-use crate::site::{Layer, Layers, Site, Window};
+use crate::site::{Layer, Layers, Site};
 use crate::twin::uniform;
 use encase::ShaderType;
 use glam::UVec2;
@@ -269,49 +271,28 @@ fn waves(call: &mut Call) {
 }
 
 fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window, surface| Case {
-        name,
-        settings,
-        window,
-        surface,
-        layers: Layers::NONE,
+    let shore = |name, layers| {
+        case(name, Hills, [0, 0], [61, 50])
+            .with("sea_level_m", 120.0)
+            .with("wave_height_max_m", 60.0)
+            .with_layers(layers)
     };
-    let shore = vec![("sea_level_m", n(120.0)), ("wave_height_max_m", n(60.0))];
-    let layered = |layers, case| Case { layers, ..case };
     vec![
-        case("default", shore.clone(), window(0, 0, 96, 80), Surface::Hills),
-        case(
-            "window",
-            vec![
-                ("sea_level_m", n(40.0)),
-                ("wave_height_max_m", n(200.0)),
-                ("noise_size_m", n(70.0)),
-                ("power", Value::Integer(1)),
-            ],
-            window(-(1 << 40) - 5, -33, 67, 50),
-            Surface::Cone,
-        ),
-        case(
-            "wild",
-            vec![
-                ("sea_level_m", n(-70000.0)),
-                ("wave_height_min_m", n(80000.0)),
-                ("wave_height_max_m", n(80000.0)),
-                ("noise_size_m", n(0.0)),
-                ("power", Value::Integer(8)),
-            ],
-            window(0, 7, 40, 33),
-            Surface::Noise,
-        ),
-        layered(
-            Layers::of(&[Layer::Hardness]),
-            case("hard", shore.clone(), window(0, 0, 61, 50), Surface::Hills),
-        ),
-        layered(
-            Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment]),
-            case("loose", shore, window(0, 0, 61, 50), Surface::Hills),
-        ),
+        case("default", Hills, [0, 0], [96, 80])
+            .with("sea_level_m", 120.0)
+            .with("wave_height_max_m", 60.0),
+        case("window", Cone, [-(1 << 40) - 5, -33], [67, 50])
+            .with("sea_level_m", 40.0)
+            .with("wave_height_max_m", 200.0)
+            .with("noise_size_m", 70.0)
+            .with("power", 1),
+        case("wild", Noise, [0, 7], [40, 33])
+            .with("sea_level_m", -70000.0)
+            .with("wave_height_min_m", 80000.0)
+            .with("wave_height_max_m", 80000.0)
+            .with("noise_size_m", 0.0)
+            .with("power", 8),
+        shore("hard", Layers::of(&[Layer::Hardness])),
+        shore("loose", Layers::of(&[Layer::Hardness, Layer::Ledger, Layer::Sediment])),
     ]
 }

@@ -31,12 +31,14 @@
 //! 2 or 3 reads and 1 write a cell; 28 rounds of long division with `multiply`. Memory: 4 bytes a
 //! cell more than the generator alone.
 
-use super::{Case, Stage, Surface};
+use super::Surface::{Cone, Hills, Noise};
+use super::case::case;
+use super::{Case, Stage};
 use crate::arith::{mul_q16, mul_q16_near, mul_q28};
 use crate::error::Invalid;
 use crate::params::{Param, Settings, Value, rounded};
 use crate::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
-use crate::site::{HEIGHT_MAX, Layer, Layers, Site, Window};
+use crate::site::{HEIGHT_MAX, Layer, Layers, Site};
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 
@@ -279,27 +281,22 @@ fn join(call: &mut Call) {
 }
 
 fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let word = |w: &str| Value::Word(w.into());
-    let case = |name, how: &str, mask: &str, share: f64, one: f64, surface| Case {
-        name,
-        settings: vec![
-            ("combine", word(how)),
-            ("mask", word(mask)),
-            ("opacity", n(share)),
-            ("unit_m", n(one)),
-        ],
-        window: Window { origin: [3, -5], width: 41, height: 23 },
-        surface,
-        layers: Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]),
+    let layers = Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]);
+    let case = |name, how: &str, mask: &str, share: f64, one: f64, surface| {
+        case(name, surface, [3, -5], [41, 23])
+            .with("combine", how)
+            .with("mask", mask)
+            .with("opacity", share)
+            .with("unit_m", one)
+            .with_layers(layers)
     };
     vec![
-        case("add", "add", "none", 1.0, 1000.0, Surface::Noise),
-        case("subtract", "subtract", "rain", 0.7, 1000.0, Surface::Noise),
-        case("multiply", "multiply", "none", 1.0, 9000.0, Surface::Hills),
-        case("far", "multiply", "hardness", 1.0, 0.01, Surface::Noise),
-        case("least", "min", "none", 0.5, 1000.0, Surface::Hills),
-        case("most", "max", "vegetation", 1.0, 1000.0, Surface::Cone),
-        case("blend", "blend", "hardness", 0.9, 1000.0, Surface::Noise),
+        case("add", "add", "none", 1.0, 1000.0, Noise),
+        case("subtract", "subtract", "rain", 0.7, 1000.0, Noise),
+        case("multiply", "multiply", "none", 1.0, 9000.0, Hills),
+        case("far", "multiply", "hardness", 1.0, 0.01, Noise),
+        case("least", "min", "none", 0.5, 1000.0, Hills),
+        case("most", "max", "vegetation", 1.0, 1000.0, Cone),
+        case("blend", "blend", "hardness", 0.9, 1000.0, Noise),
     ]
 }

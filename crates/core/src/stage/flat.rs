@@ -12,12 +12,14 @@
 //! # Costs
 //! One write a cell. Memory: 4 bytes a cell.
 
+use super::Surface::Cone;
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value, rounded};
+use crate::params::{Param, Settings, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use crate::site::{HEIGHT_MAX, Site};
 use crate::twin::uniform;
 use encase::ShaderType;
 
@@ -83,21 +85,9 @@ fn lay(call: &mut Call) {
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, settings, width, height| Case {
-        name,
-        settings,
-        window: Window { origin: [0, 0], width, height },
-        surface: Surface::Cone,
-        layers: Layers::NONE,
-    };
     vec![
-        case("default", vec![], 20, 11),
-        case("high", vec![("height_m", Value::Number(-123.4))], 7, 30),
-        case(
-            "least",
-            vec![("height_m", Value::Number(100.0)), ("combine", Value::Word("min".into()))],
-            21,
-            30,
-        ),
+        case("default", Cone, [0, 0], [20, 11]),
+        case("high", Cone, [0, 0], [7, 30]).with("height_m", -123.4),
+        case("least", Cone, [0, 0], [21, 30]).with("height_m", 100.0).with("combine", "min"),
     ]
 }

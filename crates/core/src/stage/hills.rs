@@ -31,14 +31,16 @@
 //! # Costs
 //! A cell: 9 to 27 hashes. Memory: 4 bytes a cell.
 
+use super::Surface::{Flat, Hills};
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{ONE, Octaves, Spot, Tables, spot};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::UVec2;
@@ -250,46 +252,21 @@ fn hill(p: &Params, sizes: &[i32], at: &Spot, dx: i32, dy: i32) -> i32 {
 }
 
 fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
     vec![
-        case("default", vec![("spacing_cells", n(20.0))], window(0, 0, 65, 47)),
-        case(
-            "most",
-            vec![
-                ("merge", word("max")),
-                ("spacing_cells", n(11.5)),
-                ("smallest", n(0.05)),
-                ("chance", n(1.0)),
-                ("base_m", n(-30.0)),
-            ],
-            window(-(1 << 61), 1 << 60, 50, 43),
-        ),
-        case(
-            "high",
-            vec![
-                ("spacing_cells", n(16.0)),
-                ("relief_m", n(80_000.0)),
-                ("lowest_m", n(70_000.0)),
-                ("chance", n(1.0)),
-            ],
-            window(5, 5, 40, 40),
-        ),
-        Case {
-            surface: Surface::Hills,
-            ..case(
-                "carved",
-                vec![("spacing_cells", n(9.0)), ("combine", word("subtract"))],
-                window(0, 0, 40, 30),
-            )
-        },
+        case("default", Flat, [0, 0], [65, 47]).with("spacing_cells", 20.0),
+        case("most", Flat, [-(1 << 61), 1 << 60], [50, 43])
+            .with("merge", "max")
+            .with("spacing_cells", 11.5)
+            .with("smallest", 0.05)
+            .with("chance", 1.0)
+            .with("base_m", -30.0),
+        case("high", Flat, [5, 5], [40, 40])
+            .with("spacing_cells", 16.0)
+            .with("relief_m", 80_000.0)
+            .with("lowest_m", 70_000.0)
+            .with("chance", 1.0),
+        case("carved", Hills, [0, 0], [40, 30])
+            .with("spacing_cells", 9.0)
+            .with("combine", "subtract"),
     ]
 }

@@ -49,9 +49,10 @@
 
 mod kernels;
 
-use super::{Case, Stage, Surface};
+use super::Surface::Noise;
+use super::{Case, Stage};
 use crate::arith::{CELL, LEDGER_WORDS};
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Fill, Pass, Plan, Shape, Uniform};
 use crate::site::{Layer, Layers, Site, Window};
 use crate::twin::{constants, uniform};
@@ -360,56 +361,49 @@ fn refine(s: &Settings, site: &Site) -> Plan {
     Plan { steps: vec![], ..Plan::new(SHADER, *fine, buffers, passes) }
 }
 
-fn case(
-    name: &'static str,
-    settings: Vec<(&'static str, Value)>,
-    origin: [i64; 2],
-    size: [u32; 2],
-    layers: Layers,
-) -> Case {
-    let window = Window { origin, width: size[0], height: size[1] };
-    Case { name, settings, window, surface: Surface::Noise, layers }
+/// A case on the worst ground.
+fn case(name: &'static str, origin: [i64; 2], size: [u32; 2]) -> Case {
+    super::case::case(name, Noise, origin, size)
 }
 
 fn keep_cases() -> Vec<Case> {
     let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
-    vec![case(
-        "loose",
-        vec![("map", Value::Word("loose".into()))],
-        [1 << 40, -(1 << 33)],
-        [33, 20],
-        ledger,
-    )]
+    vec![case("loose", [1 << 40, -(1 << 33)], [33, 20]).with("map", "loose").with_layers(ledger)]
 }
 
 fn restrict_cases() -> Vec<Case> {
-    let word = |w: &str| Value::Word(w.into());
+    let rain = Layers::of(&[Layer::Rain]);
     vec![
-        case("default", vec![], [0, 0], [61, 40], Layers::NONE),
-        case("odd", vec![], [-7, 5], [30, 51], Layers::NONE),
-        case("torus", vec![("torus", Value::Switch(true))], [0, 0], [32, 48], Layers::NONE),
-        case("layer", vec![("map", word("rain"))], [3, 3], [33, 20], Layers::of(&[Layer::Rain])),
-        case("loose", vec![("map", word("loose"))], [1 << 40, -(1 << 33)], [33, 20], Layers::NONE),
+        case("default", [0, 0], [61, 40]),
+        case("odd", [-7, 5], [30, 51]),
+        case("torus", [0, 0], [32, 48]).with("torus", true),
+        case("layer", [3, 3], [33, 20]).with("map", "rain").with_layers(rain),
+        case("loose", [1 << 40, -(1 << 33)], [33, 20]).with("map", "loose"),
     ]
 }
 
 fn refine_cases() -> Vec<Case> {
-    let on = |name| (name, Value::Switch(true));
     let ledger = Layers::of(&[Layer::Ledger, Layer::Sediment]);
     vec![
-        case("default", vec![], [0, 0], [61, 40], Layers::NONE),
-        case("odd", vec![("fade", Value::Number(1000.0)), on("flow")], [-7, 5], [30, 51], ledger),
-        case("torus", vec![on("torus"), on("flow")], [0, 0], [32, 48], Layers::NONE),
-        case(
-            "loose",
-            vec![on("loose"), ("fade", Value::Number(0.0))],
-            [9, -8],
-            [33, 20],
-            Layers::ALL,
-        ),
-        case("coarsest", vec![on("loose"), on("coarsest")], [3, 3], [33, 20], ledger),
-        case("last", vec![on("finest"), on("loose"), on("flow")], [3, 3], [33, 20], ledger),
-        case("bare", vec![on("coarsest")], [3, 3], [33, 20], Layers::of(&[Layer::Ledger])),
+        case("default", [0, 0], [61, 40]),
+        case("odd", [-7, 5], [30, 51]).with("fade", 1000.0).with("flow", true).with_layers(ledger),
+        case("torus", [0, 0], [32, 48]).with("torus", true).with("flow", true),
+        case("loose", [9, -8], [33, 20])
+            .with("loose", true)
+            .with("fade", 0.0)
+            .with_layers(Layers::ALL),
+        case("coarsest", [3, 3], [33, 20])
+            .with("loose", true)
+            .with("coarsest", true)
+            .with_layers(ledger),
+        case("last", [3, 3], [33, 20])
+            .with("finest", true)
+            .with("loose", true)
+            .with("flow", true)
+            .with_layers(ledger),
+        case("bare", [3, 3], [33, 20])
+            .with("coarsest", true)
+            .with_layers(Layers::of(&[Layer::Ledger])),
     ]
 }
 

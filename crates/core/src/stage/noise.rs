@@ -44,14 +44,16 @@
 //! A cell and octave: 4 hashes (cellular and borders 21) and some 12 products; with a warp 6
 //! octaves more. Memory: 4 bytes a cell, and 16 bytes for each octave and cell of a side.
 
+use super::Surface::{Flat, Hills};
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value, rounded};
+use crate::params::{Param, Settings, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layer, Layers, Site, Window};
+use crate::site::{Layer, Layers, Site};
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
@@ -333,72 +335,36 @@ fn folded(form: u32, noise: i32, strength: &mut i32) -> i32 {
 }
 
 fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
     vec![
-        case("default", vec![], window(0, 0, 65, 47)),
-        case(
-            "ridged",
-            vec![
-                ("form", word("ridged")),
-                ("octaves", i(8)),
-                ("lacunarity", n(1.9)),
-                ("warp_cells", n(40.0)),
-            ],
-            window(-300, 1000, 61, 50),
-        ),
-        case(
-            "far",
-            vec![
-                ("pattern", word("value")),
-                ("form", word("billow")),
-                ("feature_cells", n(99.25)),
-                ("base_m", n(-400.0)),
-                ("warp_cells", n(1000.0)),
-                ("warp_feature_cells", n(33.0)),
-            ],
-            window(-(1 << 61) - 3, (1 << 60) + 1, 57, 39),
-        ),
-        case(
-            "cells",
-            vec![
-                ("pattern", word("cellular")),
-                ("feature_cells", n(23.0)),
-                ("octaves", i(3)),
-                ("gain", n(0.25)),
-            ],
-            window(7, -80, 60, 44),
-        ),
-        case(
-            "borders",
-            vec![
-                ("pattern", word("borders")),
-                ("feature_cells", n(31.0)),
-                ("octaves", i(2)),
-                ("warp_cells", n(9.0)),
-            ],
-            window(-20, -20, 49, 52),
-        ),
-        Case {
-            name: "added",
-            settings: vec![
-                ("combine", word("add")),
-                ("mask", word("hardness")),
-                ("opacity", n(0.75)),
-                ("feature_cells", n(20.0)),
-                ("octaves", i(2)),
-            ],
-            window: window(5, 6, 44, 31),
-            surface: Surface::Hills,
-            layers: Layers::of(&[Layer::Hardness]),
-        },
+        case("default", Flat, [0, 0], [65, 47]),
+        case("ridged", Flat, [-300, 1000], [61, 50])
+            .with("form", "ridged")
+            .with("octaves", 8)
+            .with("lacunarity", 1.9)
+            .with("warp_cells", 40.0),
+        case("far", Flat, [-(1 << 61) - 3, (1 << 60) + 1], [57, 39])
+            .with("pattern", "value")
+            .with("form", "billow")
+            .with("feature_cells", 99.25)
+            .with("base_m", -400.0)
+            .with("warp_cells", 1000.0)
+            .with("warp_feature_cells", 33.0),
+        case("cells", Flat, [7, -80], [60, 44])
+            .with("pattern", "cellular")
+            .with("feature_cells", 23.0)
+            .with("octaves", 3)
+            .with("gain", 0.25),
+        case("borders", Flat, [-20, -20], [49, 52])
+            .with("pattern", "borders")
+            .with("feature_cells", 31.0)
+            .with("octaves", 2)
+            .with("warp_cells", 9.0),
+        case("added", Hills, [5, 6], [44, 31])
+            .with("combine", "add")
+            .with("mask", "hardness")
+            .with("opacity", 0.75)
+            .with("feature_cells", 20.0)
+            .with("octaves", 2)
+            .with_layers(Layers::of(&[Layer::Hardness])),
     ]
 }

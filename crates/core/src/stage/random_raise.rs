@@ -28,12 +28,14 @@
 //! # Costs
 //! A hit: 4 hashes and 1 addition. Memory: 8 bytes a cell.
 
+use super::Surface::Flat;
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::arith::{self, hash, mul_q16, mul_q28};
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use glam::{IVec2, UVec2};
@@ -211,29 +213,15 @@ fn raise(call: &mut Call) {
 }
 
 fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
     vec![
-        case("default", vec![("hits", i(9000))], window(30, 40, 65, 47)),
-        case(
-            "high",
-            vec![
-                ("centre_x", i(1 << 60)),
-                ("centre_y", i(-(1 << 60))),
-                ("extent_cells", i(20)),
-                ("points", i(1)),
-                ("hits", i(5000)),
-                ("spread_cells", n(1.5)),
-                ("raise_m", n(700.0)),
-            ],
-            window((1 << 60) - 15, -(1 << 60) - 14, 33, 30),
-        ),
+        case("default", Flat, [30, 40], [65, 47]).with("hits", 9000),
+        case("high", Flat, [(1 << 60) - 15, -(1 << 60) - 14], [33, 30])
+            .with("centre_x", 1i64 << 60)
+            .with("centre_y", -(1i64 << 60))
+            .with("extent_cells", 20)
+            .with("points", 1)
+            .with("hits", 5000)
+            .with("spread_cells", 1.5)
+            .with("raise_m", 700.0),
     ]
 }

@@ -56,14 +56,16 @@
 
 mod incision;
 
+use super::Surface::{Flat, Hills};
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::survey::{self, Memory, surveyed};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::uniform;
 use encase::ShaderType;
 use glam::IVec2;
@@ -368,56 +370,26 @@ fn lift_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [
 }
 
 fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let small = |more: Vec<(&'static str, Value)>| {
-        let all = [
-            ("centre_x", i(30)),
-            ("centre_y", i(25)),
-            ("extent_x_cells", i(60)),
-            ("extent_y_cells", i(50)),
-            ("feature_cells", n(40.0)),
-        ];
-        [all.to_vec(), more].concat()
-    };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
+    let small = |case: Case| {
+        case.with("centre_x", 30)
+            .with("centre_y", 25)
+            .with("extent_x_cells", 60)
+            .with("extent_y_cells", 50)
+            .with("feature_cells", 40.0)
     };
     vec![
-        case("default", small(vec![("spacing_cells", i(2))]), window(-6, -5, 72, 60)),
-        case(
-            "constant",
-            small(vec![
-                ("uplift", word("constant")),
-                ("warp_cells", n(0.0)),
-                ("concavity", n(0.5)),
-                ("base_m", n(-20.0)),
-            ]),
-            window(3, 1, 55, 40),
-        ),
-        case(
-            "far",
-            vec![
-                ("centre_x", i(1 << 59)),
-                ("centre_y", i(-(1 << 59))),
-                ("extent_x_cells", i(40)),
-                ("extent_y_cells", i(40)),
-                ("spacing_cells", i(1)),
-            ],
-            window((1 << 59) - 10, -(1 << 59) - 30, 40, 60),
-        ),
-        Case {
-            surface: Surface::Hills,
-            ..case(
-                "highest",
-                small(vec![("combine", word("max")), ("plain", n(0.0))]),
-                window(0, 0, 60, 50),
-            )
-        },
+        small(case("default", Flat, [-6, -5], [72, 60])).with("spacing_cells", 2),
+        small(case("constant", Flat, [3, 1], [55, 40]))
+            .with("uplift", "constant")
+            .with("warp_cells", 0.0)
+            .with("concavity", 0.5)
+            .with("base_m", -20.0),
+        case("far", Flat, [(1 << 59) - 10, -(1 << 59) - 30], [40, 60])
+            .with("centre_x", 1i64 << 59)
+            .with("centre_y", -(1i64 << 59))
+            .with("extent_x_cells", 40)
+            .with("extent_y_cells", 40)
+            .with("spacing_cells", 1),
+        small(case("highest", Hills, [0, 0], [60, 50])).with("combine", "max").with("plain", 0.0),
     ]
 }

@@ -59,13 +59,15 @@
 //! A cell: 3 reads and a write in each of log₂(`within_cells`) passes along columns; a write and
 //! some 3 reads in each of as many along rows. Memory: 24 bytes a cell.
 
-use super::{Case, Stage, Surface};
+use super::Surface::{Cone, Flat, Hills, Noise};
+use super::case::case;
+use super::{Case, Stage};
 use crate::arith::{CELL, NOWHERE};
 use crate::error::Invalid;
 use crate::map::Samples;
-use crate::params::{Param, Settings, Value, rounded};
+use crate::params::{Param, Settings, rounded};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{HEIGHT_MAX, Layers, Site, Window};
+use crate::site::{HEIGHT_MAX, Site};
 use crate::twin::uniform;
 use encase::ShaderType;
 
@@ -388,49 +390,28 @@ fn measure(call: &mut Call) {
 }
 
 fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let i = Value::Integer;
-    let window = |width, height| Window { origin: [-7, 12], width, height };
-    let case = |name, settings, window, surface| Case {
-        name,
-        settings,
-        window,
-        surface,
-        layers: Layers::NONE,
-    };
-    let sea = |level| ("sea_level_m", n(level));
     vec![
-        case("default", vec![sea(180.0)], window(96, 80), Surface::Hills),
-        case(
-            "near",
-            vec![
-                sea(200.0),
-                ("within_cells", i(5)),
-                ("beach_height_m", n(60.0)),
-                ("beach_slope", n(2.0)),
-            ],
-            window(83, 67),
-            Surface::Hills,
-        ),
-        case("round", vec![sea(160.0), ("within_cells", i(19))], window(101, 90), Surface::Cone),
-        case(
-            "wild",
-            vec![("within_cells", i(4096)), ("beach_width_m", n(1e6)), ("beach_height_m", n(8e4))],
-            window(40, 33),
-            Surface::Noise,
-        ),
-        case("dry", vec![sea(-9.0)], window(20, 11), Surface::Flat),
-        case(
-            "mask",
-            vec![
-                ("from", Value::Word("file".into())),
-                ("file", Value::Word("mask.png".into())),
-                ("within_cells", i(3)),
-            ],
-            window(45, 38),
-            Surface::Hills,
-        ),
-        case("narrow", vec![sea(200.0), ("within_cells", i(64))], window(1, 90), Surface::Hills),
-        case("low", vec![sea(200.0), ("within_cells", i(64))], window(90, 1), Surface::Hills),
+        case("default", Hills, [-7, 12], [96, 80]).with("sea_level_m", 180.0),
+        case("near", Hills, [-7, 12], [83, 67])
+            .with("sea_level_m", 200.0)
+            .with("within_cells", 5)
+            .with("beach_height_m", 60.0)
+            .with("beach_slope", 2.0),
+        case("round", Cone, [-7, 12], [101, 90])
+            .with("sea_level_m", 160.0)
+            .with("within_cells", 19),
+        case("wild", Noise, [-7, 12], [40, 33])
+            .with("within_cells", 4096)
+            .with("beach_width_m", 1e6)
+            .with("beach_height_m", 8e4),
+        case("dry", Flat, [-7, 12], [20, 11]).with("sea_level_m", -9.0),
+        case("mask", Hills, [-7, 12], [45, 38])
+            .with("from", "file")
+            .with("file", "mask.png")
+            .with("within_cells", 3),
+        case("narrow", Hills, [-7, 12], [1, 90])
+            .with("sea_level_m", 200.0)
+            .with("within_cells", 64),
+        case("low", Hills, [-7, 12], [90, 1]).with("sea_level_m", 200.0).with("within_cells", 64),
     ]
 }

@@ -64,12 +64,14 @@
 //! layer of sediment. Memory: 8 bytes a cell. A heap of radius R takes about R² steps to come to
 //! rest.
 
-use super::{Case, Stage, Surface};
+use super::Surface::{Cone, Hills, Noise, Valley};
+use super::case::case;
+use super::{Case, Stage};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
 use crate::error::Invalid;
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, PlanBuilder, Uniform};
-use crate::site::{Layer, Layers, Site, Window};
+use crate::site::{Layer, Layers, Site};
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
@@ -473,61 +475,25 @@ fn slide_rows<const LAYERED: bool>(
 }
 
 fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let torus = ("border", Value::Word("torus".into()));
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, more: Vec<(&'static str, Value)>, window, surface| Case {
-        name,
-        settings: [vec![("steps", Value::Integer(12))], more].concat(),
-        window,
-        surface,
-        layers: Layers::NONE,
-    };
-    let layered = |layers, case| Case { layers, ..case };
-    let all = Layers::ALL;
+    let brief = |name, surface, origin, size| case(name, surface, origin, size).with("steps", 12);
     vec![
-        case("default", vec![], window(0, 0, 97, 61), Surface::Hills),
-        case(
-            "torus",
-            vec![("repose_deg", n(20.0)), torus.clone()],
-            window(-7, 5, 50, 33),
-            Surface::Valley,
-        ),
-        case(
-            "wild",
-            vec![("repose_deg", n(0.0)), torus],
-            window(1 << 40, 0, 73, 59),
-            Surface::Noise,
-        ),
-        case(
-            "steep",
-            vec![("repose_deg", n(89.0)), ("rate", n(0.7))],
-            window(0, 0, 40, 41),
-            Surface::Noise,
-        ),
-        case(
-            "cone",
-            vec![("repose_deg", n(3.0)), ("rate", n(0.5))],
-            window(0, 0, 64, 65),
-            Surface::Cone,
-        ),
-        case("tiny", vec![], window(0, 0, 2, 3), Surface::Noise),
-        layered(
-            all,
-            case("layers", vec![("repose_deg", n(15.0))], window(0, 0, 81, 50), Surface::Hills),
-        ),
-        layered(
-            Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation]),
-            case("held", vec![("repose_deg", n(25.0))], window(3, 3, 40, 41), Surface::Noise),
-        ),
-        layered(
-            Layers::of(&[Layer::Ledger, Layer::Sediment]),
-            case(
-                "scree",
-                vec![("repose_deg", n(30.0)), ("cliff_deg", n(89.0))],
-                window(0, 0, 51, 40),
-                Surface::Valley,
-            ),
-        ),
+        brief("default", Hills, [0, 0], [97, 61]),
+        brief("torus", Valley, [-7, 5], [50, 33]).with("repose_deg", 20.0).with("border", "torus"),
+        brief("wild", Noise, [1 << 40, 0], [73, 59])
+            .with("repose_deg", 0.0)
+            .with("border", "torus"),
+        brief("steep", Noise, [0, 0], [40, 41]).with("repose_deg", 89.0).with("rate", 0.7),
+        brief("cone", Cone, [0, 0], [64, 65]).with("repose_deg", 3.0).with("rate", 0.5),
+        brief("tiny", Noise, [0, 0], [2, 3]),
+        brief("layers", Hills, [0, 0], [81, 50]).with("repose_deg", 15.0).with_layers(Layers::ALL),
+        brief("held", Noise, [3, 3], [40, 41]).with("repose_deg", 25.0).with_layers(Layers::of(&[
+            Layer::Rain,
+            Layer::Hardness,
+            Layer::Vegetation,
+        ])),
+        brief("scree", Valley, [0, 0], [51, 40])
+            .with("repose_deg", 30.0)
+            .with("cliff_deg", 89.0)
+            .with_layers(Layers::of(&[Layer::Ledger, Layer::Sediment])),
     ]
 }

@@ -41,14 +41,16 @@
 //! The host works the nodes out once, in about 0.2 s, and keeps them for all levels and tiles. A
 //! cell: 9 reads and some 40 hashes. Memory: 4 bytes a cell.
 
+use super::Surface::Flat;
+use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
 use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
 use super::survey::{self, Memory, surveyed};
-use super::{Case, Stage, Surface};
+use super::{Case, Stage};
 use crate::arith::{self, hash, mul_q28};
-use crate::params::{Param, Settings, Value};
+use crate::params::{Param, Settings};
 use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
-use crate::site::{Layers, Site, Window};
+use crate::site::Site;
 use crate::twin::{constants, uniform};
 use encase::ShaderType;
 use multiversion::multiversion;
@@ -376,49 +378,24 @@ fn rise_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [
 }
 
 fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let small = |more: Vec<(&'static str, Value)>| {
-        [
-            vec![
-                ("centre_x", i(32)),
-                ("centre_y", i(30)),
-                ("extent_cells", i(60)),
-                ("points", i(40)),
-                ("warp_cells", n(4.0)),
-            ],
-            more,
-        ]
-        .concat()
-    };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
+    let small = |case: Case| {
+        case.with("centre_x", 32)
+            .with("centre_y", 30)
+            .with("extent_cells", 60)
+            .with("points", 40)
+            .with("warp_cells", 4.0)
     };
     vec![
-        case("default", small(vec![]), window(-3, -4, 70, 67)),
-        case(
-            "plain",
-            small(vec![
-                ("warp_cells", n(0.0)),
-                ("rough", n(0.0)),
-                ("lloyd", i(0)),
-                ("water", n(0.5)),
-            ]),
-            window(10, 5, 41, 33),
-        ),
-        case(
-            "far",
-            vec![
-                ("centre_x", i(1 << 60)),
-                ("centre_y", i(-(1 << 60))),
-                ("extent_cells", i(1 << 20)),
-                ("warp_cells", n(1000.0)),
-            ],
-            window((1 << 60) - 70, -(1 << 60), 50, 43),
-        ),
+        small(case("default", Flat, [-3, -4], [70, 67])),
+        small(case("plain", Flat, [10, 5], [41, 33]))
+            .with("warp_cells", 0.0)
+            .with("rough", 0.0)
+            .with("lloyd", 0)
+            .with("water", 0.5),
+        case("far", Flat, [(1 << 60) - 70, -(1 << 60)], [50, 43])
+            .with("centre_x", 1i64 << 60)
+            .with("centre_y", -(1i64 << 60))
+            .with("extent_cells", 1 << 20)
+            .with("warp_cells", 1000.0),
     ]
 }

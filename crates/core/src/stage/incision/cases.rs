@@ -1,142 +1,81 @@
 //! The cases for the tests of all stages.
 
-use crate::params::Value;
-use crate::site::{Layer, Layers, Window};
-use crate::stage::{Case, Surface};
+use crate::site::{Layer, Layers};
+use crate::stage::Case;
+use crate::stage::Surface::{Cone, Hills, Noise, Valley};
+use crate::stage::case::case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let i = Value::Integer;
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, more: Vec<(&'static str, Value)>, window, surface, layers| Case {
-        name,
-        settings: [vec![("steps", i(12)), ("fall", i(20))], more].concat(),
-        window,
-        surface,
-        layers,
+    let brief = |name, surface, origin, size| {
+        case(name, surface, origin, size).with("steps", 12).with("fall", 20)
     };
-    let none = Layers::NONE;
     let all = Layers::ALL;
     let water = Layers::of(&[Layer::Water, Layer::WaterOn]);
     vec![
-        case("default", vec![("fall", i(0))], window(0, 0, 97, 61), Surface::Hills, none),
-        case(
-            "torus",
-            vec![("border", word("torus")), ("uplift_m", n(3.0)), ("creep", n(0.2))],
-            window(-7, 5, 50, 33),
-            Surface::Valley,
-            none,
-        ),
-        case(
-            "wild",
-            vec![
-                ("border", word("wall")),
-                ("erodibility", n(100.0)),
-                ("creep", n(0.5)),
-                ("silt", n(1.0)),
-                ("repose_deg", n(0.0)),
-            ],
-            window(1 << 40, 0, 73, 59),
-            Surface::Noise,
-            none,
-        ),
-        case(
-            "sea",
-            vec![
-                ("sea_level_m", n(150.0)),
-                ("floor_m", n(170.0)),
-                ("erodibility", n(0.5)),
-                ("uplift_m", n(5.0)),
-            ],
-            window(0, 0, 70, 65),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "cone",
-            vec![("area_exponent", n(0.35)), ("repose_deg", n(20.0)), ("slope_min", n(0.0003))],
-            window(0, 0, 64, 65),
-            Surface::Cone,
-            none,
-        ),
-        case(
-            "strata",
-            vec![("strata_m", n(25.0)), ("strata_hardness", n(1.0)), ("repose_deg", n(60.0))],
-            window(3, -5, 75, 50),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "thin_strata",
-            vec![("strata_m", n(0.5)), ("strata_hardness", n(0.7))],
-            window(0, 0, 40, 40),
-            Surface::Hills,
-            all,
-        ),
-        case(
-            "last_step",
-            vec![("steps", i(37)), ("last_step", n(0.05)), ("uplift_m", n(6.0))],
-            window(0, 7, 60, 52),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "last_step_layers",
-            vec![("last_step", n(0.02)), ("uplift_m", n(0.0005)), ("strata_m", n(25.0))],
-            window(0, 7, 47, 40),
-            Surface::Hills,
-            all.with(Layer::Ledger, true),
-        ),
-        case(
-            "finer_torus",
-            vec![("roughness_cells", n(2.0)), ("border", word("torus")), ("uplift_m", n(3.0))],
-            window(-9, 4, 51, 40),
-            Surface::Noise,
-            water,
-        ),
-        case(
-            "finer_row",
-            vec![("roughness_cells", n(2.0)), ("border", word("wall"))],
-            window(-9, 4, 1, 37),
-            Surface::Noise,
-            water.with(Layer::Ledger, true),
-        ),
-        case(
-            "finer_sea",
-            vec![("roughness_cells", n(16.0)), ("sea_level_m", n(150.0)), ("border", word("wall"))],
-            window(3, 4, 70, 31),
-            Surface::Hills,
-            water,
-        ),
-        case("tiny", vec![("uplift_m", n(2.0))], window(0, 0, 2, 3), Surface::Noise, none),
-        case(
-            "row",
-            vec![("uplift_m", n(2.0)), ("border", word("wall"))],
-            window(3, 0, 40, 1),
-            Surface::Noise,
-            none,
-        ),
-        case(
-            "layers",
-            vec![("uplift_m", n(4.0)), ("erodibility", n(0.3))],
-            window(0, 0, 81, 50),
-            Surface::Hills,
-            all,
-        ),
-        case(
-            "finer",
-            vec![("roughness_cells", n(1.5)), ("lake_depth_m", n(40.0))],
-            window(-9, 4, 51, 40),
-            Surface::Hills,
-            water,
-        ),
-        case(
-            "booked",
-            vec![("roughness_cells", n(3.0)), ("uplift_m", n(9.0))],
-            window(5, 5, 40, 41),
-            Surface::Valley,
-            water.with(Layer::Ledger, true),
-        ),
+        brief("default", Hills, [0, 0], [97, 61]).with("fall", 0),
+        brief("torus", Valley, [-7, 5], [50, 33])
+            .with("border", "torus")
+            .with("uplift_m", 3.0)
+            .with("creep", 0.2),
+        brief("wild", Noise, [1 << 40, 0], [73, 59])
+            .with("border", "wall")
+            .with("erodibility", 100.0)
+            .with("creep", 0.5)
+            .with("silt", 1.0)
+            .with("repose_deg", 0.0),
+        brief("sea", Hills, [0, 0], [70, 65])
+            .with("sea_level_m", 150.0)
+            .with("floor_m", 170.0)
+            .with("erodibility", 0.5)
+            .with("uplift_m", 5.0),
+        brief("cone", Cone, [0, 0], [64, 65])
+            .with("area_exponent", 0.35)
+            .with("repose_deg", 20.0)
+            .with("slope_min", 0.0003),
+        brief("strata", Hills, [3, -5], [75, 50])
+            .with("strata_m", 25.0)
+            .with("strata_hardness", 1.0)
+            .with("repose_deg", 60.0),
+        brief("thin_strata", Hills, [0, 0], [40, 40])
+            .with("strata_m", 0.5)
+            .with("strata_hardness", 0.7)
+            .with_layers(all),
+        brief("last_step", Hills, [0, 7], [60, 52])
+            .with("steps", 37)
+            .with("last_step", 0.05)
+            .with("uplift_m", 6.0),
+        brief("last_step_layers", Hills, [0, 7], [47, 40])
+            .with("last_step", 0.02)
+            .with("uplift_m", 0.0005)
+            .with("strata_m", 25.0)
+            .with_layers(all.with(Layer::Ledger, true)),
+        brief("finer_torus", Noise, [-9, 4], [51, 40])
+            .with("roughness_cells", 2.0)
+            .with("border", "torus")
+            .with("uplift_m", 3.0)
+            .with_layers(water),
+        brief("finer_row", Noise, [-9, 4], [1, 37])
+            .with("roughness_cells", 2.0)
+            .with("border", "wall")
+            .with_layers(water.with(Layer::Ledger, true)),
+        brief("finer_sea", Hills, [3, 4], [70, 31])
+            .with("roughness_cells", 16.0)
+            .with("sea_level_m", 150.0)
+            .with("border", "wall")
+            .with_layers(water),
+        brief("tiny", Noise, [0, 0], [2, 3]).with("uplift_m", 2.0),
+        brief("row", Noise, [3, 0], [40, 1]).with("uplift_m", 2.0).with("border", "wall"),
+        brief("layers", Hills, [0, 0], [81, 50])
+            .with("uplift_m", 4.0)
+            .with("erodibility", 0.3)
+            .with_layers(all),
+        brief("finer", Hills, [-9, 4], [51, 40])
+            .with("roughness_cells", 1.5)
+            .with("lake_depth_m", 40.0)
+            .with_layers(water),
+        brief("booked", Valley, [5, 5], [40, 41])
+            .with("roughness_cells", 3.0)
+            .with("uplift_m", 9.0)
+            .with_layers(water.with(Layer::Ledger, true)),
     ]
 }

@@ -1,58 +1,38 @@
 //! The cases for the tests of all stages.
 
-use crate::params::Value;
-use crate::site::{Layers, Window};
-use crate::stage::{Case, Surface};
+use crate::stage::Case;
+use crate::stage::Surface::Flat;
+use crate::stage::case::case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let (i, n) = (Value::Integer, Value::Number);
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, settings, window| Case {
-        name,
-        settings,
-        window,
-        surface: Surface::Flat,
-        layers: Layers::NONE,
-    };
     vec![
-        case("default", vec![], window(60, 180, 97, 83)),
-        case(
-            "whole",
-            vec![
-                ("centre_x", i(40)),
-                ("centre_y", i(30)),
-                ("radius_x_cells", i(38)),
-                ("radius_y_cells", i(27)),
-                ("feature_cells", n(20.0)),
-                ("crater_rim_m", n(40.0)),
-                ("crater_relief_m", n(30.0)),
-                ("crater_depth_m", n(80.0)),
-            ],
-            window(0, 0, 81, 61),
-        ),
-        case(
-            "plain",
-            vec![("craters", Value::Switch(false)), ("octaves", i(1)), ("base_m", n(0.0))],
-            window(100, 200, 41, 70),
-        ),
-        case(
-            "far",
-            vec![
-                ("centre_x", i(-(1 << 60))),
-                ("centre_y", i(1 << 60)),
-                ("radius_x_cells", i(32767)),
-                ("radius_y_cells", i(20000)),
-                ("feature_cells", n(3000.5)),
-                ("crater_feature_cells", n(777.0)),
-                ("crater_slope", n(0.0)),
-                ("crater_rim_m", n(20.0)),
-                ("relief_m", n(79000.0)),
-                ("height_power", n(1.0)),
-                ("shape_power", n(8.0)),
-                ("octaves", i(12)),
-                ("gain", n(1.0)),
-            ],
-            window(-(1 << 60) - 32790, (1 << 60) + 50, 60, 33),
-        ),
+        case("default", Flat, [60, 180], [97, 83]),
+        case("whole", Flat, [0, 0], [81, 61])
+            .with("centre_x", 40)
+            .with("centre_y", 30)
+            .with("radius_x_cells", 38)
+            .with("radius_y_cells", 27)
+            .with("feature_cells", 20.0)
+            .with("crater_rim_m", 40.0)
+            .with("crater_relief_m", 30.0)
+            .with("crater_depth_m", 80.0),
+        case("plain", Flat, [100, 200], [41, 70])
+            .with("craters", false)
+            .with("octaves", 1)
+            .with("base_m", 0.0),
+        case("far", Flat, [-(1 << 60) - 32790, (1 << 60) + 50], [60, 33])
+            .with("centre_x", -(1i64 << 60))
+            .with("centre_y", 1i64 << 60)
+            .with("radius_x_cells", 32767)
+            .with("radius_y_cells", 20000)
+            .with("feature_cells", 3000.5)
+            .with("crater_feature_cells", 777.0)
+            .with("crater_slope", 0.0)
+            .with("crater_rim_m", 20.0)
+            .with("relief_m", 79000.0)
+            .with("height_power", 1.0)
+            .with("shape_power", 8.0)
+            .with("octaves", 12)
+            .with("gain", 1.0),
     ]
 }

@@ -1,118 +1,57 @@
 //! The cases for the tests of all stages.
 
-use crate::params::Value;
-use crate::site::{Layers, Window};
-use crate::stage::{Case, Surface};
+use crate::site::Layers;
+use crate::stage::Case;
+use crate::stage::Surface::{Cone, Hills, Noise, Valley};
+use crate::stage::case::case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let n = Value::Number;
-    let i = Value::Integer;
-    let word = |w: &str| Value::Word(w.into());
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let brief = vec![("lifetime", i(14)), ("rain", n(1.0)), ("quicken", n(0.3))];
-    let case = |name, more: Vec<(&'static str, Value)>, window, surface, layers| Case {
-        name,
-        settings: [brief.clone(), more].concat(),
-        window,
-        surface,
-        layers,
+    let brief = |name, surface, origin, size| {
+        case(name, surface, origin, size)
+            .with("lifetime", 14)
+            .with("rain", 1.0)
+            .with("quicken", 0.3)
     };
-    let none = Layers::NONE;
     vec![
-        case("default", vec![], window(0, 0, 96, 80), Surface::Hills, none),
-        case(
-            "dense",
-            vec![("density", n(1.0)), ("radius_cells", n(1.0))],
-            window(-7, 5, 97, 61),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "fast",
-            vec![("speed", n(3.0)), ("friction", n(0.8)), ("offset_cells", n(4.0))],
-            window(9, 9, 90, 70),
-            Surface::Cone,
-            none,
-        ),
-        case(
-            "torus",
-            vec![("border", word("torus")), ("speed", n(2.0))],
-            window(0, 0, 48, 64),
-            Surface::Valley,
-            none,
-        ),
-        case(
-            "wall",
-            vec![("border", word("wall")), ("speed", n(2.0))],
-            window(0, 0, 50, 41),
-            Surface::Valley,
-            none,
-        ),
-        case(
-            "wild",
-            vec![
-                ("density", n(1.0)),
-                ("erosion", n(16.0)),
-                ("deposition", n(1.0)),
-                ("max_step_fraction", n(1.0)),
-                ("speed", n(8.0)),
-                ("friction", n(0.99)),
-            ],
-            window(1 << 40, -(1 << 33), 73, 59),
-            Surface::Noise,
-            none,
-        ),
-        case(
-            "left",
-            vec![("loads", word("left")), ("density", n(1.0)), ("rain", n(2.0))],
-            window(-7, 5, 61, 47),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "heaps",
-            vec![
-                ("loads", word("left")),
-                ("border", word("wall")),
-                ("speed", n(2.0)),
-                ("erosion", n(9.0)),
-                ("max_step_fraction", n(1.0)),
-            ],
-            window(0, 0, 50, 41),
-            Surface::Valley,
-            none,
-        ),
-        case(
-            "sea",
-            vec![
-                ("sea_level_m", n(180.0)),
-                ("wash", n(0.3)),
-                ("speed", n(1.0)),
-                ("density", n(1.0)),
-            ],
-            window(-9, 20, 83, 57),
-            Surface::Hills,
-            none,
-        ),
-        case(
-            "shore",
-            vec![
-                ("sea_level_m", n(120.0)),
-                ("loads", word("left")),
-                ("border", word("torus")),
-                ("deposition", n(0.5)),
-            ],
-            window(0, 0, 64, 48),
-            Surface::Valley,
-            none,
-        ),
-        case("some", vec![("rain", n(0.28))], window(-4, 7, 53, 49), Surface::Hills, none),
-        case(
-            "layers",
-            vec![("floor_m", n(200.0)), ("smooth", i(2))],
-            window(-9, 20, 83, 57),
-            Surface::Hills,
-            Layers::ALL,
-        ),
+        brief("default", Hills, [0, 0], [96, 80]),
+        brief("dense", Hills, [-7, 5], [97, 61]).with("density", 1.0).with("radius_cells", 1.0),
+        brief("fast", Cone, [9, 9], [90, 70])
+            .with("speed", 3.0)
+            .with("friction", 0.8)
+            .with("offset_cells", 4.0),
+        brief("torus", Valley, [0, 0], [48, 64]).with("border", "torus").with("speed", 2.0),
+        brief("wall", Valley, [0, 0], [50, 41]).with("border", "wall").with("speed", 2.0),
+        brief("wild", Noise, [1 << 40, -(1 << 33)], [73, 59])
+            .with("density", 1.0)
+            .with("erosion", 16.0)
+            .with("deposition", 1.0)
+            .with("max_step_fraction", 1.0)
+            .with("speed", 8.0)
+            .with("friction", 0.99),
+        brief("left", Hills, [-7, 5], [61, 47])
+            .with("loads", "left")
+            .with("density", 1.0)
+            .with("rain", 2.0),
+        brief("heaps", Valley, [0, 0], [50, 41])
+            .with("loads", "left")
+            .with("border", "wall")
+            .with("speed", 2.0)
+            .with("erosion", 9.0)
+            .with("max_step_fraction", 1.0),
+        brief("sea", Hills, [-9, 20], [83, 57])
+            .with("sea_level_m", 180.0)
+            .with("wash", 0.3)
+            .with("speed", 1.0)
+            .with("density", 1.0),
+        brief("shore", Valley, [0, 0], [64, 48])
+            .with("sea_level_m", 120.0)
+            .with("loads", "left")
+            .with("border", "torus")
+            .with("deposition", 0.5),
+        brief("some", Hills, [-4, 7], [53, 49]).with("rain", 0.28),
+        brief("layers", Hills, [-9, 20], [83, 57])
+            .with("floor_m", 200.0)
+            .with("smooth", 2)
+            .with_layers(Layers::ALL),
     ]
 }

@@ -1,9 +1,10 @@
 //! The cases for the tests of all stages.
 
-use crate::params::Value;
 use crate::picture::{Picture, Pictures};
-use crate::site::{Layer, Layers, Window};
-use crate::stage::{Case, Surface};
+use crate::site::{Layer, Layers};
+use crate::stage::Case;
+use crate::stage::Surface::{Flat, Hills, Noise};
+use crate::stage::case::case;
 use serde_json::{Value as Json, json};
 
 /// The pictures that the cases stamp.
@@ -23,104 +24,98 @@ pub fn pictures() -> Pictures {
     .collect()
 }
 
+/// A column so far to the west that its number does not fit 32 bits.
+const FAR: i64 = -(1 << 40);
+
 pub(super) fn cases() -> Vec<Case> {
-    let window = |x, y, width, height| Window { origin: [x, y], width, height };
-    let case = |name, strokes: Json, window, surface, layers| {
-        let list = strokes.as_array().cloned().unwrap_or_default();
-        Case { name, settings: vec![("stroke", Value::List(list))], window, surface, layers }
-    };
-    let far = -(1i64 << 40);
-    // The cells of cases have 10 m.
-    let at = |x: f64, y: f64| json!([(far as f64 + x) * 10.0, (77.0 + y) * 10.0]);
+    let all = Layers::ALL;
+    let painted = Layers::of(&[Layer::Hardness, Layer::Vegetation]);
     vec![
-        case(
-            "heights",
-            json!([
-                { "tool": "raise", "at_m": [[100, 120], [500, 200, 0.3], [440, 600]],
-                    "radius_m": 145, "amount_m": 300 },
-                { "tool": "lower", "at_m": [[700, 400]], "radius_m": 90, "amount_m": 120,
-                    "falloff": 0 },
-                { "tool": "noise", "at_m": [[200, 700], [900, 500]], "radius_m": 250,
-                    "amount_m": 60, "feature_m": 110, "falloff": 0.4 },
-                { "tool": "flatten", "at_m": [[600, 100], [610, 100]], "radius_m": 120,
-                    "height_m": 45, "strength": 0.7 },
-                { "tool": "ramp", "at_m": [[50, 50], [800, 750]], "radius_m": 50,
-                    "height_m": [-100, 400], "falloff": 0.5 },
-                { "tool": "raise", "at_m": [[-5000, -5000], [-4000, -5000]], "radius_m": 200,
-                    "amount_m": 300 },
-            ]),
-            window(0, 0, 90, 75),
-            Surface::Hills,
-            Layers::NONE,
-        ),
-        case(
-            "stamps",
-            json!([
-                { "tool": "stamp", "file": "bumps",
-                    "at_m": [[300, 200], [420, 260, 0.6], [425, 260]], "radius_m": 170,
-                    "amount_m": 250, "turn_deg": 33 },
-                { "tool": "stamp", "file": "ramp", "at_m": [[650, 500]], "radius_m": 120,
-                    "amount_m": -80, "falloff": 0, "turn_deg": 90 },
-                { "tool": "raise", "at_m": [[200, 600], [500, 640]], "radius_m": 80,
-                    "amount_m": 40 },
-                { "tool": "stamp", "file": "fine", "at_m": [[200, 600]], "radius_m": 300,
-                    "amount_m": 90, "height_m": -20, "strength": 0.8, "turn_deg": -170.5,
-                    "falloff": 0.3 },
-                { "tool": "stamp", "file": "bumps", "at_m": [[800, 100]], "radius_m": 10,
-                    "amount_m": 5000, "falloff": 0.1 },
-                { "tool": "stamp", "file": "ramp", "layer": "rain", "at_m": [[500, 300]],
-                    "radius_m": 200, "amount": -0.9 },
-                { "tool": "stamp", "file": "bumps", "layer": "hardness", "at_m": [[500, 300]],
-                    "radius_m": 200, "amount": 0.5, "value": 0.75 },
-                { "tool": "stamp", "file": "bumps", "at_m": [[90000, 100]], "radius_m": 400,
-                    "amount_m": 50 },
-            ]),
-            window(0, 0, 90, 70),
-            Surface::Hills,
-            Layers::of(&[Layer::Hardness, Layer::Vegetation]),
-        ),
-        case(
-            "smooth",
-            json!([
-                { "tool": "raise", "at_m": [at(20.0, 20.0)], "radius_m": 200, "amount_m": 90 },
-                { "tool": "smooth", "at_m": [at(10.0, 30.0), at(50.0, 20.0)], "radius_m": 330 },
-                { "tool": "smooth", "at_m": [at(40.0, 40.0)], "radius_m": 30, "strength": 0.5 },
-                { "tool": "lower", "at_m": [at(33.3, 20.7)], "radius_m": 10, "amount_m": 9000 },
-            ]),
-            window(far, 77, 61, 47),
-            Surface::Noise,
-            Layers::NONE,
-        ),
-        case(
-            "layers",
-            json!([
-                { "tool": "raise", "layer": "hardness", "at_m": [[100, 100], [300, 300]],
-                    "radius_m": 120, "amount": 0.8 },
-                { "tool": "lower", "layer": "rain", "at_m": [[300, 100]], "radius_m": 220,
-                    "amount": 1 },
-                { "tool": "ramp", "layer": "vegetation", "at_m": [[50, 300], [350, 300]],
-                    "radius_m": 80, "value": [0.2, 1] },
-                { "tool": "noise", "layer": "vegetation", "at_m": [[50, 300], [350, 50]],
-                    "radius_m": 80, "amount": 0.5, "feature_m": 40, "seed": 9 },
-            ]),
-            window(0, 0, 41, 37),
-            Surface::Flat,
-            Layers::NONE,
-        ),
-        case(
-            "repainted",
-            json!([
-                { "tool": "flatten", "layer": "rain", "at_m": [[200, 200]], "radius_m": 150,
-                    "value": 0.5 },
-                { "tool": "raise", "layer": "hardness", "at_m": [[200, 200]], "radius_m": 150,
-                    "amount": 1 },
-                { "tool": "raise", "layer": "vegetation", "at_m": [[200, 200]], "radius_m": 150,
-                    "amount": 0.1 },
-                { "tool": "raise", "at_m": [[200, 200]], "radius_m": 400, "amount_m": 80000 },
-            ]),
-            window(0, 0, 40, 40),
-            Surface::Noise,
-            Layers::ALL,
-        ),
+        case("heights", Hills, [0, 0], [90, 75]).with("stroke", heights()),
+        case("stamps", Hills, [0, 0], [90, 70]).with("stroke", stamps()).with_layers(painted),
+        case("smooth", Noise, [FAR, 77], [61, 47]).with("stroke", smoothing()),
+        case("layers", Flat, [0, 0], [41, 37]).with("stroke", layers()),
+        case("repainted", Noise, [0, 0], [40, 40]).with("stroke", repainted()).with_layers(all),
+    ]
+}
+
+/// Strokes on the ground, with each tool that needs nothing else.
+fn heights() -> Vec<Json> {
+    vec![
+        json!({ "tool": "raise", "at_m": [[100, 120], [500, 200, 0.3], [440, 600]],
+            "radius_m": 145, "amount_m": 300 }),
+        json!({ "tool": "lower", "at_m": [[700, 400]], "radius_m": 90, "amount_m": 120,
+            "falloff": 0 }),
+        json!({ "tool": "noise", "at_m": [[200, 700], [900, 500]], "radius_m": 250,
+            "amount_m": 60, "feature_m": 110, "falloff": 0.4 }),
+        json!({ "tool": "flatten", "at_m": [[600, 100], [610, 100]], "radius_m": 120,
+            "height_m": 45, "strength": 0.7 }),
+        json!({ "tool": "ramp", "at_m": [[50, 50], [800, 750]], "radius_m": 50,
+            "height_m": [-100, 400], "falloff": 0.5 }),
+        json!({ "tool": "raise", "at_m": [[-5000, -5000], [-4000, -5000]], "radius_m": 200,
+            "amount_m": 300 }),
+    ]
+}
+
+/// Stamps, one too small and one off the map, and a stroke between them.
+fn stamps() -> Vec<Json> {
+    vec![
+        json!({ "tool": "stamp", "file": "bumps",
+            "at_m": [[300, 200], [420, 260, 0.6], [425, 260]], "radius_m": 170,
+            "amount_m": 250, "turn_deg": 33 }),
+        json!({ "tool": "stamp", "file": "ramp", "at_m": [[650, 500]], "radius_m": 120,
+            "amount_m": -80, "falloff": 0, "turn_deg": 90 }),
+        json!({ "tool": "raise", "at_m": [[200, 600], [500, 640]], "radius_m": 80,
+            "amount_m": 40 }),
+        json!({ "tool": "stamp", "file": "fine", "at_m": [[200, 600]], "radius_m": 300,
+            "amount_m": 90, "height_m": -20, "strength": 0.8, "turn_deg": -170.5,
+            "falloff": 0.3 }),
+        json!({ "tool": "stamp", "file": "bumps", "at_m": [[800, 100]], "radius_m": 10,
+            "amount_m": 5000, "falloff": 0.1 }),
+        json!({ "tool": "stamp", "file": "ramp", "layer": "rain", "at_m": [[500, 300]],
+            "radius_m": 200, "amount": -0.9 }),
+        json!({ "tool": "stamp", "file": "bumps", "layer": "hardness", "at_m": [[500, 300]],
+            "radius_m": 200, "amount": 0.5, "value": 0.75 }),
+        json!({ "tool": "stamp", "file": "bumps", "at_m": [[90000, 100]], "radius_m": 400,
+            "amount_m": 50 }),
+    ]
+}
+
+/// Smoothing strokes of several sizes, far from the origin.
+fn smoothing() -> Vec<Json> {
+    // The cells of cases have 10 m.
+    let at = |x: f64, y: f64| json!([(FAR as f64 + x) * 10.0, (77.0 + y) * 10.0]);
+    vec![
+        json!({ "tool": "raise", "at_m": [at(20.0, 20.0)], "radius_m": 200, "amount_m": 90 }),
+        json!({ "tool": "smooth", "at_m": [at(10.0, 30.0), at(50.0, 20.0)], "radius_m": 330 }),
+        json!({ "tool": "smooth", "at_m": [at(40.0, 40.0)], "radius_m": 30, "strength": 0.5 }),
+        json!({ "tool": "lower", "at_m": [at(33.3, 20.7)], "radius_m": 10, "amount_m": 9000 }),
+    ]
+}
+
+/// Strokes that make layers.
+fn layers() -> Vec<Json> {
+    vec![
+        json!({ "tool": "raise", "layer": "hardness", "at_m": [[100, 100], [300, 300]],
+            "radius_m": 120, "amount": 0.8 }),
+        json!({ "tool": "lower", "layer": "rain", "at_m": [[300, 100]], "radius_m": 220,
+            "amount": 1 }),
+        json!({ "tool": "ramp", "layer": "vegetation", "at_m": [[50, 300], [350, 300]],
+            "radius_m": 80, "value": [0.2, 1] }),
+        json!({ "tool": "noise", "layer": "vegetation", "at_m": [[50, 300], [350, 50]],
+            "radius_m": 80, "amount": 0.5, "feature_m": 40, "seed": 9 }),
+    ]
+}
+
+/// Strokes on layers that are there, and the highest ground.
+fn repainted() -> Vec<Json> {
+    vec![
+        json!({ "tool": "flatten", "layer": "rain", "at_m": [[200, 200]], "radius_m": 150,
+            "value": 0.5 }),
+        json!({ "tool": "raise", "layer": "hardness", "at_m": [[200, 200]], "radius_m": 150,
+            "amount": 1 }),
+        json!({ "tool": "raise", "layer": "vegetation", "at_m": [[200, 200]], "radius_m": 150,
+            "amount": 0.1 }),
+        json!({ "tool": "raise", "at_m": [[200, 200]], "radius_m": 400, "amount_m": 80000 }),
     ]
 }
