@@ -131,17 +131,17 @@ impl MapFormat {
     }
 
     /// Whether the samples lie in the file without a header.
-    pub(crate) fn is_raw(self) -> bool {
+    pub fn is_raw(self) -> bool {
         self.facts().raw
     }
 
     /// Whether a file may have several bands, of which one is read.
-    pub(crate) fn has_bands(self) -> bool {
+    pub fn has_bands(self) -> bool {
         self.facts().bands
     }
 
     /// Whether a file can say where on Earth its map lies.
-    pub(crate) fn is_placed(self) -> bool {
+    pub fn is_placed(self) -> bool {
         self.facts().placed
     }
 

@@ -86,7 +86,7 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
 
     let blocks = Blocks { file: &file, source, width, height, rows: block_rows };
     let mut data: Vec<f32> = source.room(cells)?;
-    blocks.read(band, &mut |first, samples, bytes| {
+    blocks.read(band, |first, samples, bytes| {
         append(&mut data, bytes, kind, bits, &geo).ok_or_else(|| source.error(unread(bits)))?;
         if data.len() != first + samples {
             return Err(source.damaged("a tile or strip is too short"));
@@ -161,7 +161,7 @@ impl Blocks<'_> {
     fn read(
         &self,
         band: usize,
-        take: &mut dyn FnMut(usize, usize, &[u8]) -> Result<()>,
+        mut take: impl FnMut(usize, usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let width = self.width as usize;
         for top in (0..self.height).step_by(self.rows as usize) {
@@ -180,7 +180,7 @@ impl Blocks<'_> {
 fn void_where_clear(data: &mut [f32], blocks: &Blocks, alpha: usize, bits: u16) -> Result<usize> {
     let size = (bits / 8).max(1) as usize;
     let mut clear = 0;
-    blocks.read(alpha, &mut |first, _, bytes| {
+    blocks.read(alpha, |first, _, bytes| {
         // A sample of any type is 0 where its bytes are.
         let there: Vec<u8> = bytes
             .chunks_exact(size)

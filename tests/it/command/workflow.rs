@@ -256,7 +256,11 @@ fn names_that_no_script_can_have_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// Names with all that shells, make and Python take for something else are names.
     #[test]
