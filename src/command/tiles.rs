@@ -570,6 +570,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         Ok(())
     })?;
     let [made, found] = tiles.counts();
+    let (Window { width, height, origin: [west, north] }, One { x, y, .. }) = (window, a);
+    let slab = if a.slab > 0 { format!(", slab {}", a.slab) } else { String::new() };
     console.result(
         || {
             json!({
@@ -581,15 +583,8 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         },
         || {
             format!(
-                "tile {}, {} of level {level}{}: {} x {} cells from {}, {} on, {made} made, \
-                 {found} found\n{key}\n{}",
-                a.x,
-                a.y,
-                if a.slab > 0 { format!(", slab {}", a.slab) } else { String::new() },
-                window.width,
-                window.height,
-                window.origin[0],
-                window.origin[1],
+                "tile {x}, {y} of level {level}{slab}: {width} x {height} cells from {west}, \
+                 {north} on, {made} made, {found} found\n{key}\n{}",
                 files_text(&files)
             )
         },

@@ -5,7 +5,7 @@ use super::floor_plan::{Plan, PlannedRoom};
 use super::geometry::{Rect, Side};
 use super::model::{Door, DoorState, Dungeon, Edge, Grid, Room, Spawn, Tally, Thing};
 use super::random::{self, Purpose, Random};
-use super::rooms::{self, Difficulty, Rooms};
+use super::rooms::{self, Difficulty, Furniture, Rooms};
 use super::tiles::{Tile, Tiles};
 use super::{Generator, GeneratorKind, locks};
 
@@ -64,25 +64,16 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
         (_, 1) => &[Difficulty::Easy, Difficulty::Medium],
         _ => &[Difficulty::Medium, Difficulty::Hard],
     };
-    let mut open = [[false; 4]; 100];
-    for (_, cell, side, _) in plan.doors() {
-        open[(cell + 10) as usize][side as usize] = true;
-        open[(cell + stride(side) + 10) as usize][side.opposite() as usize] = true;
-    }
+    let open = open_sides(plan);
     let mut drawn = vec![0; rooms.furniture().len()];
     for (id, planned) in plan.rooms.iter().enumerate() {
         for (nth, cell) in planned.cells().enumerate() {
             carve(&mut dungeon.tiles, plan, id, cell);
             let [x, y] = origin(cell);
             if planned.shape.narrow() {
-                let at = [x + CELL_TILES[0] / 2, y + CELL_TILES[1] / 2];
-                dungeon.spawns.push(Spawn {
-                    thing: Thing::Enemy,
-                    room: id as u32,
-                    x: at[0],
-                    y: at[1],
-                    variant: 0,
-                });
+                let [x, y] = [x + CELL_TILES[0] / 2, y + CELL_TILES[1] / 2];
+                let room = id as u32;
+                dungeon.spawns.push(Spawn { thing: Thing::Enemy, room, x, y, variant: 0 });
                 continue;
             }
             let used = |side: &Side| {
@@ -98,34 +89,48 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
             let furniture =
                 rooms.pick(set, planned.role, difficulties, &entered, &mut drawn, random);
             dungeon.rooms[id].furniture.push(furniture.name.clone());
-            for (i, tile) in
-                furniture.tiles.iter().enumerate().filter(|(_, tile)| **tile != Tile::Floor)
-            {
-                dungeon
-                    .tiles
-                    .set([x + 1 + i as i32 % rooms::WIDTH, y + 1 + i as i32 / rooms::WIDTH], *tile);
-            }
-            for &([dx, dy], thing) in &furniture.things {
-                let variant = match thing {
-                    Thing::Enemy => random.chance(1, 10) as u32,
-                    Thing::Fire => random.chance(1, 8) as u32,
-                    // A large boss room has one boss, in its first cell.
-                    Thing::Boss if nth > 0 => continue,
-                    _ => 0,
-                };
-                dungeon.spawns.push(Spawn {
-                    thing,
-                    room: id as u32,
-                    x: x + 1 + dx,
-                    y: y + 1 + dy,
-                    variant,
-                });
-            }
+            put(&mut dungeon, furniture, id as u32, nth, [x + 1, y + 1], random);
         }
     }
     locks::measure(&mut dungeon);
     locks::place(&mut dungeon, locks, &mut Random::new(floor, Purpose::Keys));
     dungeon
+}
+
+/// The sides of each cell that have doors. Cells are numbered from −10, that of a door beyond the
+/// first row.
+fn open_sides(plan: &Plan) -> [[bool; 4]; 100] {
+    let mut open = [[false; 4]; 100];
+    for (_, cell, side, _) in plan.doors() {
+        open[(cell + 10) as usize][side as usize] = true;
+        open[(cell + stride(side) + 10) as usize][side.opposite() as usize] = true;
+    }
+    open
+}
+
+/// Puts furniture into the `nth` cell of a room, whose first tile inside its walls is at `corner`.
+fn put(
+    dungeon: &mut Dungeon,
+    furniture: &Furniture,
+    room: u32,
+    nth: usize,
+    [x, y]: [i32; 2],
+    random: &mut Random,
+) {
+    for (i, tile) in furniture.tiles.iter().enumerate().filter(|(_, tile)| **tile != Tile::Floor) {
+        let at = [x + i as i32 % rooms::WIDTH, y + i as i32 / rooms::WIDTH];
+        dungeon.tiles.set(at, *tile);
+    }
+    for &([dx, dy], thing) in &furniture.things {
+        let variant = match thing {
+            Thing::Enemy => random.chance(1, 10) as u32,
+            Thing::Fire => random.chance(1, 8) as u32,
+            // A large boss room has one boss, in its first cell.
+            Thing::Boss if nth > 0 => continue,
+            _ => 0,
+        };
+        dungeon.spawns.push(Spawn { thing, room, x: x + dx, y: y + dy, variant });
+    }
 }
 
 fn room_of(id: usize, room: &PlannedRoom) -> Room {

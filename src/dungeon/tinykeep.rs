@@ -300,25 +300,11 @@ pub(super) fn make(
     // Main rooms come first, hallways after them.
     bodies.sort_by_key(|body| !body.main);
     let shown: Vec<(Rect, Mark)> = match observer.0 {
-        Some(_) => bodies
-            .iter()
-            .map(|b| (b.rect, if b.main { Mark::Role(Role::Normal) } else { Mark::Faint }))
-            .collect(),
+        Some(_) => bodies.iter().map(shown).collect(),
         None => vec![],
     };
 
-    let low =
-        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
-    let [left, top] = [low(|r| r.x), low(|r| r.y)];
-    let high =
-        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
-    let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
-    if width as u64 * height as u64 > TILES_MAX {
-        return Err(Error::limit(format!(
-            "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or \
-             smaller rooms, or a smaller ellipse"
-        )));
-    }
+    let ([left, top], [width, height]) = bounds(&bodies)?;
     observer.step("cells of 1 x 1 fill the gaps", || {
         let rooms = bodies.iter().map(|b| (b.rect, Mark::Faint));
         rooms.chain(gaps(&bodies).into_iter().map(|cell| (cell, Mark::Cell))).collect()
@@ -370,18 +356,41 @@ pub(super) fn make(
     let [x, y] = crop(&mut bodies, &mut routes, &pieces, used);
     if let Some(report) = report {
         // Steps have the places from before the layout was moved, to the grid and to what is used.
-        let shift = [-left - x, -top - y];
-        for Step { what, boxes, lines } in steps {
-            let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
-            let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
-            report(Step {
-                what,
-                boxes,
-                lines: lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect(),
-            });
-        }
+        tell(report, steps, [-left - x, -top - y]);
     }
     Ok(build(settings, seed, floor, bodies.split_at(used), &edges, &routes, tally))
+}
+
+/// How a room is shown before it is known which are hallways.
+fn shown(body: &Body) -> (Rect, Mark) {
+    (body.rect, if body.main { Mark::Role(Role::Normal) } else { Mark::Faint })
+}
+
+/// The corner, and the width and height, of what holds all rooms and a margin.
+fn bounds(bodies: &[Body]) -> Result<([i32; 2], [i32; 2])> {
+    let low =
+        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).min().unwrap_or(0) - MARGIN;
+    let [left, top] = [low(|r| r.x), low(|r| r.y)];
+    let high =
+        |get: fn(&Rect) -> i32| bodies.iter().map(|b| get(&b.rect)).max().unwrap_or(0) + MARGIN;
+    let [width, height] = [high(|r| r.x + r.width) - left, high(|r| r.y + r.height) - top];
+    if width as u64 * height as u64 > TILES_MAX {
+        return Err(Error::limit(format!(
+            "the layout has {width} x {height} tiles: allowed at most {TILES_MAX}; use fewer or \
+             smaller rooms, or a smaller ellipse"
+        )));
+    }
+    Ok(([left, top], [width, height]))
+}
+
+/// Reports steps, moved to where the dungeon is.
+fn tell(report: &mut dyn FnMut(Step), steps: Vec<Step>, shift: [i32; 2]) {
+    for Step { what, boxes, lines } in steps {
+        let boxes = boxes.into_iter().map(|(r, mark)| (r.moved(shift), mark)).collect();
+        let place = |[x, y]: [i32; 2]| [x + shift[0], y + shift[1]];
+        let lines = lines.into_iter().map(|(a, b, mark)| (place(a), place(b), mark)).collect();
+        report(Step { what, boxes, lines });
+    }
 }
 
 /// Moves everything so that one tile of wall fits around what is used. Returns where the new
@@ -467,26 +476,10 @@ fn build(
         tally,
     };
     halls_and_doors(&mut dungeon);
-    for (&(a, b, extra), route) in edges.iter().zip(routes) {
-        let door = |room: usize, at: [i32; 2]| {
-            let found = dungeon
-                .doors
-                .iter()
-                .find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
-            found.map(|door| door.id)
-        };
-        let doors =
-            [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect();
-        let path = turns(route);
-        dungeon.edges.push(Edge {
-            a: a as u32,
-            b: b as u32,
-            length: route.len() as u32,
-            extra,
-            doors,
-            path,
-        });
-    }
+    let edge = |(edge, route): (&(usize, usize, bool), &Vec<[i32; 2]>)| {
+        edge_of(&dungeon.doors, *edge, route)
+    };
+    dungeon.edges = edges.iter().zip(routes).map(edge).collect();
     tiles(&mut dungeon);
     let content = &mut Random::new(floor, Purpose::Content);
     roles(&mut dungeon, content);
@@ -494,6 +487,24 @@ fn build(
     locks::measure(&mut dungeon);
     locks::place(&mut dungeon, settings.locks, &mut Random::new(floor, Purpose::Keys));
     dungeon
+}
+
+/// An edge between two rooms, with the doors at the ends of its corridor.
+fn edge_of(doors: &[Door], (a, b, extra): (usize, usize, bool), route: &[[i32; 2]]) -> Edge {
+    let door = |room: usize, at: [i32; 2]| {
+        let found = doors
+            .iter()
+            .find(|door| door.from == room as u32 && door.tiles().any(|tile| tile == at));
+        found.map(|door| door.id)
+    };
+    Edge {
+        a: a as u32,
+        b: b as u32,
+        length: route.len() as u32,
+        extra,
+        doors: [door(a, route[0]), door(b, route[route.len() - 1])].into_iter().flatten().collect(),
+        path: turns(route),
+    }
 }
 
 /// Fills in the tiles: floor, doors, and walls around all floor.

@@ -174,23 +174,7 @@ impl Water {
         let (size, directions) = (self.size, &self.directions);
         let orders = self.stream_order();
         let order = &orders;
-        let inflows = |cell: usize| {
-            let above = size
-                .around(cell)
-                .filter(move |&(d, n)| directions[n] == opposite(d) && order[n] > 0);
-            above.map(|(_, n)| n)
-        };
-        // A reach begins at a source, at a confluence, and at the shore of a lake.
-        let heads: Vec<usize> = (0..order.len())
-            .filter(|&cell| {
-                let mut above = inflows(cell);
-                order[cell] > 0
-                    && match (above.next(), above.next()) {
-                        (Some(one), None) => lake_of[one] != lake_of[cell],
-                        _ => true,
-                    }
-            })
-            .collect();
+        let heads = self.heads(order, lake_of);
         let mut reach_of = vec![0u32; order.len()];
         // All heads are numbered first, so that each reach ends where the next one begins.
         for (&head, id) in heads.iter().zip(1..) {
@@ -215,7 +199,7 @@ impl Water {
                 fall_m,
                 channel: vertex.channel,
             };
-            if lake.is_none() && inflows(head).next().is_none() {
+            if lake.is_none() && self.inflows(head, order).next().is_none() {
                 springs.push(point(PointKind::Spring, first, None));
             }
             if downstream.is_none() {
@@ -253,6 +237,25 @@ impl Water {
         springs.extend(mouths);
         springs.extend(falls);
         (reaches, springs, reach_of)
+    }
+
+    /// The cells of rivers that flow into a cell.
+    fn inflows(&self, cell: usize, order: &[i32]) -> impl Iterator<Item = usize> {
+        let above = self.size.around(cell);
+        above.filter(|&(d, n)| self.directions[n] == opposite(d) && order[n] > 0).map(|(_, n)| n)
+    }
+
+    /// Where reaches begin: at a source, at a confluence, and at the shore of a lake.
+    fn heads(&self, order: &[i32], lake_of: &[u32]) -> Vec<usize> {
+        let begins = |&cell: &usize| {
+            let mut above = self.inflows(cell, order);
+            order[cell] > 0
+                && match (above.next(), above.next()) {
+                    (Some(one), None) => lake_of[one] != lake_of[cell],
+                    _ => true,
+                }
+        };
+        (0..order.len()).filter(begins).collect()
     }
 
     /// The cells of a reach from its head down, where its line ends, and the cell of the reach that

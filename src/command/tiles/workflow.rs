@@ -349,13 +349,17 @@ impl Script {
         }
         let output = literal(made);
         let output = if *is_stamp { format!("touch({output})") } else { output };
-        let (threads, most) = (
-            self.threads,
-            mebibytes(graph.nodes.iter().map(|node| node.memory_bytes).max().unwrap_or(0)),
-        );
-        let _ = write!(
-            text,
-            r#"}}
+        let most = graph.nodes.iter().map(|node| node.memory_bytes).max().unwrap_or(0);
+        text.push('}');
+        text += &self.rules(&output, mebibytes(most));
+        Ok(text)
+    }
+
+    /// The rules of a Snakefile: the land, which is `output` and takes `most` MiB, and a tile.
+    fn rules(&self, output: &str, most: u64) -> String {
+        let threads = self.threads;
+        format!(
+            r#"
 
 
 def stored(files):
@@ -394,8 +398,7 @@ rule tile:
     shell:
         "{{THALWEG:q}} {{TILE}} --threads {{threads}} {{params.at}}"
 "#
-        );
-        Ok(text)
+        )
     }
 
     fn slurm(&self, graph: &Graph, cost: &Cost) -> Vec<(PathBuf, String)> {
