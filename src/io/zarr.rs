@@ -23,6 +23,8 @@ use crate::{Error, Result};
 /// [finished](Zarr::finish), the path keeps what was there before.
 pub struct Zarr {
     path: PathBuf,
+    /// Whether it takes the place of another.
+    replace: bool,
     /// Where it is written: beside its place.
     root: TempDir,
     levels: Vec<Level>,
@@ -74,6 +76,22 @@ impl Level {
     }
 }
 
+/// Refuses a path where something is that may not be replaced.
+fn admit(path: &Path, replace: bool) -> Result<()> {
+    let refused =
+        |what: &str| Err(Error::output(path, IoError::new(ErrorKind::AlreadyExists, what)));
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    if !path.join(METADATA).is_file() {
+        return refused("exists and is no Zarr folder; give another path");
+    }
+    if !replace {
+        return refused("already exists; replace it with --force, or give another path");
+    }
+    Ok(())
+}
+
 impl Zarr {
     /// Cells of a side of a chunk.
     pub const CHUNK: u32 = 512;
@@ -84,21 +102,7 @@ impl Zarr {
     /// [`Error::Output`] if it cannot be made, for a path where something is that may not be
     /// replaced, and for a folder that is no Zarr folder.
     pub fn create(path: &Path, replace: bool) -> Result<Self> {
-        let refused = |kind, what: &str| Err(Error::output(path, IoError::new(kind, what)));
-        if path.symlink_metadata().is_ok() {
-            if !path.join(METADATA).is_file() {
-                return refused(
-                    ErrorKind::AlreadyExists,
-                    "exists and is no Zarr folder; give another path",
-                );
-            }
-            if !replace {
-                return refused(
-                    ErrorKind::AlreadyExists,
-                    "already exists; replace it with --force, or give another path",
-                );
-            }
-        }
+        admit(path, replace)?;
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(path.file_name().unwrap_or_default());
         let beside =
@@ -112,7 +116,8 @@ impl Zarr {
             builder.permissions(std::fs::Permissions::from_mode(0o777));
         }
         let root = builder.tempdir_in(beside).map_err(|e| Error::output(path, e))?;
-        Ok(Self { path: path.into(), root, levels: vec![], maps: vec![], arrays: BTreeMap::new() })
+        let path = path.into();
+        Ok(Self { path, replace, root, levels: vec![], maps: vec![], arrays: BTreeMap::new() })
     }
 
     /// Adds a level, whose maps follow. The first is the finest, and each next one is half as fine.
@@ -197,10 +202,11 @@ impl Zarr {
         self.chunk(&format!("{of}/{map}/c/{y}/{x}"), &bytes)
     }
 
-    /// Writes what ties the arrays together.
+    /// Writes what ties the arrays together, and puts the folder in its place.
     ///
     /// # Errors
-    /// [`Error::Output`] with the system's reason.
+    /// [`Error::Output`] with the system's reason, and for a path where something has come to be
+    /// that may not be replaced.
     pub fn finish(mut self, attributes: &Value) -> Result<Stored> {
         let transforms = |level: &Level| {
             json!([
@@ -237,6 +243,8 @@ impl Zarr {
         all.extend(std::mem::take(&mut self.arrays));
         let text = self.metadata("", &group(&attributes, &all))?;
         let fail = |e: IoError| Error::output(&self.path, e);
+        // Another program may have made one while this was written.
+        admit(&self.path, self.replace)?;
         if self.path.exists() {
             std::fs::remove_dir_all(&self.path).map_err(fail)?;
         }

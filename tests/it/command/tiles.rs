@@ -1007,3 +1007,22 @@ fn every_map_is_there_or_refused() {
         folder.thalweg("tiles lv.toml -o all.zarr --device cpu --force").ok();
     }
 }
+
+/// Of two programs that make one Zarr folder at once, the one that ends later does not replace the
+/// other's, unless it may replace what is there.
+#[test]
+fn a_zarr_folder_that_came_meanwhile_is_not_replaced() {
+    let folder = Folder::new("zarr-meanwhile");
+    let path = folder.0.join("land.zarr");
+    let begin = |replace| thalweg::io::Zarr::create(&path, replace).unwrap();
+    let of = |n: i32| serde_json::json!({ "writer": n });
+    let (first, second) = (begin(false), begin(false));
+    first.finish(&of(1)).unwrap();
+    let whole = folder.read("land.zarr/zarr.json");
+    let error = second.finish(&of(2)).unwrap_err().to_string();
+    assert!(error.contains("land.zarr") && error.contains("already exists"), "{error}");
+    assert_eq!(folder.read("land.zarr/zarr.json"), whole);
+    begin(true).finish(&of(3)).unwrap();
+    assert_eq!(folder.json("land.zarr/zarr.json")["attributes"]["writer"], 3);
+    assert_eq!(folder.list(""), ["land.zarr"]);
+}
