@@ -106,11 +106,15 @@ pub(super) fn start(call: &mut Call) {
 pub(super) fn refine(call: &mut Call) {
     let p: &Params = call.params();
     let first = call.range.start as i32 / p.width;
-    match p.random {
-        PAIR => refine_rows::<PAIR>(p, first, call.reads[0], call.owns[0]),
-        MUL => refine_rows::<MUL>(p, first, call.reads[0], call.owns[0]),
-        _ => refine_rows::<0>(p, first, call.reads[0], call.owns[0]),
-    }
+    let refine = match (p.random, p.mode == SKYLINE) {
+        (PAIR, false) => refine_rows::<PAIR>,
+        (MUL, false) => refine_rows::<MUL>,
+        (_, false) => refine_rows::<0>,
+        (PAIR, true) => refine_skyline::<PAIR>,
+        (MUL, true) => refine_skyline::<MUL>,
+        (_, true) => refine_skyline::<0>,
+    };
+    refine(p, first, call.reads[0], call.owns[0]);
 }
 
 /// Rows of a lattice from the coarser one.
@@ -126,9 +130,11 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
     let width = p.width as usize;
     let cw = p.coarse_width as usize;
     let odd = p.odd[0] as usize;
+    // Pairs of an even and an odd u.
     let pairs = (width - 1 + odd) / 2 + 1;
     // The square centres of a row of odd v: entry k + 1 is between the coarse columns k + 1 and
-    // k + 2.
+    // k + 2. A row of centres serves the row of its own and those to both sides, so two are needed
+    // at a time.
     let mut centres = [vec![0i32; pairs + 1], vec![0i32; pairs + 1]];
     // No row has this number, so the first one is made.
     let mut made = [i32::MIN; 2];
@@ -139,70 +145,120 @@ fn refine_rows<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &
         let v = j + p.odd[1];
         let m = v >> 1;
         let row = |k: i32| &coarse[k as usize * cw..k as usize * cw + cw];
-        if p.mode == SKYLINE {
-            let from = row(m + 1);
-            for (i, own) in own.iter_mut().enumerate() {
-                let k = (i + odd) >> 1;
-                *own = if (i + odd) & 1 == 0 {
-                    from[k + 1]
-                } else if inside(p, i as i32, j) {
-                    displace::<SOURCE>(p, (from[k + 1] + from[k + 2]) >> 1, i as i32, j)
-                } else {
-                    p.edge
-                };
-            }
-            continue;
-        }
         let needed = if v & 1 == 1 { [m, m] } else { [m - 1, m] };
         if p.mode == DIAMOND_SQUARE || v & 1 == 1 {
             for m in needed {
-                // A row of centres serves the row of its own and those to both sides. Two are
-                // needed at a time.
                 let slot = (m & 1) as usize;
-                if made[slot] == m {
-                    continue;
-                }
-                made[slot] = m;
-                let jc = 2 * m + 1 - p.odd[1];
-                let (top, low) = (row(m + 1), row(m + 2));
-                let (top, low) = (&top[..pairs + 2], &low[..pairs + 2]);
-                for (k, c) in centres[slot].iter_mut().enumerate() {
-                    let i = 2 * k as i32 - 1 - p.odd[0];
-                    // Values are at most 2²⁸, so four of them fit a word.
-                    let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
-                    let moved = displace::<SOURCE>(p, mean, i, jc);
-                    *c = if inside(p, i, jc) { moved } else { p.edge };
+                if made[slot] != m {
+                    made[slot] = m;
+                    let j = 2 * m + 1 - p.odd[1];
+                    make_centres::<SOURCE>(p, j, [row(m + 1), row(m + 2)], &mut centres[slot]);
                 }
             }
         }
-        // Pairs of an even and an odd u.
+        let centres = |m: i32| centres[(m & 1) as usize].as_slice();
         if v & 1 == 0 {
-            let from = &row(m + 1)[..pairs + 2];
-            let (north, south) = (
-                &centres[((m - 1) & 1) as usize][..pairs + 1],
-                &centres[(m & 1) as usize][..pairs + 1],
-            );
-            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
-                let i = 2 * k as i32 + 1 - p.odd[0];
-                let ends = from[k + 1] + from[k + 2];
-                let moved = displace::<SOURCE>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
-                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
-                side[0] = from[k + 1];
-                side[1] = if inside(p, i, j) { moved } else { p.edge };
-            }
+            make_even_row::<SOURCE>(p, j, row(m + 1), [centres(m - 1), centres(m)], &mut sides);
         } else {
-            let (north, south) = (&row(m + 1)[..pairs + 2], &row(m + 2)[..pairs + 2]);
-            let here = &centres[(m & 1) as usize][..pairs + 1];
-            for (k, side) in sides.chunks_exact_mut(2).enumerate() {
-                let i = 2 * k as i32 - p.odd[0];
-                let ends = north[k + 1] + south[k + 1];
-                let moved = displace::<SOURCE>(p, (ends + here[k] + here[k + 1]) >> 2, i, j);
-                let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
-                side[0] = if inside(p, i, j) { moved } else { p.edge };
-                side[1] = here[k + 1];
-            }
+            make_odd_row::<SOURCE>(p, j, [row(m + 1), row(m + 2)], centres(m), &mut sides);
         }
         own.copy_from_slice(&sides[odd..odd + width]);
+    }
+}
+
+/// Rows of a skyline, which are all alike: the points of a line through the world, and displaced
+/// means of two.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn refine_skyline<const SOURCE: u32>(p: &Params, first: i32, coarse: &[i32], own: &mut [i32]) {
+    let cw = p.coarse_width as usize;
+    for (j, own) in (first..).zip(own.chunks_exact_mut(p.width as usize)) {
+        let m = (j + p.odd[1]) >> 1;
+        let coarse = &coarse[(m + 1) as usize * cw..][..cw];
+        for (i, own) in own.iter_mut().enumerate() {
+            let u = i + p.odd[0] as usize;
+            let k = u >> 1;
+            *own = if u & 1 == 0 {
+                coarse[k + 1]
+            } else if inside(p, i as i32, j) {
+                displace::<SOURCE>(p, (coarse[k + 1] + coarse[k + 2]) >> 1, i as i32, j)
+            } else {
+                p.edge
+            };
+        }
+    }
+}
+
+/// The diamond step: the centres of the squares between two coarse rows, on row `j`.
+#[inline(always)]
+fn make_centres<const SOURCE: u32>(
+    p: &Params,
+    j: i32,
+    [top, low]: [&[i32]; 2],
+    centres: &mut [i32],
+) {
+    let n = centres.len() + 1;
+    let (top, low) = (&top[..n], &low[..n]);
+    // The column of the first.
+    let first = -1 - p.odd[0];
+    for (k, c) in centres.iter_mut().enumerate() {
+        let i = first + 2 * k as i32;
+        // Values are at most 2²⁸, so four of them fit a word.
+        let mean = (top[k] + top[k + 1] + low[k] + low[k + 1]) >> 2;
+        let moved = displace::<SOURCE>(p, mean, i, j);
+        *c = if inside(p, i, j) { moved } else { p.edge };
+    }
+}
+
+/// The square step on a row that the coarser lattice has: its points, and between two of them the
+/// mean of these and of the centres to the north and south.
+#[inline(always)]
+fn make_even_row<const SOURCE: u32>(
+    p: &Params,
+    j: i32,
+    coarse: &[i32],
+    [north, south]: [&[i32]; 2],
+    sides: &mut [i32],
+) {
+    let n = sides.len() / 2;
+    let (coarse, north, south) = (&coarse[..n + 2], &north[..n + 1], &south[..n + 1]);
+    // The column of the first: 1 − odd, which is 0 or 1. (As a difference it needs one vector
+    // register more than there are, and AVX-512 takes half as long again.)
+    let first = p.odd[0] ^ 1;
+    for (k, side) in sides.chunks_exact_mut(2).enumerate() {
+        let i = first + 2 * k as i32;
+        let ends = coarse[k + 1] + coarse[k + 2];
+        let moved = displace::<SOURCE>(p, (ends + north[k + 1] + south[k + 1]) >> 2, i, j);
+        let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
+        side[0] = coarse[k + 1];
+        side[1] = if inside(p, i, j) { moved } else { p.edge };
+    }
+}
+
+/// The square step on a row between two coarse ones: the means of the points to the north and south
+/// and of the centres to the west and east, and the centres.
+#[inline(always)]
+fn make_odd_row<const SOURCE: u32>(
+    p: &Params,
+    j: i32,
+    [north, south]: [&[i32]; 2],
+    centres: &[i32],
+    sides: &mut [i32],
+) {
+    let n = sides.len() / 2;
+    let (north, south, centres) = (&north[..n + 2], &south[..n + 2], &centres[..n + 1]);
+    // The column of the first.
+    let first = -p.odd[0];
+    for (k, side) in sides.chunks_exact_mut(2).enumerate() {
+        let i = first + 2 * k as i32;
+        let ends = north[k + 1] + south[k + 1];
+        let moved = displace::<SOURCE>(p, (ends + centres[k] + centres[k + 1]) >> 2, i, j);
+        let moved = if p.mode == MIDPOINT { ends >> 1 } else { moved };
+        side[0] = if inside(p, i, j) { moved } else { p.edge };
+        side[1] = centres[k + 1];
     }
 }
 

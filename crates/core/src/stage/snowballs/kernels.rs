@@ -5,7 +5,7 @@ use crate::arith::{fold, isqrt, lerp, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
     Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, export, granted, lose, propose, settle_granted, spot, vertex, wash_out,
+    WANT_WORDS, arrive, export, granted, lose, propose, settle_granted, spot, vertex, wash_out,
 };
 use multiversion::multiversion;
 
@@ -55,14 +55,226 @@ fn tilt(gx: i32, gy: i32) -> u32 {
     square / ((root * (4096 + root)) >> 16)
 }
 
+/// The words of the snowballs of a tile: the first of each, then the second of each, and so on.
+type Words = [i32; TILE_DROPS * DROP_WORDS];
+
+/// What the snowballs of a tile read and write.
+struct Tile<'a> {
+    p: &'a Params,
+    law: &'a Law,
+    /// Its number.
+    index: u32,
+    height: &'a [i32],
+    grant: &'a [i32],
+    rain: &'a [i32],
+    moved: Adder<'a>,
+    wanted: Adder<'a>,
+    exported: Adder<'a>,
+}
+
+/// A snowball, in the units of the stage's page.
+struct Snowball {
+    /// Its place; x is [`NOWHERE`] if it does not exist.
+    x: i32,
+    y: i32,
+    /// Whether it has fallen apart, and stays until it has laid down its load.
+    spent: bool,
+    v: [i32; 2],
+    load: i32,
+    /// Its last proposal: positive to take, negative to give.
+    want: i32,
+    /// The vertex of that.
+    at: usize,
+}
+
+impl Snowball {
+    #[inline(always)]
+    fn read(own: &Words, slot: usize) -> Self {
+        let word = |k: usize| own[k * TILE_DROPS + slot];
+        Self {
+            // So the words of one that does not exist are all 0.
+            x: word(0) ^ NOWHERE,
+            // A place on the map is not negative, so the top bit is free.
+            y: word(1) & i32::MAX,
+            spent: word(1) < 0,
+            // Two numbers of 16 bits: a velocity is at most 15 cells, less than 2¹⁵.
+            v: [(word(2) << 16) >> 16, word(2) >> 16],
+            load: word(3),
+            want: word(4),
+            at: word(5) as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn write(&self, own: &mut Words, slot: usize) {
+        // A mask in the place of a branch, which would be hard to foresee.
+        let there = -(self.exists() as i32);
+        let words = [
+            self.x ^ NOWHERE,
+            self.y | (self.spent as i32) << 31,
+            (self.v[0] & 0xffff) | (self.v[1] << 16),
+            self.load,
+            self.want,
+            self.at as i32,
+        ];
+        for (k, word) in words.into_iter().enumerate() {
+            own[k * TILE_DROPS + slot] = word & there;
+        }
+    }
+
+    #[inline(always)]
+    fn exists(&self) -> bool {
+        self.x != NOWHERE
+    }
+
+    /// One that is spent and has laid down its load is gone.
+    #[inline(always)]
+    fn vanish_when_empty(&mut self) {
+        if self.spent && self.load == 0 {
+            (self.x, self.spent) = (NOWHERE, false);
+        }
+    }
+}
+
+impl Tile<'_> {
+    /// Settles what was granted of the last proposal.
+    #[inline(always)]
+    fn settle<const ALONE: bool>(&self, ball: &mut Snowball) {
+        if ball.spent {
+            // A load that is left goes through the brush: as a negative sum of what is taken.
+            let amount = granted(self.grant[ball.at], ball.want).min(ball.load);
+            self.moved.add::<ALONE>(ball.at * MOVED_WORDS, -amount);
+            ball.load -= amount;
+        } else if ball.want != 0 {
+            let shares = self.grant[ball.at];
+            let gained = settle_granted::<ALONE>(self.moved, ball.at, shares, ball.want, ball.load);
+            let washed = wash_out(self.p, gained);
+            if washed != 0 {
+                export::<ALONE>(self.exported, self.index, washed);
+            }
+            ball.load += gained - washed;
+        }
+        ball.want = 0;
+    }
+
+    /// It stops: it falls apart, or is gone with its load.
+    #[inline(always)]
+    fn stop<const ALONE: bool>(&self, ball: &mut Snowball) {
+        if self.law.left >= 0 {
+            ball.spent = true;
+        } else {
+            lose::<ALONE>(self.exported, self.index, ball.load);
+            (ball.load, ball.x) = (0, NOWHERE);
+        }
+    }
+
+    /// A spent one leaves its load behind when the next one is due. In the last step there is no
+    /// time left to lay it down.
+    #[inline(always)]
+    fn leave_behind<const ALONE: bool>(&self, ball: &mut Snowball, home: &Home) {
+        let last = self.p.flags & LAST != 0;
+        if ball.spent && (home.born || last) && ball.load > 0 {
+            let left = if last { 0 } else { ball.load.min(self.law.left) };
+            self.moved.add::<ALONE>(vertex(self.p, ball.x, ball.y) as usize * MOVED_WORDS, -left);
+            lose::<ALONE>(self.exported, self.index, ball.load - left);
+            ball.load = 0;
+        }
+    }
+
+    /// Feels the slope, proposes a change of the ground where it was before this step, and moves.
+    #[inline(always)]
+    fn roll_on<const ALONE: bool>(&self, ball: &mut Snowball, home: &Home, draw: u32) {
+        let (p, law) = (self.p, self.law);
+        let wet = self.height[vertex(p, ball.x, ball.y) as usize] < p.sea;
+        ball.at = vertex_before(p, ball);
+        self.wanted.add::<ALONE>(ball.at * WANT_WORDS + 2, 1);
+        // It follows from home and life, so the offset is the same in all steps of a life.
+        let draw = mix(draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]);
+        let offset = [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
+        let g =
+            feel(p, self.height, ball.x.wrapping_add(offset[0]), ball.y.wrapping_add(offset[1]))
+                .map(|g| g >> 4);
+        if wet && ball.load == 0 {
+            ball.x = NOWHERE;
+        } else if g[0] | g[1] == 0 && !wet {
+            self.stop::<ALONE>(ball);
+        } else {
+            let tilt = tilt(g[0], g[1]);
+            ball.want = weigh(law, ball.load, tilt, home.age, wet);
+            ball.v = [0, 1].map(|axis| pace(law, ball.v[axis], g[axis], 65536 - tilt, wet));
+            propose::<ALONE>(p, self.wanted, ball.at, ball.want);
+            self.go::<ALONE>(ball);
+        }
+    }
+
+    /// Moves it by its velocity.
+    #[inline(always)]
+    fn go<const ALONE: bool>(&self, ball: &mut Snowball) {
+        let [x, y] = [ball.x.wrapping_add(ball.v[0] << 5), ball.y.wrapping_add(ball.v[1] << 5)];
+        match arrive(self.p, x, y) {
+            Some(place) => [ball.x, ball.y] = place,
+            None if self.p.border == WALL => ball.v = [0, 0],
+            None => {
+                export::<ALONE>(self.exported, self.index, ball.load);
+                ball.x = NOWHERE;
+            }
+        }
+    }
+
+    /// A spent one proposes to give all that it has, rounded up.
+    #[inline(always)]
+    fn lay_down<const ALONE: bool>(&self, ball: &mut Snowball) {
+        ball.v = [0, 0];
+        ball.at = vertex(self.p, ball.x, ball.y) as usize;
+        // Loads are at most 32 cells, 2²³ units, so the sum fits.
+        ball.want = -(ball.load.wrapping_add(3) >> 2).min(WANT_MAX);
+        propose::<ALONE>(self.p, self.wanted, ball.at, ball.want);
+    }
+}
+
+/// The vertex nearest to the place where it was a step ago.
+#[inline(always)]
+fn vertex_before(p: &Params, ball: &Snowball) -> usize {
+    let mut back = [ball.x.wrapping_sub(ball.v[0] << 5), ball.y.wrapping_sub(ball.v[1] << 5)];
+    // Elsewhere it was on the map.
+    if p.border == TORUS {
+        let span = p.span();
+        back = [back[0].rem_euclid(span[0]), back[1].rem_euclid(span[1])];
+    }
+    vertex(p, back[0], back[1]) as usize
+}
+
+/// What it proposes on a slope of this [`tilt`], from its load and its age.
+#[inline(always)]
+fn weigh(law: &Law, load: i32, tilt: u32, age: u32, wet: bool) -> i32 {
+    let quick = (age * law.quicken).min(65536);
+    // Proposals are in 2⁻¹⁶ cells, loads in height units.
+    let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
+    let take = if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
+    let give = mul_q16(mul_q16(load >> 2, law.deposition), 65536 - tilt);
+    // A quarter of the load, rounded up. Two bits of the shift are for the unit.
+    let give = if wet { give.max(load.wrapping_add(15) >> 4) } else { give };
+    (take - give).clamp(-WANT_MAX, WANT_MAX)
+}
+
+/// Its new velocity along an axis, on a gradient in 2⁻¹² cells a cell. `up` is n_y of the normal in
+/// 2⁻¹⁶.
+#[inline(always)]
+fn pace(law: &Law, v: i32, g: i32, up: u32, wet: bool) -> i32 {
+    // −g · n_y is the level component of the normal.
+    let gain = mul_q16(mul_q16(-g << 4, up), law.speed as u32);
+    let pace = (mul_q16(v, law.friction) + gain).clamp(-law.fastest, law.fastest);
+    if wet { pace / 2 } else { pace }
+}
+
 fn roll(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
-    for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
+    for (own, index) in call.owns[0].as_chunks_mut().0.iter_mut().zip(start..) {
         if call.adds[0].is_alone() {
-            roll_tile::<true>(p, law, start + i as u32, tile, call.reads, call.adds);
+            roll_tile::<true>(p, law, index, own, call.reads, call.adds);
         } else {
-            roll_tile::<false>(p, law, start + i as u32, tile, call.reads, call.adds);
+            roll_tile::<false>(p, law, index, own, call.reads, call.adds);
         }
     }
 }
@@ -75,148 +287,45 @@ fn roll(call: &mut Call) {
 fn roll_tile<const ALONE: bool>(
     p: &Params,
     law: &Law,
-    tile: u32,
-    own: &mut [i32],
+    index: u32,
+    own: &mut Words,
     reads: &[&[i32]],
     adds: &[Adder],
 ) {
     let &[height, grant, rain] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
-    let torus = p.border == TORUS;
-    let span = p.span();
-    let outside = |x: i32, y: i32| x as u32 >= span[0] as u32 || y as u32 >= span[1] as u32;
-    for inner in 0..TILE_DROPS {
+    // Put together here, since of its own parameters a compiler knows that nothing changes them: so
+    // it reads what they point to once, not once for each particle.
+    let tile = Tile { p, law, index, height, grant, rain, moved, wanted, exported };
+    for slot in 0..TILE_DROPS {
         // Most of them do not exist any more, and none is born.
-        if own[inner] == 0 && p.rains == 0 {
+        if own[slot] == 0 && p.rains == 0 {
             continue;
         }
-        let Some(home) = Home::of(p, tile, inner as u32) else { continue };
-        let word = |k: usize| k * TILE_DROPS + inner;
-        let mut x = own[word(0)] ^ NOWHERE;
-        if x == NOWHERE && !home.born {
+        let Some(home) = Home::of(p, index, slot as u32) else { continue };
+        if own[slot] == 0 && !home.born {
             continue;
         }
-        let (mut y, mut spent) = (own[word(1)] & i32::MAX, own[word(1)] < 0);
-        let mut v = [(own[word(2)] << 16) >> 16, own[word(2)] >> 16];
-        let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
+        let mut ball = Snowball::read(own, slot);
+        tile.settle::<ALONE>(&mut ball);
+        // Deaths and births.
+        if ball.exists() && home.dies {
+            tile.stop::<ALONE>(&mut ball);
+        }
+        tile.leave_behind::<ALONE>(&mut ball, &home);
+        ball.vanish_when_empty();
         let spot = spot(p, &home, home.life);
-
-        // Settle what was granted of the last proposal. Then deaths and births.
-        if spent {
-            // A load that is left goes through the brush: as a negative sum of what is taken.
-            let amount = granted(grant[at], want).min(load);
-            moved.add::<ALONE>(at * MOVED_WORDS, -amount);
-            load -= amount;
-        } else if want != 0 {
-            let gained = settle_granted::<ALONE>(moved, at, grant[at], want, load);
-            let washed = wash_out(p, gained);
-            if washed != 0 {
-                export::<ALONE>(exported, tile, washed);
-            }
-            load += gained - washed;
+        if home.born && home.lives && spot.is_on_map(p.span()) && spot.is_rained_on(p, tile.rain) {
+            (ball.x, ball.y, ball.v) = (spot.x, spot.y, [0, 0]);
         }
-        want = 0;
-        if x != NOWHERE && home.dies {
-            if law.left >= 0 {
-                spent = true;
-            } else {
-                lose::<ALONE>(exported, tile, load);
-                (load, x) = (0, NOWHERE);
-            }
+        if ball.exists() && !ball.spent {
+            tile.roll_on::<ALONE>(&mut ball, &home, spot.draw);
         }
-        // A spent one leaves its load behind when the next one is due. In the last step there is
-        // no time left to lay it down.
-        let last = p.flags & LAST != 0;
-        if spent && (home.born || last) && load > 0 {
-            let left = if last { 0 } else { load.min(law.left) };
-            moved.add::<ALONE>(vertex(p, x, y) as usize * MOVED_WORDS, -left);
-            lose::<ALONE>(exported, tile, load - left);
-            load = 0;
+        // It can have stopped with nothing to lay down.
+        ball.vanish_when_empty();
+        if ball.spent {
+            tile.lay_down::<ALONE>(&mut ball);
         }
-        if spent && load == 0 {
-            (x, spent) = (NOWHERE, false);
-        }
-        if home.born && home.lives && spot.is_on_map(span) && spot.is_rained_on(p, rain) {
-            (x, y, v) = (spot.x, spot.y, [0, 0]);
-        }
-
-        if x != NOWHERE && !spent {
-            let wet = height[vertex(p, x, y) as usize] < p.sea;
-            // It changes the ground where it was before this step.
-            let back = [x.wrapping_sub(v[0] << 5), y.wrapping_sub(v[1] << 5)];
-            let back = if torus {
-                [back[0].rem_euclid(span[0]), back[1].rem_euclid(span[1])]
-            } else {
-                back
-            };
-            at = vertex(p, back[0], back[1]) as usize;
-            wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
-            // It follows from home and life, so the offset is the same in all steps of a life.
-            let draw = mix(
-                spot.draw.wrapping_add(home.world[0].wrapping_mul(0x9e37_79b9)) ^ home.world[1]
-            );
-            let offset =
-                [draw & 0xffff, draw >> 16].map(|r| mul_q16(2 * law.offset, r) - law.offset);
-            let [gx, gy] = feel(p, height, x.wrapping_add(offset[0]), y.wrapping_add(offset[1]))
-                .map(|g| g >> 4);
-            if wet && load == 0 {
-                x = NOWHERE;
-            } else if gx | gy == 0 && !wet {
-                if law.left >= 0 {
-                    spent = true;
-                } else {
-                    lose::<ALONE>(exported, tile, load);
-                    (load, x) = (0, NOWHERE);
-                }
-            } else {
-                let tilt = tilt(gx, gy);
-                let up = 65536 - tilt;
-                let quick = (home.age * law.quicken).min(65536);
-                // Proposals are in 2⁻¹⁶ cells, loads in height units.
-                let room = LOAD_MAX.wrapping_sub(load).max(0) >> 2;
-                let take =
-                    if wet { 0 } else { mul_q16(mul_q16(law.erosion, tilt), quick).min(room) };
-                let give = mul_q16(mul_q16(load >> 2, law.deposition), up);
-                // A quarter of the load, rounded up. Two bits of the shift are for the unit.
-                let give = if wet { give.max(load.wrapping_add(15) >> 4) } else { give };
-                want = (take - give).clamp(-WANT_MAX, WANT_MAX);
-                let pace = |v: i32, g: i32| {
-                    // −g · n_y is the level component of the normal.
-                    let gain = mul_q16(mul_q16(-g << 4, up), law.speed as u32);
-                    let pace = (mul_q16(v, law.friction) + gain).clamp(-law.fastest, law.fastest);
-                    if wet { pace / 2 } else { pace }
-                };
-                v = [pace(v[0], gx), pace(v[1], gy)];
-                propose::<ALONE>(p, wanted, at, want);
-                let (nx, ny) = (x.wrapping_add(v[0] << 5), y.wrapping_add(v[1] << 5));
-                if !outside(nx, ny) {
-                    (x, y) = (nx, ny);
-                } else if torus {
-                    // The map can be narrower than a step.
-                    (x, y) = (nx.rem_euclid(span[0]), ny.rem_euclid(span[1]));
-                } else if p.border == WALL {
-                    v = [0, 0];
-                } else {
-                    export::<ALONE>(exported, tile, load);
-                    x = NOWHERE;
-                }
-            }
-        }
-        if spent && load == 0 {
-            (x, spent) = (NOWHERE, false);
-        }
-        if spent {
-            v = [0, 0];
-            at = vertex(p, x, y) as usize;
-            want = -(load.wrapping_add(3) >> 2).min(WANT_MAX);
-            propose::<ALONE>(p, wanted, at, want);
-        }
-        let there = -((x != NOWHERE) as i32);
-        own[word(0)] = (x ^ NOWHERE) & there;
-        own[word(1)] = (y | (spent as i32) << 31) & there;
-        own[word(2)] = ((v[0] & 0xffff) | (v[1] << 16)) & there;
-        own[word(3)] = load & there;
-        own[word(4)] = want & there;
-        own[word(5)] = at as i32 & there;
+        ball.write(own, slot);
     }
 }

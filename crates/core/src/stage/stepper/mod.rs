@@ -69,6 +69,7 @@ mod brush;
 mod limit;
 mod params;
 mod particle;
+mod plan;
 mod room;
 mod schedule;
 mod settle;
@@ -88,11 +89,12 @@ pub use params::{
     rain, sea_level_m,
 };
 pub use particle::{
-    Home, Spot, age_and_life, export, export_halves, gradient, granted, halves, height_at,
+    Home, Spot, age_and_life, arrive, export, export_halves, gradient, granted, halves, height_at,
     lives_last, lose, phase, propose, row_phase, settle_granted, spot, vertex, wander, wash_out,
     wrap,
 };
-pub use schedule::{Rules, TAIL, Walk, plan};
+pub use plan::{Rules, plan};
+pub use schedule::{TAIL, Walk};
 pub use settle::{SETTLE, loose};
 pub use stream::{BEGIN, RECALL, Stream, TALLY, class};
 pub use travel::{EDGE, Travellers, buffer as particles_of};

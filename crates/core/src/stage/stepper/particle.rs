@@ -1,7 +1,7 @@
 //! A particle's life: its home, age and birth, its place on the ground, and what it settles,
 //! proposes and leaves behind.
 
-use super::{EXPORT_WORDS, MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, WANT_WORDS, WHOLE};
+use super::{EXPORT_WORDS, MOVED_WORDS, Params, RAIN, SHARE_BITS, TILE, TORUS, WANT_WORDS, WHOLE};
 use crate::arith::{SLOPE_MAX, hash, lerp, mix, mul_q16};
 use crate::plan::Adder;
 use glam::UVec2;
@@ -243,6 +243,21 @@ pub fn vertex(p: &Params, x: i32, y: i32) -> i32 {
     let vx = if vx >= p.width { vx - p.width } else { vx };
     let vy = if vy >= p.height { vy - p.height } else { vy };
     vy.wrapping_mul(p.width).wrapping_add(vx)
+}
+
+/// The place on the map that a step leads to; none beyond its borders.
+#[inline(always)]
+pub fn arrive(p: &Params, x: i32, y: i32) -> Option<[i32; 2]> {
+    let span = p.span();
+    // A negative number is large without its sign, so one comparison is enough.
+    if (x as u32) < span[0] as u32 && (y as u32) < span[1] as u32 {
+        Some([x, y])
+    } else if p.border == TORUS {
+        // The map can be narrower than a step.
+        Some([x.rem_euclid(span[0]), y.rem_euclid(span[1])])
+    } else {
+        None
+    }
 }
 
 /// A coordinate taken back to the torus, from at most one period off.

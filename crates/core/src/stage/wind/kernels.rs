@@ -5,7 +5,7 @@ use crate::arith::{LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
     ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, export, loose, lose, propose, settle_granted, shares, spot, vertex,
+    WANT_WORDS, arrive, export, loose, lose, propose, settle_granted, shares, spot, vertex,
 };
 use multiversion::multiversion;
 
@@ -60,14 +60,162 @@ pub(super) fn hop(law: &Law, draw: u32) -> [i32; 2] {
     ]
 }
 
+/// The words of the grains of a tile: the first of each, then the second of each, and so on.
+type Words = [i32; TILE_DROPS * DROP_WORDS];
+
+/// What the grains of a tile read and write.
+struct Tile<'a> {
+    p: &'a Params,
+    law: &'a Law,
+    /// Its number.
+    index: u32,
+    grant: &'a [i32],
+    wind: &'a [i32],
+    moved: Adder<'a>,
+    wanted: Adder<'a>,
+    exported: Adder<'a>,
+}
+
+/// A grain, in the units of the stage's page.
+struct Grain {
+    /// Its place; x is [`NOWHERE`] if it does not exist.
+    x: i32,
+    y: i32,
+    /// Whether it has come to the end of its life, and lays down its load.
+    spent: bool,
+    load: i32,
+    /// Its last proposal: positive to take, negative to give.
+    want: i32,
+    /// The vertex of that.
+    at: usize,
+}
+
+impl Grain {
+    #[inline(always)]
+    fn read(own: &Words, slot: usize) -> Self {
+        let word = |k: usize| own[k * TILE_DROPS + slot];
+        Self {
+            // So the words of one that does not exist are all 0.
+            x: word(0) ^ NOWHERE,
+            y: word(1),
+            spent: word(2) != 0,
+            load: word(3),
+            want: word(4),
+            at: word(5) as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn write(&self, own: &mut Words, slot: usize) {
+        let words =
+            [self.x ^ NOWHERE, self.y, self.spent as i32, self.load, self.want, self.at as i32];
+        for (k, word) in words.into_iter().enumerate() {
+            own[k * TILE_DROPS + slot] = if self.exists() { word } else { 0 };
+        }
+    }
+
+    #[inline(always)]
+    fn exists(&self) -> bool {
+        self.x != NOWHERE
+    }
+}
+
+impl Tile<'_> {
+    /// Settles what was granted of the last proposal. A grain that has laid down its load is gone
+    /// until its next life.
+    #[inline(always)]
+    fn settle<const ALONE: bool>(&self, grain: &mut Grain) {
+        if grain.want != 0 {
+            // A proposal to give is rounded up, so it can be more than the load.
+            let (shares, most) = (self.grant[grain.at], grain.load);
+            grain.load += settle_granted::<ALONE>(self.moved, grain.at, shares, grain.want, most);
+            if grain.want < 0 && grain.load == 0 {
+                grain.x = NOWHERE;
+            }
+            grain.want = 0;
+        }
+    }
+
+    /// A grain that is spent lays down its load where it is, and when the next one is due leaves
+    /// there what it still has.
+    #[inline(always)]
+    fn end_life<const ALONE: bool>(&self, grain: &mut Grain, home: &Home) {
+        grain.spent = home.dies || grain.spent && !home.born;
+        // In the last step there is no time left for that.
+        let last = self.p.flags & LAST != 0;
+        if (home.born || last) && grain.load > 0 {
+            let left = if last { 0 } else { grain.load.min(self.law.left) };
+            self.moved.add::<ALONE>(grain.at * MOVED_WORDS, -left);
+            lose::<ALONE>(self.exported, self.index, grain.load - left);
+            grain.load = 0;
+        }
+        if grain.spent && grain.load == 0 {
+            grain.x = NOWHERE;
+        }
+        if home.born && !home.lives {
+            grain.x = NOWHERE;
+        }
+    }
+
+    /// Puts a new grain, or one without a load, at another place in its home.
+    #[inline(always)]
+    fn place(&self, grain: &mut Grain, home: &Home, draw: u32) {
+        if (home.born && home.lives || grain.exists()) && !grain.spent && grain.load == 0 {
+            let spot = spot(self.p, home, draw);
+            let here = spot.is_on_map(self.p.span());
+            (grain.x, grain.y) = if here { (spot.x, spot.y) } else { (NOWHERE, 0) };
+        }
+    }
+
+    /// Comes to rest or is blown on, as the ground and the wind are where it is.
+    #[inline(always)]
+    fn blow_on<const ALONE: bool>(&self, grain: &mut Grain, draw: u32) {
+        let (p, law) = (self.p, self.law);
+        grain.at = vertex(p, grain.x, grain.y) as usize;
+        self.wanted.add::<ALONE>(grain.at * WANT_WORDS + 2, 1);
+        let wind = self.wind[grain.at];
+        // On sheltered ground the word has no speed, and none is used.
+        let (sheltered, loose, speed) = (wind == SHELTERED, wind & 1 == 1, wind >> 1);
+        // The speed is f in 2⁻¹⁶, so the second factor is 2 − f.
+        let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
+        let rests =
+            grain.spent || grain.load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
+        if rests {
+            grain.want = -((grain.load + 3) >> 2).min(WANT_MAX);
+        } else if grain.load == 0 && loose && !sheltered {
+            grain.want = scaled(law.grain, speed).min(WANT_MAX);
+        }
+        if grain.want != 0 {
+            propose::<ALONE>(p, self.wanted, grain.at, grain.want);
+        }
+        if !rests && (grain.load > 0 || grain.want > 0) {
+            self.go::<ALONE>(grain, hop(law, mix(draw.wrapping_add(0x9e37_79b9))));
+        }
+    }
+
+    /// Moves it by a hop.
+    #[inline(always)]
+    fn go<const ALONE: bool>(&self, grain: &mut Grain, [dx, dy]: [i32; 2]) {
+        match arrive(self.p, grain.x.wrapping_add(dx), grain.y.wrapping_add(dy)) {
+            Some(place) => [grain.x, grain.y] = place,
+            None if self.p.border != WALL && grain.load > 0 => {
+                export::<ALONE>(self.exported, self.index, grain.load);
+                (grain.load, grain.want, grain.x) = (0, 0, NOWHERE);
+            }
+            // One without a load stays, since nothing is granted to it yet.
+            None => {}
+        }
+    }
+}
+
 fn blow(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
     let start = call.range.start / TILE_DROPS as u32;
-    for (i, tile) in call.owns[0].chunks_exact_mut(TILE_DROPS * DROP_WORDS).enumerate() {
+    for (own, index) in call.owns[0].as_chunks_mut().0.iter_mut().zip(start..) {
         if call.adds[0].is_alone() {
-            blow_tile::<true>(p, law, start + i as u32, tile, call.reads, call.adds);
+            blow_tile::<true>(p, law, index, own, call.reads, call.adds);
         } else {
-            blow_tile::<false>(p, law, start + i as u32, tile, call.reads, call.adds);
+            blow_tile::<false>(p, law, index, own, call.reads, call.adds);
         }
     }
 }
@@ -75,96 +223,34 @@ fn blow(call: &mut Call) {
 fn blow_tile<const ALONE: bool>(
     p: &Params,
     law: &Law,
-    tile: u32,
-    own: &mut [i32],
+    index: u32,
+    own: &mut Words,
     reads: &[&[i32]],
     adds: &[Adder],
 ) {
     let &[grant, wind] = reads else { return };
     let &[moved, wanted, exported] = adds else { return };
-    let torus = p.border == TORUS;
-    let span = p.span();
-    let outside = |x: i32, y: i32| x as u32 >= span[0] as u32 || y as u32 >= span[1] as u32;
-    for inner in 0..TILE_DROPS {
-        let Some(home) = Home::of(p, tile, inner as u32) else { continue };
-        let word = |k: usize| k * TILE_DROPS + inner;
-        let mut x = own[word(0)] ^ NOWHERE;
-        if x == NOWHERE && !home.born {
+    // Put together here, since of its own parameters a compiler knows that nothing changes them: so
+    // it reads what they point to once, not once for each particle.
+    let tile = Tile { p, law, index, grant, wind, moved, wanted, exported };
+    for slot in 0..TILE_DROPS {
+        // Most of them do not exist any more, and none is born.
+        if own[slot] == 0 && p.rains == 0 {
             continue;
         }
-        let (mut y, mut spent) = (own[word(1)], own[word(2)] != 0);
-        let (mut load, mut want, mut at) = (own[word(3)], own[word(4)], own[word(5)] as usize);
-
-        // Settle what was granted of the last proposal. A grain that has laid down its load is gone
-        // until its next life.
-        if want != 0 {
-            // A proposal to give is rounded up, so it can be more than the load.
-            load += settle_granted::<ALONE>(moved, at, grant[at], want, load);
-            if want < 0 && load == 0 {
-                x = NOWHERE;
-            }
-            want = 0;
+        let Some(home) = Home::of(p, index, slot as u32) else { continue };
+        if own[slot] == 0 && !home.born {
+            continue;
         }
-        // Deaths and births. A grain that is spent lays down its load where it is, and when the
-        // next one is due leaves there what it still has.
-        spent = home.dies || spent && !home.born;
-        // In the last step there is no time left for that.
-        let last = p.flags & LAST != 0;
-        if (home.born || last) && load > 0 {
-            let left = if last { 0 } else { load.min(law.left) };
-            moved.add::<ALONE>(at * MOVED_WORDS, -left);
-            lose::<ALONE>(exported, tile, load - left);
-            load = 0;
-        }
-        if spent && load == 0 {
-            x = NOWHERE;
-        }
-        if home.born && !home.lives {
-            x = NOWHERE;
-        }
+        let mut grain = Grain::read(own, slot);
+        tile.settle::<ALONE>(&mut grain);
+        tile.end_life::<ALONE>(&mut grain, &home);
         let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        if (home.born && home.lives || x != NOWHERE) && !spent && load == 0 {
-            // Idle or new: another place in its home.
-            let spot = spot(p, &home, draw);
-            (x, y) = if spot.is_on_map(span) { (spot.x, spot.y) } else { (NOWHERE, 0) };
+        tile.place(&mut grain, &home, draw);
+        if grain.exists() {
+            tile.blow_on::<ALONE>(&mut grain, draw);
         }
-
-        if x != NOWHERE {
-            at = vertex(p, x, y) as usize;
-            wanted.add::<ALONE>(at * WANT_WORDS + 2, 1);
-            // On sheltered ground the word has no speed, and none is used.
-            let (sheltered, loose, speed) =
-                (wind[at] == SHELTERED, wind[at] & 1 == 1, wind[at] >> 1);
-            // The speed is f in 2⁻¹⁶, so the second factor is 2 − f.
-            let chance = scaled(if loose { law.sand } else { law.rock } as i32, 131072 - speed);
-            let rests = spent || load > 0 && (sheltered || ((mix(draw) >> 16) as i32) < chance);
-            if rests {
-                want = -((load + 3) >> 2).min(WANT_MAX);
-            } else if load == 0 && loose && !sheltered {
-                want = scaled(law.grain, speed).min(WANT_MAX);
-            }
-            if want != 0 {
-                propose::<ALONE>(p, wanted, at, want);
-            }
-            if !rests && (load > 0 || want > 0) {
-                let [dx, dy] = hop(law, mix(draw.wrapping_add(0x9e37_79b9)));
-                let (nx, ny) = (x.wrapping_add(dx), y.wrapping_add(dy));
-                if !outside(nx, ny) {
-                    (x, y) = (nx, ny);
-                } else if torus {
-                    // The map can be narrower than a hop.
-                    (x, y) = (nx.rem_euclid(span[0]), ny.rem_euclid(span[1]));
-                } else if p.border != WALL && load > 0 {
-                    // One without a load stays, since nothing is granted to it yet.
-                    export::<ALONE>(exported, tile, load);
-                    (load, want, x) = (0, 0, NOWHERE);
-                }
-            }
-        }
-        let words = [x ^ NOWHERE, y, spent as i32, load, want, at as i32];
-        for (k, value) in words.into_iter().enumerate() {
-            own[word(k)] = if x == NOWHERE { 0 } else { value };
-        }
+        grain.write(own, slot);
     }
 }
 

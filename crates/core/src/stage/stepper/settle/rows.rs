@@ -1,6 +1,6 @@
 //! Whole rows of the ground at once.
 
-use super::super::{MOVED_WORDS, TORUS};
+use super::super::{MOVED_WORDS, Params, TORUS};
 use super::{Brush, Columns, Ground, LANES, halo};
 use crate::arith::{fold, mul_q16};
 use bytemuck::{Pod, Zeroable};
@@ -23,6 +23,7 @@ pub(super) struct Lines {
     pub(super) columns: Columns,
 }
 
+/// Changes the ground of some rows, and what they carry, by what was moved there and around.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
     "x86_64+avx2",
@@ -38,10 +39,7 @@ pub(super) fn settle_rows(
 ) {
     let p = ground.p;
     let (w, halo) = (p.width as usize, halo(p));
-    let torus = p.border == TORUS;
     let count = next.len() / w;
-    // Lines of what was taken and given, continued beyond the borders, so that no cell is a special
-    // case.
     let wide = (w + 2 * halo).div_ceil(LANES);
     let zero = Register::zeroed();
     let Lines { taken, given, column, change, columns, .. } = lines;
@@ -49,38 +47,18 @@ pub(super) fn settle_rows(
     given.resize((count + 2 * halo) * wide, zero);
     column.resize(wide, zero);
     change.resize(w, 0);
+    let (taken, given): (&mut [i32], &mut [i32]) =
+        (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
+    let column: &mut [i32] = bytemuck::cast_slice_mut(column);
+    let wide = wide * LANES;
     let mut large = vec![0u32; count + 2 * halo];
     let rows = taken.chunks_exact_mut(wide).zip(given.chunks_exact_mut(wide)).zip(&mut large);
     for (k, ((taken, given), large)) in rows.enumerate() {
-        let y = fold(first as i32 + k as i32 - halo as i32, p.height, torus) as usize;
+        let y = fold(first as i32 + k as i32 - halo as i32, p.height, p.border == TORUS) as usize;
         let row = &moved[y * w * MOVED_WORDS..(y + 1) * w * MOVED_WORDS];
-        let (taken, given): (&mut [i32], &mut [i32]) =
-            (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
-        let mut bits = 0;
-        for ((pair, t), g) in row
-            .chunks_exact(MOVED_WORDS)
-            .zip(&mut taken[halo..halo + w])
-            .zip(&mut given[halo..halo + w])
-        {
-            *t = pair[0];
-            *g = pair[1];
-            // The union of bits is not below the largest amount, and cheaper to find.
-            bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
-        }
-        for i in 0..halo {
-            let (left, right) = (
-                fold(i as i32 - halo as i32, p.width, torus) as usize,
-                fold((w + i) as i32, p.width, torus) as usize,
-            );
-            (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
-            (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
-        }
-        *large = bits;
+        *large = read_line(p, row, taken, given);
     }
-    let (taken, given): (&[i32], &[i32]) =
-        (bytemuck::cast_slice(taken), bytemuck::cast_slice(given));
-    let column: &mut [i32] = bytemuck::cast_slice_mut(column);
-    let wide = wide * LANES;
+    let moves = Moves { taken, given, wide, halo };
     for (j, (next, carried)) in
         next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate()
     {
@@ -91,24 +69,83 @@ pub(super) fn settle_rows(
         }
         // The products fit in 32 bits unless a heavy load was laid down here.
         let heavy = bits as u64 * brush.heaviest >= 1 << 31;
-        let below = |dy: isize| (j + halo).wrapping_add_signed(dy);
-        let (taken, given) = (|dy| line(taken, wide, below(dy)), |dy| line(given, wide, below(dy)));
-        // The losses by column of the brush, which is symmetric both ways, and then the cells that
-        // they come from.
+        moves.losses(j, brush, heavy, column, change);
+        change.iter_mut().for_each(|change| *change = change.wrapping_neg());
+        ground.change_row(first + j, Some(change), [next, carried], columns);
+    }
+}
+
+/// Reads what was taken and given in a row into two lines that go on beyond the borders, and
+/// returns bits that are not below the largest amount.
+#[inline(always)]
+fn read_line(p: &Params, row: &[i32], taken: &mut [i32], given: &mut [i32]) -> u32 {
+    let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
+    let mut bits = 0;
+    for ((pair, t), g) in row
+        .chunks_exact(MOVED_WORDS)
+        .zip(&mut taken[halo..halo + w])
+        .zip(&mut given[halo..halo + w])
+    {
+        *t = pair[0];
+        *g = pair[1];
+        // The union of bits is not below the largest amount, and cheaper to find.
+        bits |= pair[0].unsigned_abs() | pair[1].unsigned_abs();
+    }
+    for i in 0..halo {
+        let (left, right) = (
+            fold(i as i32 - halo as i32, p.width, torus) as usize,
+            fold((w + i) as i32, p.width, torus) as usize,
+        );
+        (taken[i], taken[halo + w + i]) = (row[2 * left], row[2 * right]);
+        (given[i], given[halo + w + i]) = (row[2 * left + 1], row[2 * right + 1]);
+    }
+    bits
+}
+
+/// What was taken and given in some rows and in `halo` rows to both sides of them: lines of `wide`
+/// words that go on beyond the borders, so that no cell is a special case.
+struct Moves<'a> {
+    taken: &'a [i32],
+    given: &'a [i32],
+    wide: usize,
+    halo: usize,
+}
+
+impl Moves<'_> {
+    /// What was taken, `dy` rows south of the `j`-th.
+    #[inline(always)]
+    fn taken(&self, j: usize, dy: isize) -> &[i32] {
+        &self.taken[(j + self.halo).wrapping_add_signed(dy) * self.wide..][..self.wide]
+    }
+
+    /// What was given in the `j`-th row and in its neighbours to the north and south.
+    #[inline(always)]
+    fn given(&self, j: usize) -> [&[i32]; 3] {
+        [0, 1, 2].map(|k| &self.given[(j + self.halo + k - 1) * self.wide..][..self.wide])
+    }
+
+    /// What the cells of the `j`-th row lose, into `change`. `column` is scratch memory.
+    ///
+    /// The sum over the brush is done by its columns, from the centre to the rim: what each has
+    /// above and below a cell is summed first, and then added to the cells on both sides, since the
+    /// brush is symmetric both ways.
+    #[inline(always)]
+    fn losses(&self, j: usize, brush: &Brush, heavy: bool, column: &mut [i32], change: &mut [i32]) {
+        let (taken, given) = (|dy| self.taken(j, dy), self.given(j));
         let mut sides = brush.columns.iter().enumerate();
         // The centre loses all that was taken, less the parts of the other cells.
         column.copy_from_slice(taken(0));
         for &(weight, count) in &brush.kinds {
             lose(column, taken(0), weight, count, heavy);
         }
-        spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+        spread_column(column, given, |north, here, south| {
             spread(here, 0, 0).wrapping_add(spread(north, 0, 1)).wrapping_add(spread(south, 0, 1))
         });
         if let Some((_, taps)) = sides.next() {
             taps.iter()
                 .for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
         }
-        change.copy_from_slice(&column[halo..halo + w]);
+        change.copy_from_slice(&column[self.halo..self.halo + change.len()]);
         for (dx, taps) in sides {
             column.fill(0);
             for &(dy, weight) in taps {
@@ -118,31 +155,23 @@ pub(super) fn settle_rows(
                     draw(column, taken(-dy), taken(dy), weight, heavy);
                 }
             }
+            // The spread reaches one cell to each side.
             if dx == 1 {
-                spread_column(column, [given(-1), given(0), given(1)], |north, here, south| {
+                spread_column(column, given, |north, here, south| {
                     spread(here, 1, 0)
                         .wrapping_add(spread(north, 1, 1))
                         .wrapping_add(spread(south, 1, 1))
                 });
             }
             // One column serves both sides, since the brush is symmetric.
-            beside(change, column, halo, dx);
+            beside(change, column, self.halo, dx);
         }
-        // Up to here they are losses.
-        change.iter_mut().for_each(|change| *change = change.wrapping_neg());
-        ground.change_row(first + j, Some(change), [next, carried], columns);
     }
-}
-
-/// The `k`-th line.
-#[inline(always)]
-pub(super) fn line(lines: &[i32], wide: usize, k: usize) -> &[i32] {
-    &lines[k * wide..(k + 1) * wide]
 }
 
 /// A part of what was taken: `weight` is in 2⁻¹⁶.
 #[inline(always)]
-pub(super) fn part(taken: i32, weight: i32, heavy: bool) -> i32 {
+fn part(taken: i32, weight: i32, heavy: bool) -> i32 {
     if heavy { mul_q16(taken, weight as u32) } else { taken.wrapping_mul(weight) >> 16 }
 }
 
