@@ -270,10 +270,10 @@ impl Snapshot {
                 "weights" => kinds.len().div_ceil(2),
                 _ => 1,
             });
-            // A map that waits for its level has the level in its name. Biomes, and maps that do not
-            // travel between levels, are those of the level on which they were made last: where
-            // each level's land is made on its own lattice, that is a coarse one until the finest
-            // has its turn.
+            // A map that waits for its level has the level in its name. Biomes, and maps that do
+            // not travel between levels, are those of the level on which they were made last:
+            // where each level's land is made on its own lattice, that is a coarse one until the
+            // finest has its turn.
             let waits = name.split_once(' ').and_then(|(_, level)| level.parse().ok());
             let of_biomes = name.starts_with("biome") || ["splat", "weights"].contains(&name);
             let makes = |unit: &&Unit| {

@@ -313,9 +313,8 @@ fn the_commands_of_the_page_work() {
     let folder = Folder::new("service-docs");
     std::os::unix::fs::symlink(root().join("docs"), folder.0.join("docs")).unwrap();
     std::fs::create_dir(folder.0.join("examples")).unwrap();
-    for entry in
-        std::fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path())
-    {
+    let examples = std::fs::read_dir(root().join("examples")).unwrap();
+    for entry in examples.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
         std::fs::copy(&entry, folder.0.join("examples").join(entry.file_name().unwrap())).unwrap();
     }
     // The same valley in an eighth of the time.
