@@ -201,7 +201,8 @@ impl Tile<'_> {
         } else {
             let tilt = tilt(g[0], g[1]);
             ball.want = weigh(law, ball.load, tilt, home.age, wet);
-            ball.v = [0, 1].map(|axis| pace(law, ball.v[axis], g[axis], 65536 - tilt, wet));
+            let pace = |axis: usize| pace(law, ball.v[axis], g[axis], 65536 - tilt, wet);
+            ball.v = [pace(0), pace(1)];
             propose::<ALONE>(p, self.wanted, ball.at, ball.want);
             self.go::<ALONE>(ball);
         }

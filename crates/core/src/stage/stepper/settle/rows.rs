@@ -121,7 +121,8 @@ impl Moves<'_> {
     /// What was given in the `j`-th row and in its neighbours to the north and south.
     #[inline(always)]
     fn given(&self, j: usize) -> [&[i32]; 3] {
-        [0, 1, 2].map(|k| &self.given[(j + self.halo + k - 1) * self.wide..][..self.wide])
+        let line = |k: usize| &self.given[k * self.wide..][..self.wide];
+        [line(j + self.halo - 1), line(j + self.halo), line(j + self.halo + 1)]
     }
 
     /// What the cells of the `j`-th row lose, into `change`. `column` is scratch memory.
@@ -142,8 +143,9 @@ impl Moves<'_> {
             spread(here, 0, 0).wrapping_add(spread(north, 0, 1)).wrapping_add(spread(south, 0, 1))
         });
         if let Some((_, taps)) = sides.next() {
-            taps.iter()
-                .for_each(|&(dy, weight)| draw(column, taken(-dy), taken(dy), weight, heavy));
+            for &(dy, weight) in taps {
+                draw(column, taken(-dy), taken(dy), weight, heavy);
+            }
         }
         change.copy_from_slice(&column[self.halo..self.halo + change.len()]);
         for (dx, taps) in sides {
