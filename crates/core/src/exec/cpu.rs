@@ -1,11 +1,14 @@
 //! The CPU executor: runs passes on all cores.
 
+mod division;
+
 use super::pool::{Pool, share_out};
 use super::{Control, Executor, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
+use division::{ALONE, Division, portions};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -103,10 +106,6 @@ const PARALLEL_FILL: usize = 1 << 17;
 /// Passes run in the pool for this long before progress is reported. Entering the pool costs as
 /// much as a pass over a small map.
 const SPELL: Duration = Duration::from_millis(20);
-/// Passes with no more invocations than this stay on one thread: gathers, then scatters, which do
-/// more work each.
-const ALONE: [u32; 2] = [4096, 1024];
-
 impl Cpu {
     /// An executor with this many threads, or with 0 as many as the machine has cores.
     pub fn new(threads: usize, order: Order) -> Result<Self> {
@@ -131,14 +130,10 @@ impl Memory {
     /// Runs a pass, on a thread of the pool.
     fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
         let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
-        let mut take = |name: &str| {
-            self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"))
-        };
         // Buffers that the pass writes leave the table while it runs, so that nothing can read
         // them.
-        let mut own: Vec<_> = owns.iter().map(|(name, _)| take(name)).collect();
-        let mut add: Vec<_> = adds.iter().map(|name| take(name)).collect();
-        let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
+        let mut own: Vec<_> = owns.iter().map(|(name, _)| self.take(name)).collect();
+        let mut add: Vec<_> = adds.iter().map(|name| self.take(name)).collect();
         for (name, words) in &add {
             self.marks
                 .entry(name)
@@ -146,57 +141,19 @@ impl Memory {
                 .blocks
                 .resize_with(words.len().div_ceil(Touched::BLOCK), Default::default);
         }
+        let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
         let targets: Vec<&[AtomicI32]> = add.iter_mut().map(|(_, words)| atomics(words)).collect();
         let known = reads.iter().chain(owns.iter().map(|(name, _)| name));
         let touched: Vec<Touched> =
             known.map(|name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()))).collect();
         let threads = rayon::current_num_threads();
-
-        let least = ALONE[!adds.is_empty() as usize];
-        let count = pass.count();
-        let small = order.portion.is_none() && count <= least;
-        // Rounds are worth it where their groups keep all threads busy.
-        let disjoint = pass.disjoint.as_deref().filter(|rounds| {
-            !order.atomic
-                && !small
-                && (threads == 1
-                    || rounds.iter().map(Vec::len).sum::<usize>() >= threads * 2 * rounds.len())
-        });
-        // Where no two threads can add to a word at the same time.
-        let alone = (threads == 1 || small) && !order.atomic || disjoint.is_some();
+        let Division { rounds, alone } = Division::of(pass, order, threads);
         let adders: Vec<Adder> = targets
             .iter()
             .zip(adds)
             .map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone))
             .collect();
-        // Several pieces for each thread, so that none waits long for the last.
-        let each = (count / least / threads as u32).clamp(1, 16);
-        let pieces = if small { 1 } else { threads as u32 * each };
-        // Whole granules, such as rows or tiles.
-        let portion =
-            order.portion.unwrap_or(count.div_ceil(pieces)).next_multiple_of(pass.granule.max(1));
-        let everything = || {
-            // A pass over nothing has no portions.
-            let starts = pass.range.clone().step_by(portion.max(1) as usize);
-            vec![
-                starts
-                    .map(|start| {
-                        std::iter::once(start..pass.range.end.min(start.saturating_add(portion)))
-                            .collect()
-                    })
-                    .collect(),
-            ]
-        };
-        // A single thread is alone, and needs no rounds.
-        let whole;
-        let rounds = match disjoint {
-            Some(rounds) if threads > 1 => rounds,
-            _ => {
-                whole = everything();
-                &whole
-            }
-        };
-        for round in rounds {
+        for round in &*rounds {
             let mut slices: Vec<&mut [i32]> =
                 own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
             let mut groups = portions(round, owns, &mut slices);
@@ -223,6 +180,18 @@ impl Memory {
         }
         self.buffers.extend(own);
         self.buffers.extend(add);
+        self.bring_up_marks(pass);
+        pass.swaps.iter().for_each(|names| self.exchange(*names));
+    }
+
+    /// A buffer that leaves the table.
+    fn take(&mut self, name: &str) -> (&'static str, Vec<i32>) {
+        self.buffers.remove_entry(name).unwrap_or_else(|| panic!("no buffer {name}"))
+    }
+
+    /// Brings the marks up to what a pass has done.
+    fn bring_up_marks(&mut self, pass: &Pass) {
+        let Kernel { owns, adds, .. } = pass.kernel;
         for (name, marks) in &mut self.marks {
             if adds.contains(name) {
                 marks.collect();
@@ -234,14 +203,15 @@ impl Memory {
                 marks.set_all(true);
             }
         }
-        for [a, b] in pass.swaps {
-            let (a, mut first) =
-                self.buffers.remove_entry(*a).unwrap_or_else(|| panic!("no buffer {a}"));
-            if let Some(second) = self.buffers.get_mut(*b) {
-                std::mem::swap(&mut first, second);
-            }
-            self.buffers.insert(a, first);
+    }
+
+    /// Two buffers exchange their names. The second may be missing, and then the first is alone.
+    fn exchange(&mut self, [a, b]: [&'static str; 2]) {
+        let (a, mut first) = self.take(a);
+        if let Some(second) = self.buffers.get_mut(b) {
+            std::mem::swap(&mut first, second);
         }
+        self.buffers.insert(a, first);
     }
 }
 
@@ -262,42 +232,6 @@ fn lengthen(pool: &Pool, buffer: &mut Vec<i32>, words: usize, fill: i32) -> Resu
         pool.extend(buffer, more, fill);
     }
     Ok(())
-}
-
-/// A group of ranges with the words that their invocations own.
-type Group<'a> = Vec<(Range<u32>, Vec<&'a mut [i32]>)>;
-
-/// Cuts the owned buffers so that each range gets its words.
-fn portions<'a>(
-    round: &[Vec<Range<u32>>],
-    owns: &[(&str, usize)],
-    slices: &mut [&'a mut [i32]],
-) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group> = round.iter().map(|_| vec![]).collect();
-    let mut ranges: Vec<(Range<u32>, usize)> = round
-        .iter()
-        .enumerate()
-        .flat_map(|(group, ranges)| ranges.iter().map(move |r| (r.clone(), group)))
-        .collect();
-    // Buffers are cut from the front, so ranges come in order, whatever group they are of.
-    ranges.sort_by_key(|(range, _)| range.start);
-    let mut at = 0;
-    for (range, group) in ranges {
-        let mine = slices
-            .iter_mut()
-            .zip(owns)
-            .map(|(slice, &(_, words))| {
-                let rest = std::mem::take(slice);
-                let (_, rest) = rest.split_at_mut((range.start - at) as usize * words);
-                let (mine, rest) = rest.split_at_mut(range.len() * words);
-                *slice = rest;
-                mine
-            })
-            .collect();
-        at = range.end;
-        groups[group].push((range, mine));
-    }
-    groups
 }
 
 /// Words as atomics.

@@ -85,7 +85,9 @@ mod biome;
 mod cases;
 mod check;
 mod kernels;
+mod layout;
 mod plan;
+mod tables;
 
 use super::Stage;
 use crate::lattice::{FARTHEST, FREQUENCIES};
@@ -102,7 +104,7 @@ use kernels::{
     assign, by_climate, by_image, by_noise, census, convolve, dominate, flood, interpolate, list,
     paint, raise, shore, texture,
 };
-use plan::Layout;
+use layout::Layout;
 pub use plan::plan_of;
 use serde_json::json;
 

@@ -310,10 +310,9 @@ static ENTER: Kernel = Kernel {
 };
 
 fn plan(s: &Settings, site: &Site) -> Plan {
-    let map = s.word("map");
     let window = &site.window;
     let from = s.word("from");
-    let (name, kernel, each, layer) = match map {
+    let (name, kernel, each, layer) = match s.word("map") {
         "rain" => ("rain", &PAINT_RAIN, 1, Layer::Rain),
         "hardness" => ("hardness", &PAINT_HARDNESS, 1, Layer::Hardness),
         "vegetation" => ("vegetation", &PAINT_VEGETATION, 1, Layer::Vegetation),
@@ -346,6 +345,28 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     if blows {
         buffers.extend(["lift", "carried"].map(|name| Buffer::cells(name, window, 1).unset()));
     }
+    let params = params_of(s, site);
+    let pass = |kernel, params| Pass::over(kernel, Uniform::of(params), window);
+    let mut passes = vec![];
+    if blows {
+        let wind = weather::common(params, s, site);
+        let carries = weather::carries(wind, s, site);
+        passes.push(pass(&weather::RISE, wind));
+        passes.extend(
+            carries
+                .into_iter()
+                .map(|params| pass(&weather::CARRY, params).swapping(&[["lift", "carried"]])),
+        );
+        passes.push(pass(&weather::FALL, wind));
+    }
+    passes.push(pass(kernel, params));
+    Plan::new(STAGE.shader, *window, buffers, passes)
+}
+
+/// The uniform struct: the source of a value, the ramp that it lies on, and what the ramp's ends
+/// stand for.
+fn params_of(s: &Settings, site: &Site) -> Params {
+    let (map, from) = (s.word("map"), s.word("from"));
     let value = |v: f64| match from {
         "height" => site.height_of(v) as i64,
         _ => (v * 65536.0).round() as i64,
@@ -363,7 +384,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         (s.number(name) * s.number("thickness_m") / site.spacing_m() * CELL as f64).round() as i32
     };
     let ends = if turned { ["high", "low"] } else { ["low", "high"] };
-    let params = Params {
+    Params {
         width: site.window.width as i32,
         height: site.window.height as i32,
         source: s.choice("from"),
@@ -379,22 +400,7 @@ fn plan(s: &Settings, site: &Site) -> Plan {
         sediment: (map == "sediment") as u32,
         step: site.stride()[0] as i32,
         ..Params::default()
-    };
-    let pass = |kernel, params| Pass::over(kernel, Uniform::of(params), window);
-    let mut passes = vec![];
-    if blows {
-        let wind = weather::common(params, s, site);
-        let carries = weather::carries(wind, s, site);
-        passes.push(pass(&weather::RISE, wind));
-        passes.extend(
-            carries
-                .into_iter()
-                .map(|params| pass(&weather::CARRY, params).swapping(&[["lift", "carried"]])),
-        );
-        passes.push(pass(&weather::FALL, wind));
     }
-    passes.push(pass(kernel, params));
-    Plan::new(STAGE.shader, *window, buffers, passes)
 }
 
 /// Makes a plan keep the ledger: an entry after every step, or at its end if it has no steps.

@@ -9,26 +9,46 @@ use crate::site::{Site, Window};
 use crate::table::shown;
 
 pub(super) fn check(s: &Settings, site: &Site) -> crate::Result<()> {
+    check_file(s)?;
+    let all = check_lists(s)?;
+    check_radius(s)?;
+    check_points(s, site)?;
+    check_words(s, site, all.len())?;
+    check_interval(s)?;
+    check_heights(s, site, &all)
+}
+
+/// The error about a parameter.
+fn refused(parameter: &str, message: String) -> crate::Result<()> {
+    Err(Invalid::from(message).about(parameter).into())
+}
+
+fn check_file(s: &Settings) -> crate::Result<()> {
     let (from, file) = (s.word("from"), s.word("file"));
     if from != "image" && !file.is_empty() {
-        return Err(Invalid::from(format!(
-            "from = {from:?}, file = {file:?}: a file is read only with from = \"image\""
-        ))
-        .about("from")
-        .into());
+        let message =
+            format!("from = {from:?}, file = {file:?}: a file is read only with from = \"image\"");
+        return refused("from", message);
     }
-    let all = check_lists(s)?;
+    Ok(())
+}
+
+fn check_radius(s: &Settings) -> crate::Result<()> {
     if radius(s) > RADIUS_MAX {
-        return Err(Invalid::from(format!(
+        let message = format!(
             "padding_cells = {} and frequency = {} give a radius of {:.1} cells: allowed up to \
              {RADIUS_MAX}",
             s.number("padding_cells"),
             s.number("frequency"),
             radius(s)
-        ))
-        .about("padding_cells")
-        .into());
+        );
+        return refused("padding_cells", message);
     }
+    Ok(())
+}
+
+/// Refuses more points than a plan can list.
+fn check_points(s: &Settings, site: &Site) -> crate::Result<()> {
     let Window { width, height, .. } = site.window;
     let (cells, method) = (width as f64 * height as f64, s.word("method"));
     let every = if method == "full" { 1.0 } else { s.integer("interval_cells") as f64 };
@@ -39,54 +59,62 @@ pub(super) fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         _ => (area / (every * every)).min(1.0),
     };
     if cells * dense > POINTS_MAX {
-        return Err(Invalid::from(format!(
+        let message = format!(
             "{width} x {height} cells have about {:.0} points with this method: allowed up to \
              {POINTS_MAX}; use a sparser grid or a smaller window",
             cells * dense
-        ))
-        .about("method")
-        .into());
+        );
+        return refused("method", message);
     }
+    Ok(())
+}
+
+/// Refuses textures and weights whose words have no number of 32 bits.
+fn check_words(s: &Settings, site: &Site, biomes: usize) -> crate::Result<()> {
+    let Window { width, height, .. } = site.window;
+    let cells = width as f64 * height as f64;
     if cells * textures(s) as f64 > u32::MAX as f64 {
-        return Err(Invalid::from(format!(
+        let message = format!(
             "{} textures of {width} x {height} cells: allowed up to 4294967295 texels in all",
             textures(s)
-        ))
-        .about("splat")
-        .into());
+        );
+        return refused("splat", message);
     }
     if cells * pairs(s) as f64 > u32::MAX as f64 {
-        return Err(Invalid::from(format!(
-            "weights of {} biomes for {width} x {height} cells: allowed up to 8589934590 weights \
-             in all",
-            all.len()
-        ))
-        .about("weights")
-        .into());
+        let message = format!(
+            "weights of {biomes} biomes for {width} x {height} cells: allowed up to 8589934590 \
+             weights in all"
+        );
+        return refused("weights", message);
     }
-    let gridded = ["convolved", "lerped"].contains(&method);
+    Ok(())
+}
+
+fn check_interval(s: &Settings) -> crate::Result<()> {
+    let gridded = ["convolved", "lerped"].contains(&s.word("method"));
     if gridded && radius(s) < s.integer("interval_cells") as f64 {
-        return Err(Invalid::from(format!(
+        let message = format!(
             "radius_cells = {} and interval_cells = {}: the radius must be at least the interval, \
-             so that \
-             there always is a point within it",
+             so that there always is a point within it",
             radius(s),
             s.integer("interval_cells")
-        ))
-        .about("radius_cells")
-        .into());
+        );
+        return refused("radius_cells", message);
     }
+    Ok(())
+}
+
+fn check_heights(s: &Settings, site: &Site, all: &[Biome]) -> crate::Result<()> {
     let most = HEIGHT_MAX as f64 * site.spacing_m();
     if let Some(high) = all.iter().find(|b| s.word("heights") != "keep" && b.extreme_m() > most) {
-        return Err(Invalid::from(format!(
+        let message = format!(
             "biome {:?}: heights up to {} m at {} m a cell: allowed up to {HEIGHT_MAX} cells, \
              {most} m, either way",
             high.name,
             high.extreme_m(),
             site.spacing_m()
-        ))
-        .about("biome")
-        .into());
+        );
+        return refused("biome", message);
     }
     Ok(())
 }

@@ -76,105 +76,203 @@ pub struct Stroke {
 /// The tools, as recipes name them.
 pub const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
 
+/// A table of a recipe that is read as a stroke.
+struct Reader<'a> {
+    /// Where it stands, for errors.
+    place: String,
+    table: Table<'a>,
+    layer: Option<Layer>,
+}
+
+impl<'a> Reader<'a> {
+    /// The error for a key that is needed; `such` shows how it is given.
+    fn missing(&self, key: &str, such: &str) -> Error {
+        let message = format!("{}: {key} is missing, such as {such}", self.place);
+        Error::param(Invalid::from(message).about(key))
+    }
+
+    /// The key of an amount and that of a height. A layer has shares where the ground has metres.
+    fn keys(&self) -> [&'static str; 2] {
+        if self.layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] }
+    }
+
+    /// The least and the most that a height, or a share of a layer, can be.
+    fn heights(&self) -> [f64; 2] {
+        if self.layer.is_some() { [0.0, 1.0] } else { [-1e9, 1e9] }
+    }
+
+    /// The word of the tool.
+    fn word(&self) -> Result<&'a str> {
+        let word =
+            self.table.text("tool")?.ok_or_else(|| self.missing("tool", "tool = \"raise\""))?;
+        if TOOLS.contains(&word) {
+            Ok(word)
+        } else {
+            Err(self.table.unlisted("tool", "tool", word, TOOLS.into_iter()))
+        }
+    }
+
+    /// The layer that it paints, if it is not the height.
+    fn painted(&self) -> Result<Option<Layer>> {
+        let Some(name) = self.table.text("layer")? else { return Ok(None) };
+        match Layer::PAINTED.iter().find(|(known, ..)| *known == name) {
+            Some((_, layer, _)) => Ok(Some(*layer)),
+            None => {
+                let known = Layer::PAINTED.iter().map(|(known, ..)| *known);
+                Err(self.table.unlisted("layer", "layer", name, known))
+            }
+        }
+    }
+
+    /// Refuses keys that strokes with this tool do not have.
+    fn check_keys(&self, word: &str) -> Result<()> {
+        let [amount, height] = self.keys();
+        let own: &[&str] = match word {
+            "raise" | "lower" => &[amount],
+            "noise" => &[amount, "feature_m", "seed"],
+            "flatten" | "ramp" => &[height, "strength"],
+            // How far it goes towards a height, where it has one.
+            "stamp" if self.table.get(height).is_some() => {
+                &["file", amount, "turn_deg", height, "strength"]
+            }
+            "stamp" => &["file", amount, "turn_deg", height],
+            _ => &["strength"],
+        };
+        self.table.known(&[&["tool", "layer", "at_m", "radius_m", "falloff"], own].concat())
+    }
+
+    fn number(&self, key: &str, min: f64, max: f64, such: &str) -> Result<f64> {
+        let given = self.table.number(key, min, max)?;
+        given.ok_or_else(|| self.missing(key, &format!("{key} = {such}")))
+    }
+
+    /// An amount. `least` is that of a layer, 0 or −1.
+    fn amount(&self, least: f64) -> Result<f64> {
+        match self.layer {
+            Some(_) => self.number("amount", least, 1.0, "0.5"),
+            None => self.number("amount_m", least * 1e9, 1e9, "50"),
+        }
+    }
+
+    fn strength(&self) -> Result<f64> {
+        Ok(self.table.number("strength", 0.0, 1.0)?.unwrap_or(1.0))
+    }
+
+    /// What the stroke does, by the word of its tool.
+    fn tool(&self, word: &str) -> Result<Tool> {
+        let ([_, height], [least, most]) = (self.keys(), self.heights());
+        Ok(match word {
+            "raise" => Tool::Raise(self.amount(0.0)?),
+            "lower" => Tool::Raise(-self.amount(0.0)?),
+            "noise" => Tool::Noise {
+                amount: self.amount(-1.0)?,
+                feature_m: self.number("feature_m", 0.001, 1e9, "200")?,
+                seed: self.table.seed()?.unwrap_or(1),
+            },
+            "flatten" => {
+                let such = if self.layer.is_some() { "0.5" } else { "300" };
+                let to = self.number(height, least, most, such)?;
+                Tool::Flatten { from: to, to, strength: self.strength()? }
+            }
+            "ramp" => {
+                let [from, to] = self.ends()?;
+                Tool::Flatten { from, to, strength: self.strength()? }
+            }
+            "stamp" => Tool::Stamp {
+                amount: self.amount(-1.0)?,
+                turn_deg: self.table.number("turn_deg", -360.0, 360.0)?.unwrap_or(0.0),
+                onto: self.table.number(height, least, most)?,
+                strength: self.strength()?,
+            },
+            _ => Tool::Smooth { strength: self.strength()? },
+        })
+    }
+
+    /// The heights at the two ends of a ramp.
+    fn ends(&self) -> Result<[f64; 2]> {
+        let ([_, key], [least, most]) = (self.keys(), self.heights());
+        let such = if self.layer.is_some() { "[0, 1]" } else { "[300, 500]" };
+        let given =
+            self.table.get(key).ok_or_else(|| self.missing(key, &format!("{key} = {such}")))?;
+        let ends = given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+        match ends.as_deref() {
+            Some(&[Some(from), Some(to)])
+                if [from, to].iter().all(|v| (least..=most).contains(v)) =>
+            {
+                Ok([from, to])
+            }
+            _ => {
+                let allowed = format!("two numbers from {least} to {most}, such as {such}");
+                Err(self.table.wrong(key, given, allowed))
+            }
+        }
+    }
+
+    /// The file of its picture, which a stamp needs.
+    fn file(&self, tool: Tool) -> Result<Option<String>> {
+        match (tool, self.table.text("file")?) {
+            (Tool::Stamp { .. }, None | Some("")) => {
+                Err(self.missing("file", "file = \"crater.png\": a picture"))
+            }
+            (_, file) => Ok(file.map(String::from)),
+        }
+    }
+
+    /// The points of its path: metres to the east and to the south, and pressure.
+    fn path(&self) -> Result<Vec<[f64; 3]>> {
+        let such = "[[500, 700], [900, 800, 0.5]]";
+        let given = self
+            .table
+            .get("at_m")
+            .ok_or_else(|| self.missing("at_m", &format!("at_m = {such}")))?;
+        let points = given.as_array().filter(|points| !points.is_empty()).ok_or_else(|| {
+            self.table.wrong(
+                "at_m",
+                given,
+                format!("a list of points, such as {such}: metres east and south, and pressure"),
+            )
+        })?;
+        points.iter().map(|point| self.point(point)).collect()
+    }
+
+    fn point(&self, point: &serde_json::Value) -> Result<[f64; 3]> {
+        let numbers =
+            point.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+        let found = match numbers.as_deref() {
+            Some(&[Some(x), Some(y)]) => Some([x, y, 1.0]),
+            Some(&[Some(x), Some(y), Some(pressure)]) => Some([x, y, pressure]),
+            _ => None,
+        };
+        let far = |v: &f64| !(-FARTHEST_M..=FARTHEST_M).contains(v);
+        found
+            .filter(|[x, y, pressure]| !far(x) && !far(y) && (0.0..=1.0).contains(pressure))
+            .ok_or_else(|| {
+                let allowed = format!(
+                    "two metres up to {FARTHEST_M:e} either way, and a pressure from 0 to \
+                     1, such as [900, 800, 0.5]"
+                );
+                self.table.wrong("at_m", point, allowed)
+            })
+    }
+}
+
 impl Stroke {
     fn parse(value: &serde_json::Value, i: usize) -> Result<Self> {
         let place = format!("stroke {}", i + 1);
         let table = Table::new(&place, value)?;
-        let missing = |key: &str, such: &str| {
-            let message = format!("{place}: {key} is missing, such as {such}");
-            Error::param(Invalid::from(message).about(key))
-        };
-        let word = table.text("tool")?.ok_or_else(|| missing("tool", "tool = \"raise\""))?;
-        if !TOOLS.contains(&word) {
-            return Err(table.unlisted("tool", "tool", word, TOOLS.into_iter()));
-        }
-        let layer = match table.text("layer")? {
-            None => None,
-            Some(name) => match Layer::PAINTED.iter().find(|(known, ..)| *known == name) {
-                Some((_, layer, _)) => Some(*layer),
-                None => {
-                    return Err(table.unlisted(
-                        "layer",
-                        "layer",
-                        name,
-                        Layer::PAINTED.iter().map(|(known, ..)| *known),
-                    ));
-                }
-            },
-        };
-        // A layer has shares where the ground has metres.
-        let [amount_key, height_key] =
-            if layer.is_some() { ["amount", "value"] } else { ["amount_m", "height_m"] };
-        let own: &[&str] = match word {
-            "raise" | "lower" => &[amount_key],
-            "noise" => &[amount_key, "feature_m", "seed"],
-            "flatten" | "ramp" => &[height_key, "strength"],
-            // How far it goes towards a height, where it has one.
-            "stamp" if table.get(height_key).is_some() => {
-                &["file", amount_key, "turn_deg", height_key, "strength"]
-            }
-            "stamp" => &["file", amount_key, "turn_deg", height_key],
-            _ => &["strength"],
-        };
-        table.known(&[&["tool", "layer", "at_m", "radius_m", "falloff"], own].concat())?;
-        let number = |key: &str, min: f64, max: f64, such: &str| {
-            table.number(key, min, max)?.ok_or_else(|| missing(key, &format!("{key} = {such}")))
-        };
-        let amount_from = |least: f64| match layer {
-            Some(_) => number("amount", least, 1.0, "0.5"),
-            None => number("amount_m", least * 1e9, 1e9, "50"),
-        };
-        let amount = || amount_from(0.0);
-        let [least, most] = if layer.is_some() { [0.0, 1.0] } else { [-1e9, 1e9] };
-        let strength = || Ok::<_, Error>(table.number("strength", 0.0, 1.0)?.unwrap_or(1.0));
-        let tool = match word {
-            "raise" => Tool::Raise(amount()?),
-            "lower" => Tool::Raise(-amount()?),
-            "noise" => Tool::Noise {
-                amount: amount_from(-1.0)?,
-                feature_m: number("feature_m", 0.001, 1e9, "200")?,
-                seed: table.seed()?.unwrap_or(1),
-            },
-            "flatten" => {
-                let to =
-                    number(height_key, least, most, if layer.is_some() { "0.5" } else { "300" })?;
-                Tool::Flatten { from: to, to, strength: strength()? }
-            }
-            "ramp" => {
-                let such = if layer.is_some() { "[0, 1]" } else { "[300, 500]" };
-                let given = table
-                    .get(height_key)
-                    .ok_or_else(|| missing(height_key, &format!("{height_key} = {such}")))?;
-                let ends =
-                    given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
-                match ends.as_deref() {
-                    Some(&[Some(from), Some(to)])
-                        if [from, to].iter().all(|v| (least..=most).contains(v)) =>
-                    {
-                        Tool::Flatten { from, to, strength: strength()? }
-                    }
-                    _ => {
-                        let allowed = format!("two numbers from {least} to {most}, such as {such}");
-                        return Err(table.wrong(height_key, given, allowed));
-                    }
-                }
-            }
-            "stamp" => Tool::Stamp {
-                amount: amount_from(-1.0)?,
-                turn_deg: table.number("turn_deg", -360.0, 360.0)?.unwrap_or(0.0),
-                onto: table.number(height_key, least, most)?,
-                strength: strength()?,
-            },
-            _ => Tool::Smooth { strength: strength()? },
-        };
-        let such = "file = \"crater.png\": a picture";
-        let file = match (tool, table.text("file")?) {
-            (Tool::Stamp { .. }, None | Some("")) => return Err(missing("file", such)),
-            (_, file) => file.map(String::from),
-        };
+        let mut reader = Reader { place, table, layer: None };
+        let word = reader.word()?;
+        let layer = reader.painted()?;
+        // From here on keys are named for it.
+        reader.layer = layer;
+        reader.check_keys(word)?;
+        let tool = reader.tool(word)?;
+        let file = reader.file(tool)?;
         if layer.is_some() && matches!(tool, Tool::Smooth { .. }) {
-            let message =
-                format!("{place}: tool = \"smooth\": it smooths the height alone; leave layer out");
+            let message = format!(
+                "{}: tool = \"smooth\": it smooths the height alone; leave layer out",
+                reader.place
+            );
             return Err(Invalid::of("tool", "smooth", "raise, lower, noise, flatten, ramp")
                 .saying(message)
                 .into());
@@ -183,42 +281,10 @@ impl Stroke {
             tool,
             layer,
             file,
-            at: Self::path(&table, &missing)?,
-            radius_m: number("radius_m", 0.001, 1e9, "200")?,
-            falloff: table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
+            at: reader.path()?,
+            radius_m: reader.number("radius_m", 0.001, 1e9, "200")?,
+            falloff: reader.table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
         })
-    }
-
-    fn path(table: &Table, missing: &impl Fn(&str, &str) -> Error) -> Result<Vec<[f64; 3]>> {
-        let such = "[[500, 700], [900, 800, 0.5]]";
-        let given = table.get("at_m").ok_or_else(|| missing("at_m", &format!("at_m = {such}")))?;
-        let points = given.as_array().filter(|points| !points.is_empty()).ok_or_else(|| {
-            table.wrong(
-                "at_m",
-                given,
-                format!("a list of points, such as {such}: metres east and south, and pressure"),
-            )
-        })?;
-        let point = |point: &serde_json::Value| {
-            let numbers =
-                point.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
-            let found = match numbers.as_deref() {
-                Some(&[Some(x), Some(y)]) => Some([x, y, 1.0]),
-                Some(&[Some(x), Some(y), Some(pressure)]) => Some([x, y, pressure]),
-                _ => None,
-            };
-            let far = |v: &f64| !(-FARTHEST_M..=FARTHEST_M).contains(v);
-            found
-                .filter(|[x, y, pressure]| !far(x) && !far(y) && (0.0..=1.0).contains(pressure))
-                .ok_or_else(|| {
-                    let allowed = format!(
-                        "two metres up to {FARTHEST_M:e} either way, and a pressure from 0 to \
-                         1, such as [900, 800, 0.5]"
-                    );
-                    table.wrong("at_m", point, allowed)
-                })
-        };
-        points.iter().map(point).collect()
     }
 
     /// Refuses what a lattice cannot have.
