@@ -4,7 +4,7 @@ use super::{DROP_WORDS, Law, STEEPEST};
 use crate::arith::{fold, isqrt, lerp, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
-    Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Params, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
     WANT_WORDS, arrive, export, granted, lose, propose, settle_granted, spot, vertex, wash_out,
 };
 use multiversion::multiversion;
@@ -298,35 +298,44 @@ fn roll_tile<const ALONE: bool>(
     // Put together here, since of its own parameters a compiler knows that nothing changes them: so
     // it reads what they point to once, not once for each particle.
     let tile = Tile { p, law, index, height, grant, rain, moved, wanted, exported };
-    for slot in 0..TILE_DROPS {
-        // Most of them do not exist any more, and none is born.
-        if own[slot] == 0 && p.rains == 0 {
-            continue;
+    let [west, north] = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
+    // By rows, since what homes in a row have in common is then found once.
+    for row in 0..TILE {
+        for column in 0..TILE {
+            let slot = (row * TILE + column) as usize;
+            // Most of them do not exist any more, and none is born.
+            if own[slot] == 0 && p.rains == 0 {
+                continue;
+            }
+            let Some(home) = Home::at(p, [west + column, north + row]) else { continue };
+            if own[slot] == 0 && !home.born {
+                continue;
+            }
+            let mut ball = Snowball::read(own, slot);
+            tile.settle::<ALONE>(&mut ball);
+            // Deaths and births.
+            if ball.exists() && home.dies {
+                tile.stop::<ALONE>(&mut ball);
+            }
+            tile.leave_behind::<ALONE>(&mut ball, &home);
+            ball.vanish_when_empty();
+            let spot = spot(p, &home, home.life);
+            if home.born
+                && home.lives
+                && spot.is_on_map(p.span())
+                && spot.is_rained_on(p, tile.rain)
+            {
+                (ball.x, ball.y, ball.v) = (spot.x, spot.y, [0, 0]);
+            }
+            if ball.exists() && !ball.spent {
+                tile.roll_on::<ALONE>(&mut ball, &home, spot.draw);
+            }
+            // It can have stopped with nothing to lay down.
+            ball.vanish_when_empty();
+            if ball.spent {
+                tile.lay_down::<ALONE>(&mut ball);
+            }
+            ball.write(own, slot);
         }
-        let Some(home) = Home::of(p, index, slot as u32) else { continue };
-        if own[slot] == 0 && !home.born {
-            continue;
-        }
-        let mut ball = Snowball::read(own, slot);
-        tile.settle::<ALONE>(&mut ball);
-        // Deaths and births.
-        if ball.exists() && home.dies {
-            tile.stop::<ALONE>(&mut ball);
-        }
-        tile.leave_behind::<ALONE>(&mut ball, &home);
-        ball.vanish_when_empty();
-        let spot = spot(p, &home, home.life);
-        if home.born && home.lives && spot.is_on_map(p.span()) && spot.is_rained_on(p, tile.rain) {
-            (ball.x, ball.y, ball.v) = (spot.x, spot.y, [0, 0]);
-        }
-        if ball.exists() && !ball.spent {
-            tile.roll_on::<ALONE>(&mut ball, &home, spot.draw);
-        }
-        // It can have stopped with nothing to lay down.
-        ball.vanish_when_empty();
-        if ball.spent {
-            tile.lay_down::<ALONE>(&mut ball);
-        }
-        ball.write(own, slot);
     }
 }

@@ -34,6 +34,12 @@ impl Home {
     pub fn of(p: &Params, tile: u32, inner: u32) -> Option<Self> {
         let column = tile % p.tiles_wide * TILE + inner % TILE;
         let row = tile / p.tiles_wide * TILE + inner / TILE;
+        Self::at(p, [column, row])
+    }
+
+    /// The home in this column and row, if the map has it.
+    #[inline(always)]
+    pub fn at(p: &Params, [column, row]: [u32; 2]) -> Option<Self> {
         if column >= p.homes.x || row >= p.homes.y {
             return None;
         }

@@ -4,7 +4,7 @@ use super::{DROP_WORDS, FACING, LOOK_WORDS, Law, SHELTERED, SLOPE_SEEN};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
-    ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
     WANT_WORDS, arrive, export, loose, lose, propose, settle_granted, shares, spot, vertex,
 };
 use multiversion::multiversion;
@@ -233,24 +233,29 @@ fn blow_tile<const ALONE: bool>(
     // Put together here, since of its own parameters a compiler knows that nothing changes them: so
     // it reads what they point to once, not once for each particle.
     let tile = Tile { p, law, index, grant, wind, moved, wanted, exported };
-    for slot in 0..TILE_DROPS {
-        // Most of them do not exist any more, and none is born.
-        if own[slot] == 0 && p.rains == 0 {
-            continue;
+    let [west, north] = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
+    // By rows, since what homes in a row have in common is then found once.
+    for row in 0..TILE {
+        for column in 0..TILE {
+            let slot = (row * TILE + column) as usize;
+            // Most of them do not exist any more, and none is born.
+            if own[slot] == 0 && p.rains == 0 {
+                continue;
+            }
+            let Some(home) = Home::at(p, [west + column, north + row]) else { continue };
+            if own[slot] == 0 && !home.born {
+                continue;
+            }
+            let mut grain = Grain::read(own, slot);
+            tile.settle::<ALONE>(&mut grain);
+            tile.end_life::<ALONE>(&mut grain, &home);
+            let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+            tile.place(&mut grain, &home, draw);
+            if grain.exists() {
+                tile.blow_on::<ALONE>(&mut grain, draw);
+            }
+            grain.write(own, slot);
         }
-        let Some(home) = Home::of(p, index, slot as u32) else { continue };
-        if own[slot] == 0 && !home.born {
-            continue;
-        }
-        let mut grain = Grain::read(own, slot);
-        tile.settle::<ALONE>(&mut grain);
-        tile.end_life::<ALONE>(&mut grain, &home);
-        let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-        tile.place(&mut grain, &home, draw);
-        if grain.exists() {
-            tile.blow_on::<ALONE>(&mut grain, draw);
-        }
-        grain.write(own, slot);
     }
 }
 
