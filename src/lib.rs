@@ -100,6 +100,7 @@ pub use thalweg_core::{exec, plan};
 #[doc(hidden)]
 pub mod classic;
 pub mod compare;
+mod engine;
 pub mod field;
 #[doc(hidden)]
 pub mod format;

@@ -17,7 +17,7 @@ pub use verify::{Checked, verify};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::field::{self, Decode, Field};
-use crate::io::engine::{Engine, README};
+use crate::io::engine::README;
 use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_numbers, encode_within};
 use crate::job::{Event, Job, Outcome};
 use crate::map::Map;
@@ -68,7 +68,8 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
     names.extend((1..=recipe.textures()).map(texture));
     names.extend(recipe.weights().map(weights));
     names.extend(recipe.water.iter().flat_map(water::Settings::files));
-    names.extend(recipe.output.program.iter().map(|program| format!("{program}/{README}")));
+    names
+        .extend(recipe.output.program.iter().map(|program| format!("{}/{README}", program.name())));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
     names.push(MANIFEST.into());
     names
@@ -241,7 +242,7 @@ impl Job {
         if self.recipe().dungeons.is_some() {
             bundle.dungeons(&mut manifest)?;
         }
-        if let Some(engine) = self.engine()? {
+        if let Some(engine) = self.recipe().output.program {
             bundle.program(engine, &mut manifest, &mut warnings, watch)?;
         }
         if let Some(options) = timelapse {
@@ -280,18 +281,14 @@ impl Job {
         Ok(own.chain(water).collect())
     }
 
-    /// The program whose files the recipe asks for.
-    fn engine(&self) -> Result<Option<Engine>> {
-        self.recipe().output.program.as_deref().map(str::parse).transpose()
-    }
-
     /// Refuses a land of a size that the recipe's program does not take.
     ///
     /// # Errors
     /// [`Error::Param`] with the nearest size that it does.
     pub fn admit_program(&self) -> Result<()> {
         let window = self.window();
-        self.engine()?.map_or(Ok(()), |engine| engine.check(window.width, window.height))
+        let program = self.recipe().output.program;
+        program.map_or(Ok(()), |program| program.check(window.width, window.height))
     }
 
     /// Refuses formats that cannot say that cells have no value, where the input has some without a
@@ -311,12 +308,12 @@ impl Job {
             None => Ok(()),
             Some(name) => {
                 let file = output.file_of(name);
+                let allowed = MapFormat::names(|format| !format.is_quantised()).join(", ");
                 let message = format!(
                     "output: {file} cannot say that {missing} cells of the input have no height: \
-                     allowed tif, exr, npy, asc, hgt and r32; or give \
-                     these cells a height with nodata_m"
+                     allowed {allowed}; or give these cells a height with nodata_m"
                 );
-                Err(crate::error::Invalid::of("format", file, "tif, exr, npy, asc, hgt, r32")
+                Err(crate::error::Invalid::of("format", file, allowed)
                     .saying(message)
                     .inside("", "/output")
                     .into())

@@ -3,6 +3,7 @@
 use super::console::Console;
 use super::{format, is_standard, refuse_standard, size, standard_input, tell};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::Path;
 use thalweg::io::engine::{Engine, README};
 use thalweg::io::{MapFormat, ReadOptions, Reading, header_path, refuse};
@@ -171,12 +172,16 @@ impl OutputFormat {
     }
 }
 
+/// Reads the name of a program, and lists all in the help.
+fn program() -> impl TypedValueParser<Value = Engine> {
+    PossibleValuesParser::new(Engine::ALL.map(Engine::name)).try_map(|name| name.parse())
+}
+
 /// For which program files are made.
 #[derive(Args)]
 pub(super) struct EngineFiles {
-    /// Files as a program takes them, with a README.txt that has the numbers to type there: unreal,
-    /// unreal-wp, unity, godot, blender, worldpainter, houdini
-    #[arg(long, value_name = "PROGRAM", help_heading = "Output")]
+    /// Files as a program takes them, with a README.txt that has the numbers to type there
+    #[arg(long, value_name = "PROGRAM", help_heading = "Output", value_parser = program())]
     pub(super) engine: Option<Engine>,
 }
 

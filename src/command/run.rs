@@ -162,8 +162,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
     let mut recipe = a.changes.read(&a.recipe, a.seed)?;
     recipe.output.range_m = a.range.pair()?.or(recipe.output.range_m);
-    recipe.output.program =
-        a.program.engine.map(|engine| engine.name().into()).or(recipe.output.program);
+    recipe.output.program = a.program.engine.or(recipe.output.program);
     let film = a.film.map_or(FilmFormat::Apng, FilmFormat::from);
     let timelapse =
         a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));

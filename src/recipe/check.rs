@@ -79,11 +79,6 @@ impl Recipe {
         if let Some(format) = formats.find(|format| !known.contains(&format.as_str())) {
             return wrong("format", format!("{format:?}"), known.join(", "));
         }
-        if let Some(program) =
-            self.output.program.iter().find(|program| !output::PROGRAMS.contains(&program.as_str()))
-        {
-            return wrong("program", format!("{program:?}"), output::PROGRAMS.join(", "));
-        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! The table `[output]` of a recipe: one line for each key.
 
 use super::edit::{parted, written};
+use crate::engine::Engine;
 use crate::error::{Invalid, Result};
 use crate::field::FIELDS;
 use crate::format::MapFormat;
@@ -14,10 +15,6 @@ pub(super) fn map_formats() -> Vec<&'static str> {
     MapFormat::names(MapFormat::is_of_recipes)
 }
 
-/// Names of the programs whose files a run can add.
-pub(super) const PROGRAMS: [&str; 7] =
-    ["unreal", "unreal-wp", "unity", "godot", "blender", "worldpainter", "houdini"];
-
 /// What a run leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
@@ -27,9 +24,8 @@ pub struct Output {
     pub format: String,
     /// File extensions of maps that have another one, by their names.
     pub formats: BTreeMap<String, String>,
-    /// The program whose files are added, in a folder of its name: `unreal`, `unreal-wp`, `unity`,
-    /// `godot`, `blender`, `worldpainter` or `houdini`.
-    pub program: Option<String>,
+    /// The program whose files are added, in a folder of its name.
+    pub program: Option<Engine>,
     /// Whether to write the shaded picture.
     pub preview: bool,
     /// Sea level in metres, for the picture.
@@ -168,9 +164,9 @@ const FORMAT: Words<Output> = Words {
 
 const PROGRAM: Words<Output> = Words {
     what: "program",
-    all: || PROGRAMS.to_vec(),
-    get: |output| output.program.iter().cloned().collect(),
-    set: |output, words| output.program = words.first().map(|word| PROGRAMS[*word].into()),
+    all: Engine::names,
+    get: |output| output.program.iter().map(|program| program.name().into()).collect(),
+    set: |output, words| output.program = words.first().map(|word| Engine::ALL[*word]),
 };
 
 const COLOUR: Words<Output> = Words {

@@ -1,6 +1,7 @@
 //! What holds between the keys of a recipe, as JSON Schema.
 
 use crate::field::{self, Decode, FIELDS, Field, Origin};
+use crate::format::MapFormat;
 use crate::site::Layer;
 use crate::stage::{STAGES, Stage};
 use serde_json::{Map, Value, json};
@@ -297,7 +298,8 @@ pub(super) fn rules_of_outputs() -> Vec<Value> {
         })
         .collect();
     for colours in FIELDS.iter().filter(|field| field.decode == Decode::Colour) {
-        let not_16 = json!({ "not": { "const": "r16" } });
+        let colourless = MapFormat::names(|format| !format.holds_colours());
+        let not_16 = json!({ "not": { "enum": colourless } });
         let mut choice = when(
             formatted(colours.name),
             json!({ "properties": { "formats": { "properties": { colours.name: not_16 } } } }),
