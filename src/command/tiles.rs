@@ -11,9 +11,9 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 pub use store::{StoreArguments, store};
 use thalweg::field::Origin;
-use thalweg::io::{Elevation, Files, MapFormat, Stored, encode, refuse};
+use thalweg::io::{Elevation, Files, MapFormat, Share, Stored, encode, refuse};
 use thalweg::schedule::Schedule;
-use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions};
+use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, ZarrOptions};
 use thalweg::{Error, Executor, FIELDS, Field, Job, Result, Window};
 use workflow::Workflow;
 
@@ -111,6 +111,11 @@ pub struct Arguments {
         conflicts_with_all = ["dry_run", "list"], hide_possible_values = true,
         help_heading = "Many machines")]
     workflow: Option<Workflow>,
+    /// Write the K-th of N shares of OUT, a .zarr or a folder of files. Each of N processes, on any
+    /// machines, writes its own, and a Zarr folder appears when the last one ends
+    #[arg(long, value_name = "K/N", requires = "store",
+        conflicts_with_all = ["dry_run", "list", "workflow", "xyz"], help_heading = "Many machines")]
+    share: Option<Share>,
     /// The file for --for, or the folder of Slurm's; Makefile, Snakefile or slurm, if not said
     #[arg(long, value_name = "PATH", requires = "workflow", help_heading = "Many machines")]
     script: Option<PathBuf>,
@@ -291,11 +296,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let land = Land { level, window: own, fields: &wanted, output: &output };
     let (files, warnings) = job
         .with_device(&mut |warning| console.warn(warning), &mut |executor| {
-            form.write(&mut tiles, &land, console.options.force, executor, &mut watch)
+            form.write(&mut tiles, &land, executor, &mut watch)
         })?;
     drop(progress);
     warnings.iter().for_each(|warning| console.warn(warning));
     let [made, found] = tiles.counts();
+    let written = match a.share.filter(|_| files.is_empty() && ends(&output, "zarr")) {
+        Some(share) => format!("share {share} is done; {} waits for others", output.display()),
+        None => files_text(&files),
+    };
     console.result(
         || {
             json!({
@@ -313,7 +322,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
                 own.height,
                 cost.cut,
                 console.seconds(),
-                files_text(&files)
+                written
             )
         },
     )?;
@@ -329,7 +338,7 @@ enum Form {
     /// One GeoTIFF.
     Cog,
     /// A Zarr folder.
-    Zarr,
+    Zarr(ZarrOptions),
     /// A folder of tiles of a web map.
     Xyz(XyzOptions),
     /// A folder of files.
@@ -371,6 +380,11 @@ impl Form {
                  folder and --format {ending}"
             )));
         }
+        if let Some(share) = a.share.filter(|_| ends(output, "tif")) {
+            return Err(Error::param(format!(
+                "--share {share}: {place} is one file; give a .zarr or a folder of files"
+            )));
+        }
         if let Some(encoding) = a.xyz.as_ref().filter(|_| !is_folder) {
             return Err(Error::param(format!(
                 "--xyz {encoding}: OUT is the folder of the tiles; {place} names a file"
@@ -386,7 +400,7 @@ impl Form {
         let replace = console.options.force;
         Ok(match &a.xyz {
             _ if ends(output, "tif") => Self::Cog,
-            _ if ends(output, "zarr") => Self::Zarr,
+            _ if ends(output, "zarr") => Self::Zarr(ZarrOptions { replace, share: a.share }),
             Some(encoding) => Self::Xyz(XyzOptions {
                 // The values that are allowed are numbers.
                 side: a.xyz_side.parse().unwrap_or(256),
@@ -402,6 +416,7 @@ impl Form {
                 format,
                 range_m,
                 replace,
+                share: a.share,
             }),
         })
     }
@@ -411,7 +426,6 @@ impl Form {
         &self,
         tiles: &mut Tiles,
         land: &Land,
-        replace: bool,
         executor: &mut dyn Executor,
         watch: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<(Vec<Stored>, Vec<String>)> {
@@ -422,10 +436,10 @@ impl Form {
                 let stored = tiles.write_cog(level, window, one, output, executor, watch)?;
                 Ok((vec![stored], vec![]))
             }
-            Self::Zarr => {
+            Self::Zarr(options) => {
                 let stored =
-                    tiles.write_zarr(level, window, fields, output, replace, executor, watch)?;
-                Ok((vec![stored], vec![]))
+                    tiles.write_zarr(level, window, fields, output, options, executor, watch)?;
+                Ok((stored.into_iter().collect(), vec![]))
             }
             Self::Xyz(options) => {
                 tiles.write_xyz(level, window, one, output, options, executor, watch)

@@ -30,6 +30,7 @@ mod npy;
 mod png;
 pub mod points;
 mod raw;
+mod share;
 pub mod splines;
 mod tiff;
 mod units;
@@ -57,6 +58,7 @@ pub use elevation::Elevation;
 pub use envi::{header, header_path};
 pub use files::{Files, refuse};
 pub use film::{Animation, FilmFormat};
+pub use share::Share;
 pub use write::{
     Encoded, Part, Pieces, Stored, encode, encode_all, encode_colours, encode_layers,
     encode_numbers, encode_picture, encode_within,

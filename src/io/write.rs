@@ -351,6 +351,15 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     commit(file, &path)
 }
 
+/// Writes a file that is not there yet. The path then holds all of `bytes`; if something is there,
+/// the error is [`AlreadyExists`](std::io::ErrorKind::AlreadyExists).
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = pending(path)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map(drop).map_err(|e| e.error)
+}
+
 /// An empty file beside a path, which goes again if it is not [committed](commit). It may be used
 /// as the file that is there may, and a new one as any new file.
 pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {

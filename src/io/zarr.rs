@@ -15,23 +15,42 @@ use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use super::share::{Meeting, Share};
+use super::write::write_bytes;
 use super::{Stored, crs, geo};
 use crate::map::Georef;
 use crate::{Error, Result};
 
-/// A folder of arrays that is written chunk by chunk, in any order. Until it is
-/// [finished](Zarr::finish), the path keeps what was there before.
+/// A folder of arrays that is written chunk by chunk, in any order, by one process or by several.
+/// Until it is [finished](Zarr::finish), the path keeps what was there before.
 pub struct Zarr {
     path: PathBuf,
     /// Whether it takes the place of another.
     replace: bool,
     /// Where it is written: beside its place.
-    root: TempDir,
+    root: Root,
     levels: Vec<Level>,
     /// The maps of each level, in the order in which they came.
     maps: Vec<String>,
     /// The metadata of arrays, by their paths.
     arrays: BTreeMap<String, Value>,
+}
+
+/// A folder beside the place of a Zarr folder.
+enum Root {
+    /// Of this process. It is removed unless it gets its place.
+    Own(TempDir),
+    /// Of all that write a share.
+    Shared(Meeting),
+}
+
+impl Root {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Own(folder) => folder.path().into(),
+            Self::Shared(meeting) => meeting.content(),
+        }
+    }
 }
 
 /// A level of a land: what all its maps have in common.
@@ -92,6 +111,23 @@ fn admit(path: &Path, replace: bool) -> Result<()> {
     Ok(())
 }
 
+/// A folder beside a path, which is removed again unless it is renamed.
+fn hidden_beside(path: &Path) -> Result<TempDir> {
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    let beside =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    {
+        // As any new folder.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o777));
+    }
+    builder.tempdir_in(beside).map_err(|e| Error::output(path, e))
+}
+
 impl Zarr {
     /// Cells of a side of a chunk.
     pub const CHUNK: u32 = 512;
@@ -103,21 +139,23 @@ impl Zarr {
     /// replaced, and for a folder that is no Zarr folder.
     pub fn create(path: &Path, replace: bool) -> Result<Self> {
         admit(path, replace)?;
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(path.file_name().unwrap_or_default());
-        let beside =
-            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        #[cfg(unix)]
-        {
-            // As any new folder.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o777));
-        }
-        let root = builder.tempdir_in(beside).map_err(|e| Error::output(path, e))?;
+        Ok(Self::of(path, replace, Root::Own(hidden_beside(path)?)))
+    }
+
+    /// Begins a share of a folder, or goes on with one that did not end. Each process adds all
+    /// levels and maps, and of the chunks its own; the last to [finish](Zarr::finish) puts the
+    /// folder in its place. `what` names what is written, and is the same for all.
+    ///
+    /// # Errors
+    /// As [`Zarr::create`], and where shares of something else are.
+    pub fn join(path: &Path, replace: bool, share: Share, what: &str) -> Result<Self> {
+        admit(path, replace)?;
+        Ok(Self::of(path, replace, Root::Shared(Meeting::enter(path, share, what)?)))
+    }
+
+    fn of(path: &Path, replace: bool, root: Root) -> Self {
         let path = path.into();
-        Ok(Self { path, replace, root, levels: vec![], maps: vec![], arrays: BTreeMap::new() })
+        Self { path, replace, root, levels: vec![], maps: vec![], arrays: BTreeMap::new() }
     }
 
     /// Adds a level, whose maps follow. The first is the finest, and each next one is half as fine.
@@ -185,13 +223,22 @@ impl Zarr {
         )
     }
 
+    /// Whether a chunk of a map of the last level is there, from a share that was run before.
+    pub fn has(&self, map: &str, at: [u32; 2]) -> bool {
+        self.root.path().join(self.name_of(map, at)).is_file()
+    }
+
+    /// The file of a chunk of a map of the last level.
+    fn name_of(&self, map: &str, at: [u32; 2]) -> String {
+        chunk_name(&format!("{}/{map}", self.levels.len().saturating_sub(1)), at)
+    }
+
     /// Adds a chunk of a map of the last level, by its column and row. One at the rim of the land
     /// has fewer cells than others.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
-    pub fn put(&mut self, map: &str, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
-        let Some(of) = self.levels.len().checked_sub(1) else { return Ok(()) };
+    pub fn put(&mut self, map: &str, at: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
         let side = Self::CHUNK as usize;
         // Beyond the land there is no value.
         let mut chunk = vec![f32::NAN; side * side];
@@ -199,15 +246,16 @@ impl Zarr {
             row[..values.len()].copy_from_slice(values);
         }
         let bytes: Vec<u8> = chunk.into_iter().flat_map(f32::to_le_bytes).collect();
-        self.chunk(&format!("{of}/{map}/c/{y}/{x}"), &bytes)
+        self.chunk(&self.name_of(map, at), &bytes)
     }
 
-    /// Writes what ties the arrays together, and puts the folder in its place.
+    /// Writes what ties the arrays together, and puts the folder in its place. None if other shares
+    /// are not done yet.
     ///
     /// # Errors
-    /// [`Error::Output`] with the system's reason, and for a path where something has come to be
-    /// that may not be replaced.
-    pub fn finish(mut self, attributes: &Value) -> Result<Stored> {
+    /// [`Error::Output`] with the system's reason, for a path where something has come to be that
+    /// may not be replaced, and for a chunk that no share has written.
+    pub fn finish(self, attributes: &Value) -> Result<Option<Stored>> {
         let transforms = |level: &Level| {
             json!([
                 { "type": "scale", "scale": [level.spacing_m, level.spacing_m] },
@@ -240,21 +288,57 @@ impl Zarr {
             all.insert(i.to_string(), group(&attributes, &Map::new()));
             self.metadata(&i.to_string(), &group(&attributes, &own.collect()))?;
         }
-        all.extend(std::mem::take(&mut self.arrays));
+        all.extend(self.arrays.clone());
         let text = self.metadata("", &group(&attributes, &all))?;
+        let meeting = match &self.root {
+            Root::Own(_) => None,
+            Root::Shared(meeting) => Some(meeting),
+        };
+        // Two shares may end at once, each find that all are done, and one be a moment later.
+        let is_settled = || {
+            let there = std::fs::read_to_string(self.path.join(METADATA));
+            !self.root.path().exists() && there.is_ok_and(|there| there == text)
+        };
+        if let Some(meeting) = meeting
+            && !meeting.leave()?
+            && !is_settled()
+        {
+            return Ok(None);
+        }
+        self.settle().or_else(|e| if is_settled() { Ok(()) } else { Err(e) })?;
+        meeting.map_or(Ok(()), Meeting::close)?;
+        Ok(Some(Stored::of(self.path.join(METADATA), text.as_bytes())))
+    }
+
+    /// Puts the folder in its place.
+    fn settle(&self) -> Result<()> {
         let fail = |e: IoError| Error::output(&self.path, e);
+        self.check_chunks()?;
         // Another program may have made one while this was written.
         admit(&self.path, self.replace)?;
         if self.path.exists() {
             std::fs::remove_dir_all(&self.path).map_err(fail)?;
         }
         // The folder has another name when `root` is dropped, so it is not removed.
-        std::fs::rename(self.root.path(), &self.path).map_err(fail)?;
-        Ok(Stored {
-            path: self.path.join(METADATA),
-            bytes: text.len() as u64,
-            blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
-        })
+        std::fs::rename(self.root.path(), &self.path).map_err(fail)
+    }
+
+    /// Refuses a folder that lacks a chunk, which somebody else has removed.
+    fn check_chunks(&self) -> Result<()> {
+        let root = self.root.path();
+        for (i, level) in self.levels.iter().enumerate() {
+            let maps = self.maps.iter().map(|map| format!("{i}/{map}"));
+            let [columns, rows] = level.size.map(|cells| cells.div_ceil(Self::CHUNK));
+            for map in maps.filter(|map| self.arrays.contains_key(map)) {
+                let mut names = (0..rows).flat_map(|y| (0..columns).map(move |x| [x, y]));
+                if let Some(at) = names.find(|at| !root.join(chunk_name(&map, *at)).is_file()) {
+                    let message = "is missing; run the share again that writes it, or all";
+                    let missing = IoError::new(ErrorKind::NotFound, message);
+                    return Err(Error::output(root.join(chunk_name(&map, at)), missing));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes the metadata of an array: its axes with their lengths, the shape of a chunk, the type
@@ -304,11 +388,19 @@ impl Zarr {
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.root.path().join(name);
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder
-            .and_then(|()| std::fs::write(&path, bytes))
-            .map_err(|e| Error::output(self.path.join(name), e))
+        let fail = |e| Error::output(self.path.join(name), e);
+        path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(fail)?;
+        match self.root {
+            Root::Own(_) => std::fs::write(&path, bytes).map_err(fail),
+            // Others write the same metadata, and this share may be ended in the middle of a chunk.
+            Root::Shared(_) => write_bytes(&path, bytes).map(drop),
+        }
     }
+}
+
+/// The file of a chunk of a map, by its column and row.
+fn chunk_name(map: &str, [x, y]: [u32; 2]) -> String {
+    format!("{map}/c/{y}/{x}")
 }
 
 /// The metadata of a group, with that of what is in it.

@@ -462,7 +462,7 @@ impl Job {
     }
 
     /// The digest of the samples and pictures that the first stages of its recipe read.
-    fn read_digest(&self, stages: usize) -> String {
+    pub(crate) fn read_digest(&self, stages: usize) -> String {
         let pictures = self.pictures().filter(|(i, ..)| *i < stages).map(|(i, _, file)| {
             let shown = self.recipe().stages[i].settings.picture(&file);
             (file, shown.map(|picture| digest(&picture.words)))

@@ -6,8 +6,8 @@ use crate::exec::Executor;
 use crate::field::{Field, Source};
 use crate::io::geo::local_corner;
 use crate::io::{
-    Cog, Elevation, Files, MapFormat, Stored, Zarr, ZarrLevel, encode_picture, encode_within,
-    refuse,
+    Cog, Elevation, Files, MapFormat, Share, Stored, Zarr, ZarrLevel, encode_picture,
+    encode_within, refuse,
 };
 use crate::map::{Georef, Map};
 use crate::site::Window;
@@ -183,7 +183,7 @@ impl Tiles {
 
     /// Writes maps of a window of a level as a Zarr folder: a group for that level, and one for
     /// each coarser one, with an array for each map. Coarser arrays are the land of coarser levels,
-    /// not means of finer ones.
+    /// not means of finer ones. None if the folder waits for other shares.
     ///
     /// # Errors
     /// As [`Tiles::words`] and [`Zarr`].
@@ -194,11 +194,23 @@ impl Tiles {
         window: Window,
         fields: &[&'static Field],
         path: &Path,
-        replace: bool,
+        options: &ZarrOptions,
         executor: &mut dyn Executor,
         watch: Watch,
-    ) -> Result<Stored> {
-        let mut zarr = Zarr::create(path, replace)?;
+    ) -> Result<Option<Stored>> {
+        let about = json!({ "program": super::engine(), "recipe": self.job().recipe().describe() });
+        let mut zarr = match options.share {
+            None => Zarr::create(path, options.replace)?,
+            Some(share) => {
+                let maps: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                let job = self.job();
+                // A recipe names its files, and not what was in them.
+                let read = [job.start_digest(), Some(job.read_digest(job.recipe().stages.len()))];
+                let what = json!({ "of": about, "read": read, "level": level, "origin": window.origin,
+                    "size": [window.width, window.height], "maps": maps, "shares": share.of() });
+                Zarr::join(path, options.replace, share, &what.to_string())?
+            }
+        };
         let levels = (0..).zip(level..=*self.levels().end()).map(|(coarser, level)| {
             let window = lattice(&window, coarser, false);
             (level, Squares { window, side: Zarr::CHUNK, shared: 0 })
@@ -223,16 +235,18 @@ impl Tiles {
             let has = |field: &&&'static Field| *level == first || self.has(field, *level);
             for field in fields.iter().filter(has).collect::<Vec<_>>() {
                 zarr.map(field.name, field.unit, field.about)?;
-                for (at, square) in squares.over(self, *level) {
-                    let values = self.known_values(*level, square, field, executor)?;
-                    zarr.put(field.name, at, square.width as usize, &values)?;
+                for ((at, square), piece) in squares.over(self, *level).zip(0..) {
+                    let is_own = options.share.is_none_or(|s| s.takes(piece, squares.count()));
+                    if is_own && !zarr.has(field.name, at) {
+                        let values = self.known_values(*level, square, field, executor)?;
+                        zarr.put(field.name, at, square.width as usize, &values)?;
+                    }
                     done += 1;
                     watch(done, count)?;
                 }
             }
         }
-        let recipe = self.job().recipe();
-        zarr.finish(&json!({ "program": super::engine(), "recipe": recipe.describe() }))
+        zarr.finish(&about)
     }
 
     /// Writes maps of a window of a level as squares of files, such as `height_x3_y0.tif`: 0, 0 is
@@ -256,17 +270,22 @@ impl Tiles {
         let path = |field: &Field, [x, y]: [u32; 2]| {
             folder.join(format!("{}_x{x}_y{y}.{}", field.name, options.format.extension()))
         };
+        let is_own = |(piece, _): &(u64, _)| {
+            options.share.is_none_or(|share| share.takes(*piece, squares.count()))
+        };
         // A file that is in the way is found before the work begins.
         for field in fields {
-            squares
-                .over(self, level)
-                .try_for_each(|(at, _)| refuse(&[path(field, at)], options.replace))?;
+            (0..)
+                .zip(squares.over(self, level))
+                .filter(is_own)
+                .try_for_each(|(_, (at, _))| refuse(&[path(field, at)], options.replace))?;
         }
         let (mut files, mut stored, mut warnings) = (Files::default(), vec![], vec![]);
         files.make_folder(folder)?;
-        let count = squares.count() * fields.len() as u64;
+        let own = (0..).zip(squares.over(self, level)).filter(is_own).count();
+        let count = (own * fields.len()) as u64;
         for field in fields {
-            for (at, square) in squares.over(self, level) {
+            for (_, (at, square)) in (0..).zip(squares.over(self, level)).filter(is_own) {
                 let map = self.map(level, square, field, executor)?;
                 let encoded = encode_within(
                     &map,
@@ -421,4 +440,15 @@ pub struct FileOptions {
     pub range_m: Option<(f64, f64)>,
     /// Whether files that exist are replaced, or refused before the work.
     pub replace: bool,
+    /// Which of the files this process writes; none: all.
+    pub share: Option<Share>,
+}
+
+/// How a Zarr folder is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZarrOptions {
+    /// Whether a folder that exists is replaced, or refused before the work.
+    pub replace: bool,
+    /// Which of the chunks this process writes; none: all.
+    pub share: Option<Share>,
 }

@@ -33,7 +33,7 @@ pub use crate::identity::engine;
 pub use crate::job::piece::After;
 pub use crate::schedule::{Cost, Cut, LevelCost, SIDES, Space, Tile};
 #[cfg(feature = "io")]
-pub use export::{FileOptions, Watch, XyzOptions, tilejson};
+pub use export::{FileOptions, Watch, XyzOptions, ZarrOptions, tilejson};
 pub use graph::Node;
 #[cfg(feature = "io")]
 pub use pool::{PoolOptions, WindowPool, WindowRequest};

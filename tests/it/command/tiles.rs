@@ -2,6 +2,7 @@
 
 use super::{Folder, RECIPE};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use thalweg::io::{ReadOptions, read};
 use thalweg::map::Map;
 
@@ -748,6 +749,11 @@ fn wrong_tiles_are_refused() {
         ("tiles r.toml -o a.tif --shared-edge", 1, vec!["--shared-edge", "a.tif"]),
         ("tiles r.toml -o a.zarr --format npy", 1, vec!["--format", "a.zarr"]),
         ("tiles r.toml -o a.png", 1, vec!["a.png", "--format png"]),
+        ("tiles r.toml -o a.tif --store s --share 1/2", 1, vec!["--share 1/2", "a.tif", ".zarr"]),
+        ("tiles r.toml -o a.zarr --share 1/2", 2, vec!["--store"]),
+        ("tiles r.toml -o a.zarr --store s --share 0/2", 2, vec!["0/2", "K from 1 to N"]),
+        ("tiles r.toml -o a.zarr --store s --share 3/2", 2, vec!["3/2", "K from 1 to N"]),
+        ("tiles r.toml -o a.zarr --store s --share half", 2, vec!["half", "K/N"]),
         ("tiles r.toml --level 9 --dry-run", 1, vec!["level = 9", "0 to 1"]),
         ("tiles r.toml", 2, vec!["--output"]),
         ("tiles r.toml -o a.tif --tile-size 0", 1, vec!["tiles of 0 cells", "16 to 16384"]),
@@ -1008,6 +1014,88 @@ fn every_map_is_there_or_refused() {
     }
 }
 
+/// All files below a folder, with their bytes.
+fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = vec![];
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = std::fs::read(&path).unwrap();
+                files.push((path.strip_prefix(root).unwrap().into(), bytes));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Processes that write shares of a Zarr folder at the same time leave the folder that one process
+/// writes, whatever their number, and nothing beside it.
+#[test]
+fn shares_of_a_zarr_folder_are_the_whole() {
+    let folder = Folder::new("zarr-shares");
+    folder.file("r.toml", recipe());
+    let tiles = "tiles r.toml --tile-size 260 --store store --device cpu";
+    folder.thalweg(&format!("{tiles} -o whole.zarr")).ok();
+    let whole = tree(&folder.0.join("whole.zarr"));
+    // The first level of `recipe()` has four chunks a map, the second one.
+    for count in [1, 2, 3, 7] {
+        std::thread::scope(|scope| {
+            for number in 1..=count {
+                let line = format!("{tiles} -o land.zarr --force --share {number}/{count}");
+                let folder = &folder;
+                scope.spawn(move || folder.thalweg(&line).ok());
+            }
+        });
+        assert!(tree(&folder.0.join("land.zarr")) == whole, "{count} shares");
+        assert_eq!(folder.list(""), ["land.zarr", "r.toml", "store", "whole.zarr"], "{count}");
+    }
+    let share = |more: &str| folder.thalweg(&format!("{tiles} -o new.zarr {more}"));
+    share("--share 2/2").ok();
+    assert!(!folder.0.join("new.zarr").exists(), "one of two is not the whole");
+    for other in ["--share 1/3", "--share 1/2 --seed 6", "--share 1/2 --map height"] {
+        share(other).refused(1, &[".new.zarr.shares", "the same options"]);
+    }
+    // A share that was ended in the middle goes on: what is there is not written again.
+    let content = folder.0.join(".new.zarr.shares/content");
+    let [kept, lost] = ["0/height/c/1/1", "0/height/c/1/0"].map(|chunk| content.join(chunk));
+    let before = std::fs::metadata(&kept).unwrap().modified().unwrap();
+    std::fs::remove_file(&lost).unwrap();
+    share("--share 1/2").refused(1, &["c/1/0", "is missing", "run the share again"]);
+    assert!(!folder.0.join("new.zarr").exists(), "a chunk is missing");
+    share("--share 2/2").ok();
+    assert!(tree(&folder.0.join("new.zarr")) == whole);
+    let chunk = folder.0.join("new.zarr/0/height/c/1/1");
+    assert_eq!(std::fs::metadata(chunk).unwrap().modified().unwrap(), before);
+    share("--share 1/2").refused(1, &["new.zarr", "--force"]);
+}
+
+/// Shares of a folder of files are its files, each written once.
+#[test]
+fn shares_of_a_folder_of_files_are_the_whole() {
+    let folder = Folder::new("file-shares");
+    folder.file("r.toml", recipe());
+    let tiles = "tiles r.toml --tile-size 260 --store store --device cpu --file-side 200 \
+                 --format npy";
+    folder.thalweg(&format!("{tiles} -o whole")).ok();
+    let written = |number: u32| {
+        let ran = folder.thalweg(&format!("{tiles} -o shares --json --share {number}/3")).ok();
+        let said: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        said["files"].as_array().unwrap().len()
+    };
+    let counts = [2, 1, 3].map(written);
+    assert_eq!(counts.iter().sum::<usize>(), folder.list("whole").len());
+    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+    assert!(tree(&folder.0.join("shares")) == tree(&folder.0.join("whole")));
+    folder
+        .thalweg(&format!("{tiles} -o shares --share 2/3"))
+        .refused(1, &["already exists", "--force"]);
+}
+
 /// Of two programs that make one Zarr folder at once, the one that ends later does not replace the
 /// other's, unless it may replace what is there.
 #[test]
@@ -1017,7 +1105,7 @@ fn a_zarr_folder_that_came_meanwhile_is_not_replaced() {
     let begin = |replace| thalweg::io::Zarr::create(&path, replace).unwrap();
     let of = |n: i32| serde_json::json!({ "writer": n });
     let (first, second) = (begin(false), begin(false));
-    first.finish(&of(1)).unwrap();
+    first.finish(&of(1)).unwrap().unwrap();
     let whole = folder.read("land.zarr/zarr.json");
     let error = second.finish(&of(2)).unwrap_err().to_string();
     assert!(error.contains("land.zarr") && error.contains("already exists"), "{error}");

@@ -1,0 +1,127 @@
+//! Programs whose files thalweg makes: their names, and the sizes that they take.
+//! [`crate::io::engine`] makes the files.
+//!
+//! # Sources
+//! Epic Games, *Landscape Technical Guide*; Unity Technologies, `TerrainWizards.cs`
+//! (UnityCsReference); Terrain3D, *Importing & Exporting Data*.
+
+use crate::params::unknown;
+use crate::{Error, Result};
+
+/// A program that takes terrain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Unreal Engine, one landscape.
+    Unreal,
+    /// Unreal Engine, a landscape in tiles for World Partition.
+    UnrealWp,
+    /// Unity.
+    Unity,
+    /// Godot with Terrain3D.
+    Godot,
+    /// Blender.
+    Blender,
+    /// Minecraft, by WorldPainter.
+    Worldpainter,
+    /// Houdini.
+    Houdini,
+}
+
+/// Sides of landscapes that Epic recommends, in vertices.
+const UNREAL_SIDES: [u32; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
+/// Side of a tile for World Partition.
+pub(crate) const UNREAL_TILE: u32 = 1009;
+/// Lowest and highest side of a terrain of Unity less 1, powers of two.
+const UNITY_SIDES: [u32; 2] = [32, 4096];
+/// Longest side of Terrain3D: 32 regions of 2048.
+const GODOT_SIDE: u32 = 65536;
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Unreal,
+        Self::UnrealWp,
+        Self::Unity,
+        Self::Godot,
+        Self::Blender,
+        Self::Worldpainter,
+        Self::Houdini,
+    ];
+
+    /// Names of all.
+    pub(crate) fn names() -> Vec<&'static str> {
+        Self::ALL.map(Self::name).to_vec()
+    }
+
+    /// Its name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreal => "unreal",
+            Self::UnrealWp => "unreal-wp",
+            Self::Unity => "unity",
+            Self::Godot => "godot",
+            Self::Blender => "blender",
+            Self::Worldpainter => "worldpainter",
+            Self::Houdini => "houdini",
+        }
+    }
+
+    /// Refuses a size that the program does not take, and names the nearest that it does.
+    ///
+    /// # Errors
+    /// [`Error::Param`].
+    pub fn check(self, width: u32, height: u32) -> Result<()> {
+        let square = width == height;
+        let nearest = |sides: &mut dyn Iterator<Item = u32>| {
+            let side = width.max(height);
+            sides.min_by_key(|known| known.abs_diff(side)).unwrap_or(side)
+        };
+        let unity = || (UNITY_SIDES[0].ilog2()..=UNITY_SIDES[1].ilog2()).map(|n| (1 << n) + 1);
+        let (fits, rule, near) = match self {
+            Self::Unreal => {
+                let sides = UNREAL_SIDES.map(|side| side.to_string()).join(", ");
+                (
+                    square && UNREAL_SIDES.contains(&width),
+                    format!("a square of {sides}"),
+                    nearest(&mut UNREAL_SIDES.into_iter()),
+                )
+            }
+            Self::UnrealWp => {
+                let whole = |side: u32| side.is_multiple_of(UNREAL_TILE) && side > 0;
+                let times = (width.max(height) + UNREAL_TILE / 2) / UNREAL_TILE;
+                (
+                    whole(width) && whole(height),
+                    format!("multiples of {UNREAL_TILE}"),
+                    times.max(1) * UNREAL_TILE,
+                )
+            }
+            Self::Unity => {
+                let [low, high] = UNITY_SIDES.map(|side| side + 1);
+                let rule = format!("a square of a power of two and 1, {low} to {high}");
+                (square && unity().any(|side| side == width), rule, nearest(&mut unity()))
+            }
+            Self::Godot => {
+                (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
+            }
+            Self::Blender | Self::Worldpainter | Self::Houdini => return Ok(()),
+        };
+        if fits {
+            return Ok(());
+        }
+        let first = if square || self == Self::UnrealWp { "" } else { "crop it to a square, and " };
+        Err(Error::param(format!(
+            "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, \
+             or {first}use --resample {near} of convert",
+            self.name()
+        )))
+    }
+}
+
+impl std::str::FromStr for Engine {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
+        found.ok_or_else(|| unknown("program", text, Self::names().into_iter()).into())
+    }
+}
