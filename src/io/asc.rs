@@ -61,6 +61,8 @@ impl<R: BufRead> Words<'_, R> {
                     _ => return Err(self.source.damaged("it has bytes that are no text")),
                 }
             }
+            // A word may go on in the next buffer, so it is kept, and only what was looked at is
+            // consumed.
             self.reader.consume(used);
             if self.word.len() > WORD_MAX {
                 return Err(self.source.damaged(format!("{:?}… is no number", &self.word[..16])));
@@ -114,6 +116,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
                 }
                 declared = true;
             }
+            // The first word that is no key is the first value.
             _ => break key,
         }
     };

@@ -106,6 +106,7 @@ fn scene(dungeon: &Dungeon) -> Scene {
         let mut x = 0;
         while x < width {
             let colour = base(y * width + x);
+            // Tiles of one colour in a row become one rectangle, so that an SVG stays small.
             let run = (x..width).take_while(|&x| base(y * width + x) == colour).count();
             if let Some(colour) = colour {
                 let at = Rect {
@@ -254,6 +255,7 @@ fn drawn(dungeon: &Dungeon) -> Rect {
         }
     }
     Rect {
+        // Without any tile `low` is still the largest number.
         x: low[0].min(high[0]),
         y: low[1].min(high[1]),
         width: (high[0] - low[0]).max(0),
@@ -496,6 +498,7 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
         }
         writer.write_image_data(&canvas.0).map_err(error)?;
     }
+    // The finished dungeon stays for four seconds before the animation begins again.
     writer.set_frame_delay(4, 1).map_err(error)?;
     writer.write_image_data(&last).map_err(error)?;
     writer.finish().map_err(error)?;
