@@ -105,6 +105,7 @@ fn compare(service: &Service, adapter: &AdapterInfo) -> Result<Option<String>> {
     for recipe in lands()? {
         let job = Job::new(recipe)?.device(Device::Adapter(Adapter::Index(adapter.index)));
         let job = job.workgroup_size(service.device.workgroup_size);
+        // A comparison takes a while, and the service may be ended meanwhile.
         let ending = service.ending.subscribe();
         let seen = job.compare(Every::Stage, &mut |_| {
             if *ending.borrow() { Err(Error::Cancelled) } else { Ok(()) }
@@ -133,6 +134,7 @@ fn lands() -> Result<Vec<Recipe>> {
     let mut lands = vec![];
     for maker in STAGES.iter().filter(|stage| stage.is_generator) {
         let mut kinds = vec![maker.name];
+        // One maker carries all other stages, which are the same after any of them.
         if lands.is_empty() {
             for stage in STAGES.iter().filter(|stage| !stage.is_generator) {
                 kinds.push(stage.name);
