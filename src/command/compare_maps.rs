@@ -117,7 +117,6 @@ pub fn main(
             let missing = |from: &[(String, PathBuf)], name: &str| {
                 from.iter().all(|(known, _)| known != name)
             };
-            // A map that one run alone has is a difference as well.
             alone.extend(
                 a.iter().filter(|(name, _)| missing(&b, name)).map(|(name, _)| name.clone()),
             );

@@ -116,7 +116,6 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
                 }
                 declared = true;
             }
-            // The first word that is no key is the first value.
             _ => break key,
         }
     };

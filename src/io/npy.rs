@@ -68,7 +68,6 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
             value(word)
         });
         if fortran {
-            // Each line is a column here, and there are as many as a row has values.
             values.enumerate().for_each(|(row, v)| data[row * lines + i] = v);
         } else {
             data.extend(values);

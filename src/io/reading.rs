@@ -179,7 +179,7 @@ pub(super) fn read_source<R: BufRead + Seek>(
     }
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
-    // Without a check the band would be ignored, and the map would be that of another one.
+    // These formats ignore `band`, so a wrong one would give the only map without a word.
     if let Some(band) = source.options.band.filter(|band| *band != 1 && !format.has_bands()) {
         return Err(source.error(format!(
             "band {band}: a .{} file has one, counted from 1",

@@ -30,7 +30,6 @@ impl Job {
             .filter(|(i, draft)| self.is_watched(*i, draft))
             .map(|(_, draft)| draft.count().steps);
         let steps = steps.sum::<u64>() as usize;
-        // One frame shows the land before the first step.
         let (frames, most) = (self.frames, FRAMES_MAX.min(steps + 1));
         if steps == 0 {
             let message = format!(

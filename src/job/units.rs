@@ -144,7 +144,6 @@ impl Job {
             let gone_m3 = self.gone_m3(i, &plan, executor)?;
             observer.after(self, i, &plan, gone_m3, executor)?;
             if let Some(moment) = slab.to.filter(|to| to.unit == i) {
-                // Without `end`: the state is read under the plan's own names.
                 return Ok(Ran::Until(moment, plan, passes.end));
             }
             executor.end(&plan);

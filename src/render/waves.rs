@@ -80,7 +80,7 @@ pub fn swell(d: f64, t: f64, a: f64) -> f64 {
 
 /// How much higher the sea is a unit farther from the coast, if `a` is the same there.
 pub fn steepness(d: f64, t: f64, a: f64) -> f64 {
-    // At the coast itself the wave has no slope: d^-0.35 has no end there.
+    // The factor d^-0.35 has no bound at the coast itself.
     let d = d.max(1e-3);
     let (w, turn) = (wave(d, t), (4.0 * d.powf(0.65) + t) * TAU);
     let rise = -0.5 * turn.sin() * 4.0 * TAU * 0.65 * d.powf(-0.35);

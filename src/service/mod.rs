@@ -409,7 +409,7 @@ pub fn run(
     ready(address);
     let router = router(&service);
     runtime.block_on(server::serve(service.clone(), listener, router, end));
-    // An engine that waits for jobs sees now that the service ends.
+    // The engine may be waiting for a job; it wakes and sees that the service ends.
     service.wakeup.ring();
     let _ = engine.join();
     // What blocks still has its time, and no more.

@@ -105,7 +105,6 @@ fn compare(service: &Service, adapter: &AdapterInfo) -> Result<Option<String>> {
     for recipe in lands()? {
         let job = Job::new(recipe)?.device(Device::Adapter(Adapter::Index(adapter.index)));
         let job = job.workgroup_size(service.device.workgroup_size);
-        // A comparison takes a while, and the service may be ended meanwhile.
         let ending = service.ending.subscribe();
         let seen = job.compare(Every::Stage, &mut |_| {
             if *ending.borrow() { Err(Error::Cancelled) } else { Ok(()) }

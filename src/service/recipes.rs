@@ -460,7 +460,7 @@ impl Limits {
             )));
         }
         let plan_bytes = job.admit_plans()?;
-        // A quarter more, for what a run takes beside its plans.
+        // A quarter more, for what a run takes beside its buffers and plans.
         crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;
         Ok(costs.into_iter().map(|(_, work)| work).collect())
     }

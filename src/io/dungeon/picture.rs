@@ -498,7 +498,6 @@ pub fn animation(dungeon: &Dungeon, steps: &[Step]) -> Result<Vec<u8>> {
         }
         writer.write_image_data(&canvas.0).map_err(error)?;
     }
-    // The finished dungeon stays for four seconds before the animation begins again.
     writer.set_frame_delay(4, 1).map_err(error)?;
     writer.write_image_data(&last).map_err(error)?;
     writer.finish().map_err(error)?;
