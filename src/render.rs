@@ -102,6 +102,7 @@ fn rgb(c: Vec3) -> Rgb<u8> {
 }
 
 fn ramp(ramp: &Ramp, t: f32) -> Vec3 {
+    // Clamped, so that a position beyond an end has a colour on both sides.
     let after = ramp.partition_point(|(p, _)| *p <= t).clamp(1, ramp.len() - 1);
     let ((a, from), (b, to)) = (ramp[after - 1], ramp[after]);
     vec(from).lerp(vec(to), ((t - a) / (b - a)).clamp(0.0, 1.0))
@@ -168,6 +169,8 @@ impl<'a> Light<'a> {
     /// A colour in the light of its slope; `strength` is how much of the relief shows, 0 to 1.
     fn on(&self, (east, north): (f64, f64), color: Vec3, strength: f32) -> Rgb<u8> {
         let Self { style, main, .. } = self;
+        // A light that lies on the horizon would leave level ground black, and this would divide by
+        // 0.
         let level = main.z.max(1e-3);
         let slope = |s: f64| (-s * style.z_factor).clamp(-1e6, 1e6) as f32;
         let normal = Vec3::new(slope(east), slope(north), 1.0).normalize();
@@ -179,8 +182,10 @@ impl<'a> Light<'a> {
             + (1.0 - style.ambient) * (direct + (diffuse - direct) * style.multidirectional);
         let relief = if light < 1.0 {
             let t = light.max(0.0);
+            // The curve is 1 at 1, so that shadow sets in gently beside level ground.
             color * SHADOW.lerp(Vec3::ONE, t * (1.5 - 0.5 * t))
         } else {
+            // Never all of it, or steep slopes in the sun would lose the colour of their height.
             color.lerp(SUN, ((light - 1.0) * 0.85).min(0.6))
         };
         rgb(color.lerp(relief, style.relief * strength))
@@ -211,6 +216,7 @@ const BED: f32 = 0.35;
 pub fn shaded(map: &Map, style: &Style) -> RgbImage {
     let (lo, hi) = limits(map, style.range_m);
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
+    // The lowest land is the shore, and not the bed of the sea.
     let base = if shore > lo { shore } else { lo };
     Light::new(map, style).paint(|_, _, z, gradient| match z < shore {
         true => (ramp(SEA, share(-z, -shore, -lo)), BED),

@@ -133,6 +133,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let names =
         many.map(|entry| &entry["file"]).chain(single).filter_map(Value::as_str).filter(plain);
     let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    // A manifest may say any number, and each would be a path to look at.
     let count = old["timelapse"]["frames"].as_u64().unwrap_or(0).min(FRAMES_MAX as u64) as usize;
     let usual = TimelapseOptions::of(count, 1, FilmFormat::Apng);
     let pictures = usual.folder.as_ref().map(|name| folder.join(name));

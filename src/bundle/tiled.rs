@@ -110,6 +110,7 @@ impl Tiles {
                 let cog = self.fill_cog(level, window, field, &path, executor, &mut part)?;
                 let (min, max) = cog.range();
                 let file = folder.files().finish_cog(cog)?;
+                // `entry` fills the two nulls in, which stand here for the order of keys.
                 let about = json!({
                     "name": field.name, "file": name, "unit": field.unit, "bytes": null,
                     "blake3": null, "min": min, "max": max,

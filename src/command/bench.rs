@@ -200,6 +200,7 @@ impl Bench<'_> {
         let rounds = figures.len();
         figures.sort_by(f64::total_cmp);
         let (min, max) = (figures[0], figures[figures.len() - 1]);
+        // Of an odd number of figures these two are the same one.
         let median = (figures[(figures.len() - 1) / 2] + figures[figures.len() / 2]) / 2.0;
         let (bench, executor) = (bench.into(), executor.into());
         let (kernels, levels, digests) = (vec![], vec![], BTreeMap::new());
@@ -233,6 +234,7 @@ impl Bench<'_> {
     ) -> Result<()> {
         let key = (bench.to_string(), executor.to_string());
         let run_s = self.took.get(&key).map_or(0.0, |(before, seconds)| {
+            // Work grows with the cells, and these with the square of the side.
             seconds * (f64::from(side) / f64::from(*before)).powi(2)
         });
         // A run that warms up, and one that counts; a long run does both.
@@ -250,6 +252,7 @@ impl Bench<'_> {
             Err(e @ Error::Limit(_)) => self.console.warn(format!("{bench}: {e}")),
             done => done?,
         }
+        // The run that warms up has no figure, but took its time.
         let runs = self.rows[rows..].iter().map(|row| row.rounds).sum::<usize>() + 1;
         let seconds = begun.elapsed().as_secs_f64() - self.warm_s;
         self.took.insert(key, (side, seconds / runs as f64));

@@ -166,6 +166,7 @@ impl Console {
         let mut object = serde_json::json!({ "code": error.code(), "message": error.to_string() });
         if let Some(serde_json::Value::Object(data)) = error.data() {
             data.into_iter()
+                // The text of the error stays, which names the file as well.
                 .filter(|(key, _)| key != "message")
                 .for_each(|(key, value)| object[key] = value);
         }

@@ -86,6 +86,7 @@ fn crop(text: &str) -> Result<Crop, String> {
     let wrong = || "expected WIDTHxHEIGHT+COLUMN+ROW, as 512x512+100+200".to_string();
     let numbers: Option<Vec<u32>> =
         text.split(['x', '+']).map(|number| number.parse().ok()).collect();
+    // Four numbers alone would let `1x2x3x4` pass, too.
     match (numbers.as_deref(), text.matches('x').count()) {
         (Some(&[width, height, column, row]), 1) => {
             Ok(Crop { corner: [column, row], size: [width, height] })

@@ -313,6 +313,7 @@ impl Batch<'_> {
         };
         // Small batches keep memory small and let Ctrl-C take effect.
         let seeds: Vec<u64> = self.common.seeds().collect();
+        // A file of all has one name and many batches, and the zip would end with the names.
         let names = paths.chunks(1024).chain(std::iter::repeat(&[][..]));
         for (batch, names) in seeds.chunks(1024).zip(names) {
             console.check()?;

@@ -183,6 +183,7 @@ impl<'a> Outputs<'a> {
         force: bool,
     ) -> Result<()> {
         self.preview.map_or(Ok(()), picture_path)?;
+        // By the files that they lead to, since one file may have several names.
         let is_input = |path: &&Path| {
             let (path, input) = (path.canonicalize(), input.canonicalize());
             path.is_ok_and(|path| input.is_ok_and(|input| input == path))
@@ -344,6 +345,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let reading = a.reading.read_land(console, &a.input, keeps)?;
     let missing = if keeps { &reading.missing[..] } else { &[] };
     outputs.admit_missing(missing.len())?;
+    // Some programs take certain sizes alone, and the size is known only now.
     a.program.announce(console, &a.output, [reading.map.width, reading.map.height])?;
     let heights = Heights::from(&reading.map).without(missing);
     let with_heights = |recipe| Ok(console.configure(Job::with_heights(recipe, heights)?));

@@ -36,6 +36,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             Err(e) => return Err(e),
         };
         let (map, missing) = (&reading.map, &reading.missing);
+        // What stands in for missing values has no part in the lowest, the highest and the mean.
         let filled = |i: &usize| a.reading.nodata.is_none() && missing.binary_search(i).is_ok();
         let known =
             || map.data.iter().enumerate().filter(|(i, _)| !filled(i)).map(|(_, v)| f64::from(*v));

@@ -294,6 +294,7 @@ fn number(v: Option<f64>) -> String {
         None => "–".into(),
         Some(0.0) => "0".into(),
         Some(v) if v.abs() < 1e-3 => format!("{v:.2e}"),
+        // As many digits behind the point as leave four in all.
         Some(v) => format!("{v:.*}", (3 - v.abs().log10().floor() as i32).clamp(0, 5) as usize),
     }
 }

@@ -303,6 +303,7 @@ impl Changes {
         for text in &self.set {
             recipe.set(text).map_err(|e| option("--set", text, e))?;
         }
+        // Before the size, which checks the whole recipe when it is set.
         recipe.scale = self.scale.unwrap_or(recipe.scale);
         if let Some(size) = self.size {
             resize(&mut recipe, size)?;

@@ -95,6 +95,7 @@ macro_rules! reads {
         };
     };
 }
+// 17 words are 68 bytes: each read lies in another line of 64 bytes than the one before.
 reads!(STRIDE, "stride", |i| i.wrapping_mul(17));
 reads!(GATHER, "gather", mix);
 

@@ -186,6 +186,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
             done => done,
         };
     }
+    // A limit that is met later, in the middle of the work, is no reason to begin anew by tiles.
     let mut started = false;
     let done = console.watch(&job, |watch| {
         job.run_into(&mut folder, timelapse.as_ref(), &mut |mut event| {
@@ -300,6 +301,8 @@ impl Keeper {
                 Ok(()) => self.stage = Some(after.stage()),
                 Err(e) => console.warn(format!("no snapshot was kept: {e}")),
             }
+            // Also after a failure: a full disk is tried again after the same time, and not at
+            // every stage.
             self.last = Instant::now();
         }
         Ok(())

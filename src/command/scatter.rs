@@ -110,6 +110,7 @@ fn job(console: &Console, recipe: Recipe, part: Option<Window>, method: Kind) ->
 /// Leaves out places beyond the part that is asked for and those outside the land.
 fn keep_inside(places: &mut Vec<Place>, part: Option<Window>, outcome: &Outcome, window: &Window) {
     if let Some(part) = part {
+        // A place belongs to the nearest sample, whose cell reaches half a cell to each side.
         places.retain(|place| {
             part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64)
         });

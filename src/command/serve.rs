@@ -134,6 +134,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
         snapshot_every: Duration::from_secs(a.snapshots),
     };
+    // Said by a callback that has no result, so an error waits until the service has ended.
     let mut told = Ok(());
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}/");
@@ -147,6 +148,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     };
     let cancel = console.cancel.clone();
     let end = async move {
+        // A signal handler can only set a flag, so the flag is looked at.
         while !cancel.is_cancelled() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -275,6 +275,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if a.dry_run {
         return dry_run(console, &job, &cost, &own);
     }
+    // Before the tiles are made, which may take hours.
     if ends(&output, "tif") {
         refuse(std::slice::from_ref(&output), console.options.force)?;
     }
@@ -298,6 +299,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         .with_device(&mut |warning| console.warn(warning), &mut |executor| {
             form.write(&mut tiles, &land, executor, &mut watch)
         })?;
+    // A bar that is still there would be drawn over the warnings.
     drop(progress);
     warnings.iter().for_each(|warning| console.warn(warning));
     let [made, found] = tiles.counts();

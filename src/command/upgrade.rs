@@ -37,6 +37,8 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         } else {
             Recipe::from_toml(text, "", "")
         };
+        // A warning and no error: what is wrong was so before, and the new names are right all the
+        // same.
         if let Err(e) = read {
             console.warn(format!(
                 "{}: it has the names of schema 2, and is still refused: {e}",

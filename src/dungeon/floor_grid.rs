@@ -22,6 +22,8 @@ pub(super) const SIDES: [Side; 4] = [Side::South, Side::North, Side::East, Side:
 /// What a step out through a side adds to the number of a cell.
 pub(super) fn stride(side: Side) -> i32 {
     let [x, y] = side.step();
+    // The numbers of two rows are ten apart, though a row has nine cells, so a step over its end
+    // comes to a number that is no cell.
     10 * y + x
 }
 

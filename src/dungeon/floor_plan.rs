@@ -128,6 +128,8 @@ impl Plan {
 
     fn add(&mut self, room: PlannedRoom) -> usize {
         let id = self.rooms.len();
+        // The grid has 72 cells, so the number of a room fits into a byte and is never that of
+        // none.
         room.cells().for_each(|cell| self.at[(cell + 10) as usize] = id as u8);
         self.rooms.push(room);
         id
@@ -198,6 +200,8 @@ impl Plan {
                 {
                     continue;
                 }
+                // The coin comes last, so that `coins` counts only cells that could have become
+                // rooms.
                 tally.coins += 1;
                 if random.chance(1, 2) {
                     observer.step("a coin refuses a room", || {
@@ -284,6 +288,8 @@ impl Plan {
                 }
             }
         }
+        // A large room may be joined to another one by several doors, and is a dead end all the
+        // same.
         let dead_end = |id: &usize| {
             joined[*id][..count[*id].min(12)].iter().all(|other| *other == joined[*id][0])
         };
@@ -317,6 +323,7 @@ impl Plan {
     /// dead end had.
     fn fit_boss(&self, end: usize, shape: Shape) -> Option<PlannedRoom> {
         let here = self.rooms[end].at;
+        // `touches_one` holds for the dead end, so its first neighbour is its only one.
         let parent = self.neighbours(here).next()?.1;
         let place = |offset: &i32| {
             let room = PlannedRoom { role: Role::Boss, shape, at: here - offset };

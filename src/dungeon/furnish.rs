@@ -70,6 +70,7 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
         for (nth, cell) in planned.cells().enumerate() {
             carve(&mut dungeon.tiles, plan, id, cell);
             let [x, y] = origin(cell);
+            // No furniture fits into three tiles, so an enemy stands in the middle.
             if planned.shape.narrow() {
                 let [x, y] = [x + CELL_TILES[0] / 2, y + CELL_TILES[1] / 2];
                 let room = id as u32;
@@ -92,6 +93,7 @@ pub(super) fn furnish(furnishing: Furnishing, plan: &Plan, tally: Tally, rooms: 
             put(&mut dungeon, furniture, id as u32, nth, [x + 1, y + 1], random);
         }
     }
+    // Only rooms with a distance can be locked or get a key, so distances come first.
     locks::measure(&mut dungeon);
     locks::place(&mut dungeon, locks, &mut Random::new(floor, Purpose::Keys));
     dungeon
@@ -200,6 +202,8 @@ fn edges_of(dungeon: &Dungeon) -> Vec<Edge> {
     }
     let hidden = |edge: &Edge| dungeon.doors[edge.doors[0] as usize].state == DoorState::Breakable;
     edges.sort_by_key(|edge| (hidden(edge), edge.a, edge.b));
+    // Rooms that the edges so far join have one number (Kruskal): an edge within a group closes a
+    // loop.
     let mut group: Vec<usize> = (0..dungeon.rooms.len()).collect();
     for edge in &mut edges {
         let (a, b) = (group[edge.a as usize], group[edge.b as usize]);

@@ -52,6 +52,7 @@ pub(super) fn measure(dungeon: &mut Dungeon) {
             }
         }
     }
+    // Of two boss rooms the farther one ends the path.
     let bosses = dungeon.rooms.iter().filter(|room| room.role == Role::Boss);
     let Some(boss) = bosses.max_by_key(|room| room.distance).map(|room| room.id) else { return };
     let graph = UnGraph::<(), u32>::from_edges(edges);
@@ -143,6 +144,7 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
             !walls[*door] && outside[if a == room { b } else { a }]
         };
         let doors: Vec<usize> = graph.at[room].iter().copied().filter(enters).collect();
+        // A door has one key, so two rooms that share a door are not both locked.
         let apart = locks.iter().all(|(_, others)| doors.iter().all(|door| !others.contains(door)));
         if apart && !doors.is_empty() {
             locks.push((room, doors));
@@ -156,6 +158,8 @@ pub(super) fn place(dungeon: &mut Dungeon, count: u32, random: &mut Random) {
     let mut before = vec![false; graph.nodes];
     let mut taken = vec![false; graph.nodes];
     for k in 0..locks.len() {
+        // A key lies where one comes without it and without those that follow, so that it can be
+        // found.
         let mut closed = walls.clone();
         locks[k..].iter().flat_map(|(_, doors)| doors).for_each(|&door| closed[door] = true);
         let reached = graph.reached(&closed, None);

@@ -222,6 +222,7 @@ impl Placing {
                 Some(Entrance { x, y, height: ground.at(x, y)?, seed: word(seed, 3, x, y) >> 11 })
             })
             .collect();
+        // Levelled at the end, since all candidates are judged by the ground as it was.
         entrances.iter().for_each(|entrance| self.level(entrance, window, words));
         entrances
     }
@@ -267,6 +268,7 @@ impl Placing {
                 // The distance in units of 2⁻⁸ cells.
                 let far = ((dx * dx + dy * dy) << 16).isqrt();
                 let share = ((wide << 8) - far).clamp(0, self.radius << 8);
+                // Within the map: `suitable` has looked one cell farther to all sides.
                 let at = &mut words[y as usize * window.width as usize + x as usize];
                 let change =
                     (i64::from(entrance.height) - i64::from(*at)) * share / (self.radius << 8);

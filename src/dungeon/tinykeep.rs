@@ -232,6 +232,7 @@ fn graph(
         let _ = triangulation.insert(at);
     }
     let ends = |e: spade::handles::UndirectedEdgeHandle<_, _, _, _>| {
+        // spade numbers vertices as they come, and no two rooms that lie apart have one centre.
         let [a, b] = e.vertices().map(|v| v.fix().index());
         (a.min(b), a.max(b))
     };
@@ -330,6 +331,7 @@ pub(super) fn make(
     // Main rooms come first, then hallways, then the rooms that are not used.
     let pieces = pieces(&routes);
     let crossed = |body: &Body| body.main || pieces.iter().any(|piece| piece.overlaps(&body.rect));
+    // A stable sort, so the numbers of main rooms in the edges stay right.
     bodies.sort_by_cached_key(|body| !crossed(body));
     let used = bodies.iter().filter(|body| crossed(body)).count();
     let marked = |body: &Body| {

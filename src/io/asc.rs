@@ -61,6 +61,8 @@ impl<R: BufRead> Words<'_, R> {
                     _ => return Err(self.source.damaged("it has bytes that are no text")),
                 }
             }
+            // A word may go on in the next buffer, so it is kept, and only what was looked at is
+            // consumed.
             self.reader.consume(used);
             if self.word.len() > WORD_MAX {
                 return Err(self.source.damaged(format!("{:?}… is no number", &self.word[..16])));

@@ -57,6 +57,7 @@ impl Cog {
         {
             overviews.push(2 << overviews.len());
         }
+        // A COG always has tiles, even where a plain TIFF of its size has strips.
         let builder = tiff::builder(size, spacing_m, georef.as_ref(), warnings)
             .tile_size(Self::BLOCK, Self::BLOCK);
         let builder = if has_missing { builder.nodata("nan") } else { builder };
@@ -81,6 +82,7 @@ impl Cog {
     /// with the system's reason.
     pub fn put(&mut self, [x, y]: [u32; 2], width: usize, values: &[f32]) -> Result<()> {
         let fail = |e: &dyn std::fmt::Display| fault(&self.path, e);
+        // `min` and `max` pass over NaN, so missing values do not count.
         self.range = values.iter().fold(self.range, |(low, high), v| (low.min(*v), high.max(*v)));
         let view = ArrayView2::from_shape((values.len() / width.max(1), width), values)
             .map_err(|e| fail(&e))?;
@@ -109,6 +111,8 @@ impl Cog {
             keys.keys.iter().for_each(|key| tiff::restore_bars(&mut head, &key.value));
             file.rewind().and_then(|()| file.write_all(&head)).map_err(system)?;
         }
+        // Blocks came in any order, and the head has just changed: only now is there a digest to
+        // take.
         let (bytes, blake3) = digest(file.as_file_mut()).map_err(system)?;
         commit(file, &target).map_err(system)?;
         Ok(Stored { path, bytes, blake3 })

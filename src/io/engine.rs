@@ -144,6 +144,7 @@ impl Made<'_> {
         self.say("Landscape mode, Manage, New, Import from File.".into());
         // A level is Z scale / 128 centimetres, and level 32768 is at the location.
         let z = (high - low) * 100.0 * 128.0 / 65535.0;
+        // Level 0 is 32768 levels below the location, which are 256 times the scale.
         self.say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
         self.say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
         self.say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
@@ -163,6 +164,8 @@ impl Made<'_> {
         let mut bytes = vec![];
         let outside = map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
         for row in map.data.chunks(map.width as usize).rev() {
+            // Unity's import divides a level by 65536, so the top of the range takes the level
+            // below it.
             let level = |h: &f32| {
                 ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0) as u16
             };
@@ -277,6 +280,7 @@ impl Made<'_> {
             &format!("{land_stem}.png"),
             &cut,
             MapFormat::Png,
+            // A block is then 256 levels, which the preset that is named below turns back.
             (bottom, bottom + 65535.0 / 256.0),
         )?;
         self.say(format!(
@@ -405,6 +409,7 @@ pub fn normals(map: &Map, green_down: bool) -> RgbImage {
         let (north, south) = (y.saturating_sub(1), (y + 1).min(h - 1));
         let east_up = slope(at(west, y), at(east, y), east - west);
         let south_up = slope(at(x, north), at(x, south), south - north);
+        // A normal is (-dz/dx, -dz/dy, 1) with y to the north, and rows go to the south.
         let green = if green_down { -south_up } else { south_up };
         let length = (east_up * east_up + south_up * south_up + 1.0).sqrt();
         image::Rgb([-east_up, green, 1.0].map(|v| ((v / length + 1.0) * 127.5).round() as u8))

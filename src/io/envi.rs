@@ -119,6 +119,7 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
     let exact = list("thalweg range").and_then(floats);
     let scaled =
         list("data gain values").and_then(floats).zip(list("data offset values").and_then(floats));
+    // A gain and an offset do not give the upper end back to the last bit.
     let range = match (exact.as_deref(), scaled) {
         (Some(&[low, high]), _) => Some((low, high)),
         (_, Some((gain, offset))) => gain
@@ -127,6 +128,8 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
             .map(|(gain, offset)| (*offset, offset + 65535.0 * gain)),
         _ => None,
     };
+    // Projection, column and row of a point, its east and north, and then the width of a cell.
+    // Other projections than this one may be in degrees.
     let map_info = list("map info").unwrap_or_default();
     let arbitrary = map_info.first().is_some_and(|name| name == "Arbitrary");
     let spacing_m = map_info.get(5).filter(|_| arbitrary).and_then(|word| word.parse::<f64>().ok());

@@ -103,6 +103,7 @@ fn samples(
         }
         let block = UncompressedBlock::decompress_chunk(chunk, meta, false)
             .map_err(|e| source.damaged(e))?;
+        // A tiled file may hold smaller copies of the picture. Level 0, 0 is the picture itself.
         if block.index.level != Vec2(0, 0) {
             continue;
         }
@@ -124,6 +125,7 @@ fn samples(
             }
         }
     }
+    // What no block held would be zeros, which are heights, too.
     if filled != cells {
         return Err(source.damaged(format!("it has {filled} of {cells} samples")));
     }
@@ -154,6 +156,7 @@ const DEEP: &str =
 fn suits(part: Option<&Text>, channel: &Text, only: bool) -> Option<usize> {
     let part = part.map(|name| name.to_string().to_ascii_lowercase()).unwrap_or_default();
     let channel = channel.to_string();
+    // OpenEXR: the name of a channel has that of its layer in front, parted by the last point.
     let (layer, own) = channel.rsplit_once('.').unwrap_or(("", &channel));
     let rank = CHANNELS.iter().position(|name| own == *name);
     let is_height =

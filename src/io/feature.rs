@@ -45,6 +45,7 @@ impl Frame {
     }
 
     pub fn at(&self, half: [i32; 2]) -> [f64; 2] {
+        // Adding 0 makes a plain zero of a negative one, which JSON would write as -0.0.
         [0, 1].map(|axis| self.origin[axis] + f64::from(half[axis]) / 2.0 * self.cell[axis] + 0.0)
     }
 }

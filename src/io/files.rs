@@ -69,6 +69,7 @@ impl Files {
     /// [`Error::Output`] with the system's reason.
     pub fn make_folder(&mut self, folder: &Path) -> Result<()> {
         let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
+        // Noted before they are made: if the third of four fails, the first two still go again.
         self.folders.splice(0..0, folder.ancestors().take_while(missing).map(PathBuf::from));
         std::fs::create_dir_all(folder).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => Error::output(
@@ -120,6 +121,7 @@ impl Files {
     ) -> Result<Vec<Stored>> {
         let results: Vec<Result<Stored>> =
             files.par_iter().map(|(path, bytes)| write_bytes(path.as_ref(), bytes)).collect();
+        // Those that succeeded are noted before an error of others ends the function.
         self.written.extend(results.iter().flatten().map(|stored| stored.path.clone()));
         results.into_iter().collect()
     }
@@ -165,6 +167,7 @@ impl Files {
             self.written.iter().chain(read).filter_map(|path| path.canonicalize().ok()).collect();
         let mut removed = vec![];
         for path in old {
+            // A link is removed itself, even one that leads nowhere.
             let there = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
             if there && !path.canonicalize().is_ok_and(|path| needed.contains(&path)) {
                 std::fs::remove_file(&path).map_err(|e| Error::output(&path, e))?;

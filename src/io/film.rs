@@ -199,6 +199,7 @@ impl Animation {
             )));
         }
         let path = part.0.borrow().path().to_path_buf();
+        // Both write the end of their file here: without it readers see a file that was cut off.
         match encoder {
             Encoder::Apng(writer) => writer.finish().map_err(|e| png::failed(&path, e))?,
             Encoder::Gif(encoder) => drop(encoder.into_inner().map_err(|e| gif_failed(&path, e))?),

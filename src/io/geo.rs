@@ -163,6 +163,8 @@ impl Geo {
         let placed = matrix.filter(|m| !matches!(m, [1.0, 0.0, _, 0.0, 0.0, 1.0, _, 0.0, ..]));
         if let Some(&[a, b, _, east, d, e, _, north, ..]) = placed {
             let moved = f64::from(ifd.width()) * d.abs() + f64::from(ifd.height()) * b.abs();
+            // OGC 19-008r4: a sample lies at a·column + b·row + east and d·column + e·row + north,
+            // so b and d turn the raster, and e is below 0 where rows go to the south.
             self.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
             self.scale = Some(if self.rotated { (a.hypot(d), b.hypot(e)) } else { (a, -e) });
             self.is_geo = true;
@@ -175,6 +177,7 @@ impl Geo {
         let keys = keys(&raw);
         let key = |number| keys.as_ref()?.get_short(number);
         let code = |number| key(number).filter(|c| !matches!(*c, 0 | USER));
+        // OGC 19-008r4: raster type 2 is PixelIsPoint, and model type 2 a geographic system.
         self.point = key(GT_RASTER_TYPE) == Some(2);
         self.geographic = match key(GT_MODEL_TYPE) {
             Some(model) => model == 2,
@@ -194,6 +197,7 @@ impl Geo {
         if let Some(keys) = &keys {
             self.read_units(keys);
         }
+        // A code says all that is needed of a plane or a globe, but nothing of heights.
         self.keys = (self.has_crs && (self.epsg.is_none() || is_vertical)).then_some(raw);
     }
 }
@@ -212,8 +216,11 @@ pub(super) fn mask_band(ifd: &Ifd, band: usize) -> Option<usize> {
         item.text()?.trim().parse::<u32>().ok()
     };
     match flags(band) {
+        // GDAL numbers bands from 1 in the names of flags, also where a mask is for all of them.
         Some(flags) if flags & PER_DATASET != 0 => Some(0),
         Some(_) => Some(band - 1),
+        // A file without flags is not GDAL's, and its one band is taken for all. Flags for other
+        // bands alone say that this one has no mask.
         None => Some(0).filter(|_| flags(1).is_none()),
     }
 }
@@ -307,6 +314,8 @@ impl Geo {
                 _ => {}
             }
         }
+        // GDAL also writes a scale of 1 and an offset of 0, which would only cost the rounding of
+        // large integers.
         self.slope = (slope != [1.0, 0.0]).then_some(slope);
         Ok(())
     }
@@ -373,6 +382,7 @@ impl Geo {
             .into_iter()
             .for_each(|id| keys.remove(id));
         let (directory, numbers, text) = keys.serialize().ok()?;
+        // Without its heights a system that has a code needs no keys beside it.
         self.epsg.is_none().then_some(GeoKeys { directory, numbers, text })
     }
 
@@ -427,6 +437,7 @@ impl Geo {
         // a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);
         let spacing = self.spacing((x.abs(), y.abs()), georef.as_ref(), height, warnings);
+        // These only give a warning: a map in metres may lie near the origin of its plane, too.
         let may_be_degrees = |g: &&Georef| {
             let south = g.north - g.cell.1 * f64::from(height);
             !self.has_crs
@@ -460,6 +471,7 @@ impl Geo {
             let degrees = self.degrees.unwrap_or(1.0);
             let middle = georef
                 .map_or(0.0, |g| (g.north - y * f64::from(height) / 2.0) * degrees)
+                // At a pole a degree of longitude has no length, and cells must have some.
                 .clamp(-89.0, 89.0);
             let (x, y) = (x * degrees, y * degrees);
             // Other bodies are spheres, as their maps have them.

@@ -143,6 +143,8 @@ fn index(file: &Connection, layer: &Layer) -> rusqlite::Result<()> {
         "CREATE VIRTUAL TABLE \"{tree}\" USING rtree(id, minx, maxx, miny, maxy)"
     ))?;
     let mut insert = file.prepare(&format!("INSERT INTO \"{tree}\" VALUES (?, ?, ?, ?, ?)"))?;
+    // SQLite's index rounds these to single floats, downwards for the lowest and upwards for the
+    // highest.
     for feature in &layer.features {
         let [low, high] = corners(extent([&feature.shape].into_iter()));
         insert.execute(params![
@@ -230,6 +232,7 @@ fn blob(shape: &Shape, has_z: bool, srs: i32) -> Vec<u8> {
         count(bytes, line.len());
         line.iter().for_each(|p| at(bytes, p));
     };
+    // The kinds of OGC 06-103r4: 1 a point, 2 a line, 3 a polygon, 6 several polygons.
     match shape {
         Shape::Point(p) => {
             head(&mut bytes, 1);

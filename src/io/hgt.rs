@@ -40,6 +40,7 @@ fn corner(path: &Path) -> Option<[f64; 2]> {
 
 /// Rounds heights to metres.
 pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
+    // -32768 stands for a missing height, so the lowest is one more.
     let outside = map.data.iter().filter(|v| v.round().abs() > 32767.0).count();
     if outside > 0 {
         warnings.push(format!(

@@ -91,6 +91,7 @@ fn levels(mut decoder: impl ImageDecoder, source: &Source, cells_max: u64) -> Re
     (limits.max_image_width, limits.max_image_height) = (Some(width), Some(height));
     limits.max_alloc = Some((cells as u64).saturating_mul(16).saturating_add(64 << 20));
     decoder.set_limits(limits).map_err(|e| source.damaged(e))?;
+    // Cameras store rows as the sensor reads them, and say in Exif how to turn them.
     let orientation = decoder.orientation().map_err(|e| source.damaged(e))?;
     let mut pixels: Vec<u8> = source.room(cells * channels)?;
     pixels.resize(cells * channels, 0);
@@ -166,6 +167,7 @@ fn check_webp(bytes: &[u8], source: &Source) -> Result<()> {
         .map(|size| size.saturating_add(8))
         .filter(|end| *end <= bytes.len())
         .ok_or_else(cut)?;
+    // Chunks begin behind "RIFF", the length of the rest, and "WEBP".
     let mut at = 12;
     while at < end {
         let size =
@@ -191,6 +193,7 @@ fn check_webp(bytes: &[u8], source: &Source) -> Result<()> {
             }
             _ => {}
         }
+        // RIFF: a chunk of odd length is followed by a byte that its length does not count.
         at += 8 + size.next_multiple_of(2);
     }
     Ok(())

@@ -76,6 +76,7 @@ impl Mesh {
                     (0..height - 1).flat_map(|y| (0..width - 1).map(move |x| y * width + x));
                 let two = |i: u32| [[i, i + width, i + 1], [i + 1, i + width, i + width + 1]];
                 admit(map.data.len())?;
+                // At most 2^26 vertices were admitted, so the product fits into 32 bits.
                 ((0..width * height).map(place).collect(), cells.flat_map(two).collect())
             }
             Some(error) if error.is_finite() && error > 0.0 => {
@@ -141,6 +142,7 @@ impl Mesh {
         let mut normals = vec![Vec3::ZERO; self.vertices.len()];
         for triangle in &self.triangles {
             let [a, b, c] = triangle.map(|i| self.position(i as usize));
+            // The product is twice as long as the triangle is large, so larger ones count for more.
             let normal = (b - a).cross(c - a);
             triangle.iter().for_each(|i| normals[*i as usize] += normal);
         }
@@ -165,6 +167,7 @@ impl Mesh {
                 .collect::<Vec<_>>()
                 .into_iter()
         };
+        // There are two rows and columns at least, so this divides by no 0.
         let part = |n: u32, all: u32| (f64::from(n) / f64::from(all - 1)) as f32;
         let corners = self
             .vertices
@@ -206,7 +209,10 @@ impl Mesh {
         })
         .to_string()
         .into_bytes();
+        // glTF 2.0: a chunk ends at a multiple of four bytes, and JSON is filled up with spaces.
+        // The binary one consists of words of four bytes.
         text.resize(text.len().next_multiple_of(4), b' ');
+        // The head of the file has 12 bytes, and that of each of its two chunks 8.
         let length = 12 + 8 + text.len() + 8 + binary.len();
         let too_long = |_| {
             Error::limit(format!(
@@ -234,6 +240,7 @@ impl Mesh {
             let _ = writeln!(out, "v {x} {y} {z}");
         }
         for triangle in &self.triangles {
+            // OBJ counts vertices from 1.
             let [a, b, c] = triangle.map(|i| i + 1);
             let _ = writeln!(out, "f {a} {b} {c}");
         }
@@ -266,6 +273,7 @@ impl Mesh {
             faces.push([top(b), top(a), bottom(a)]);
             faces.push([top(b), bottom(a), bottom(b)]);
         }
+        // STL: 80 bytes of any text but "solid", which begins a text file, then faces of 50 bytes.
         let mut out = vec![0; 80];
         out[..7].copy_from_slice(b"thalweg");
         out.extend((faces.len() as u32).to_le_bytes());
@@ -277,6 +285,7 @@ impl Mesh {
                     .as_flattened()
                     .as_flattened(),
             );
+            // Two bytes of attributes, which most readers want to be 0.
             out.extend([0, 0]);
         }
         out

@@ -52,6 +52,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
         if fortran { (width as usize, height as usize) } else { (height as usize, width as usize) };
     let mut data: Vec<f32> = source.room(cells)?;
     if fortran {
+        // A column's values lie apart, so all places must be there before the first.
         data.resize(cells, 0.0);
     }
     let mut line: Vec<u8> = source.room(length * size)?;
@@ -93,6 +94,7 @@ fn header<R: BufRead>(reader: &mut R, source: &Source) -> Result<(NpyHeader, u64
     let cut = |e: std::io::Error| source.damaged(e);
     let mut start = [0; 12];
     reader.read_exact(&mut start[..10]).map_err(cut)?;
+    // NPY: version 1 has a length of two bytes, and later ones have four.
     let (known, text_len) = if start[6] == 1 {
         (10, u64::from(u16::from_le_bytes([start[8], start[9]])))
     } else {

@@ -83,6 +83,7 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     }
     let mut raster = Raster::new(width, height, data);
     read_texts(&mut raster, &texts);
+    // The decoder has stretched 1, 2 and 4 bits to 8 already.
     raster.full_scale = Some(if wide { 65535.0 } else { 255.0 });
     raster.few_bits = Some(bits).filter(|bits| *bits <= 8);
     if color == ColorType::GrayscaleAlpha {

@@ -63,6 +63,7 @@ pub fn encode_pieces<'a>(
             let [x, y] = [p.x - origin[0] as f64, p.y - origin[1] as f64];
             [g.west + (x + 0.5) * g.cell.0, g.north - (y + 0.5) * g.cell.1]
         }
+        // A difference and not a negation, which would make -0 of 0.
         None => [p.x * map.spacing_m, 0.0 - p.y * map.spacing_m],
     };
     let name = move |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();

@@ -41,6 +41,7 @@ pub(super) fn read<R: BufRead, const N: usize>(
     let size = source.options.size.or(said);
     let (width, height) = match size {
         Some((w, h)) => (u64::from(w), u64::from(h)),
+        // A number that is no square fails below, like a length that is no multiple of a sample.
         None => (samples.isqrt(), samples.isqrt()),
     };
     let fits = width.checked_mul(height).and_then(|n| n.checked_mul(N as u64)) == Some(len);

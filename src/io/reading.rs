@@ -149,6 +149,8 @@ impl Raster {
             let (width, height) = (self.width as usize, self.height as usize);
             for row in 0..height / 2 {
                 let (upper, lower) = self.data.split_at_mut((height - 1 - row) * width);
+                // The split lies where the lower row begins, so the two rows can be borrowed at
+                // once.
                 upper[row * width..][..width].swap_with_slice(&mut lower[..width]);
             }
         }
@@ -177,6 +179,7 @@ pub(super) fn read_source<R: BufRead + Seek>(
     }
     reader.seek(SeekFrom::Start(0)).map_err(|e| source.error(unreadable(&e)))?;
     check_magic(source, &head[..known], format)?;
+    // These formats ignore `band`, so a wrong one would give the only map without a word.
     if let Some(band) = source.options.band.filter(|band| *band != 1 && !format.has_bands()) {
         return Err(source.error(format!(
             "band {band}: a .{} file has one, counted from 1",
@@ -196,6 +199,8 @@ pub(super) fn read_source<R: BufRead + Seek>(
         Format::Map(MapFormat::Hgt) => hgt::read(reader, source),
         Format::Mask(format) => mask::read(reader, source, format),
     }))
+    // The mask beside a file has its rows and columns in the same order, so it is applied before
+    // samples are turned.
     .and_then(|raster| {
         let masked = |mut raster: Raster| raster.mask(source).map(|()| raster);
         catch_unwind(AssertUnwindSafe(|| raster.and_then(masked)))
@@ -271,6 +276,7 @@ fn finish(mut raster: Raster, source: &Source) -> Result<Reading> {
             "the file holds {width}x{height} samples, but the size given is {w}x{h}"
         )));
     }
+    // The range that is assumed below is a part of the map's length, so the spacing comes first.
     let spacing_m = spacing_of(&mut raster, source)?;
     let georef = place_of(&mut raster, spacing_m);
     if let Some(bits) = raster.few_bits.filter(|_| options.samples == Samples::Heights) {
@@ -281,6 +287,7 @@ fn finish(mut raster: Raster, source: &Source) -> Result<Reading> {
         ));
     }
     let range_m = scale_to_metres(&mut raster, options, spacing_m);
+    // Values that fill gaps are metres, so they come after integers have become metres.
     let missing = fill_missing(&mut raster, source)?;
     let Raster { data, warnings, .. } = raster;
     debug_assert_eq!(
@@ -399,6 +406,7 @@ fn fill_missing(raster: &mut Raster, source: &Source) -> Result<Vec<usize>> {
             .filter(|v| v.is_finite())
             .reduce(f32::min)
             .filter(|_| options.keep_missing);
+        // Where no sample has a value there is no lowest one, and only a given height helps.
         let Some(fill) = options.nodata_fill.or(lowest) else {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} \

@@ -33,6 +33,7 @@ fn splines(vectors: &Vectors) -> Vec<Spline<'_>> {
         .map(|first| {
             let (mut at, mut points) = (first, first.vertices.iter().collect::<Vec<_>>());
             while let Some(next) = goes_on(at) {
+                // A reach begins where the one above ends.
                 points.extend(&next.vertices[1..]);
                 at = next;
             }

@@ -94,6 +94,7 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
         Ok(())
     })?;
     let mut notes = vec![];
+    // The first picture was read above, so the list has one at least.
     if let Some(mask) = file.ifds()[1..].iter().find(|other| is_mask_of(other, ifd)) {
         let bytes = file
             .read_window_bytes_from_ifd(mask, 0, 0, height as usize, width as usize)
@@ -110,6 +111,8 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
             alpha + 1
         ));
     }
+    // The decoder gives zeros for absent blocks, which no test of samples above could tell from
+    // land at 0 m.
     void_absent_blocks(&mut data, ifd, &geo, band);
     let mut raster = describe(Raster::new(width, height, data), geo, kind, bits);
     if layout.samples_per_pixel > 1 {
@@ -136,6 +139,7 @@ fn opened(source: &Source, options: OpenOptions) -> Result<(SharedSource, Kind)>
     // A size that is refused is the first thing to say of a file.
     source.cells(ifd.width().into(), ifd.height().into())?;
     let kind = kind_of(ifd, source)?;
+    // The tag of a single band has a single value, which lies in the entry of the tag itself.
     let halves = kind == Kind::Float && ifd.bits_per_sample().is_ok_and(|bits| bits == [16]);
     let patch = if halves { Patch::halves_as_integers(&file, ifd) } else { None };
     Ok(match patch {
@@ -205,6 +209,7 @@ fn void_where_zero(data: &mut [f32], mask: &[u8]) {
 /// what these are.
 fn alpha_bands(ifd: &Ifd, count: usize) -> Vec<usize> {
     let extra = ifd.extra_samples().unwrap_or_default();
+    // TIFF 6.0, section 18: ExtraSamples counts the bands behind those of the colours.
     let first = count.saturating_sub(extra.len());
     let is_alpha = |kind: &ExtraSample| {
         matches!(kind, ExtraSample::AssociatedAlpha | ExtraSample::UnassociatedAlpha)
@@ -216,6 +221,7 @@ fn alpha_bands(ifd: &Ifd, count: usize) -> Vec<usize> {
 /// `land.tif`, a TIFF with a band for all bands of the file, or one for each. True where there is
 /// none.
 pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Vec<bool>>> {
+    // The name of bytes in memory may be that of any file, so what lies beside it is not theirs.
     let Bytes::File = source.bytes else { return Ok(None) };
     let mut path = source.path.as_os_str().to_owned();
     path.push(".msk");
@@ -252,6 +258,7 @@ pub(super) fn mask_beside(source: &Source, size: (u32, u32)) -> Result<Option<Ve
     let (.., cells) = source.cells(size.0.into(), size.1.into())?;
     let layout = ifd.raster_layout().map_err(|e| fault(source, e))?;
     let asked = source.options.band.unwrap_or(1) as usize;
+    // A band that the mask does not cover has all its values, as in GDAL.
     let Some(band) = geo::mask_band(ifd, asked).filter(|band| *band < layout.samples_per_pixel)
     else {
         return Ok(None);
@@ -307,6 +314,8 @@ fn kind_of(ifd: &Ifd, source: &Source) -> Result<Kind> {
     }
     let formats = ifd.sample_format().map_err(|e| fault(source, e))?;
     match formats.first() {
+        // TIFF 6.0, section 19: 4 is undefined data, which readers take as if the tag were not
+        // there.
         None | Some(1 | 4) => Ok(Kind::Unsigned),
         Some(2) => Ok(Kind::Signed),
         Some(3) => Ok(Kind::Float),
@@ -418,6 +427,7 @@ fn void_absent_blocks(data: &mut [f32], ifd: &Ifd, geo: &Geo, band: usize) {
     let apart = ifd.planar_configuration() == PLANES_APART;
     let first = if apart { band * across * down } else { 0 };
     let (sizes, places) = (sizes.unwrap_or_default(), places.unwrap_or_default());
+    // A sparse file of GDAL has 0 as the place of a block, or as its length.
     let absent = |i: usize| sizes.get(first + i) == Some(&0) || places.get(first + i) == Some(&0);
     for i in (0..across * down).filter(|i| absent(*i)) {
         let (left, top) = (i % across * block_w, i / across * block_h);
@@ -463,6 +473,8 @@ pub(super) fn builder(
     let mut builder = GeoTiffBuilder::new(width, height)
         .compression(Compression::Deflate)
         .deflate_level(1)
+        // Predictor 3 (Adobe, TIFF Technical Note 3) sorts the bytes of a row by their weight, and
+        // of heights next to each other the high ones hardly differ.
         .predictor(Predictor::FloatingPoint)
         .raster_type(RasterType::PixelIsArea);
     if width > TILE || height > TILE {
@@ -558,6 +570,7 @@ pub(super) fn restore_bars(bytes: &mut [u8], value: &GeoKeyValue) {
         bytes[at..at + written.len()]
             .iter_mut()
             .filter(|byte| **byte == BAR)
+            // The text keeps its length, so every offset in the file stays right.
             .for_each(|byte| *byte = b'|');
     }
 }

@@ -118,6 +118,8 @@ fn plain(text: &str) -> Vec<String> {
         })
         .filter(|word| !word.is_empty())
         .collect();
+    // Sorted and without repetition, since `us survey foot` says it twice and `foot_us` in another
+    // order.
     words.sort_unstable();
     words.dedup();
     words

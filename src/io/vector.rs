@@ -65,6 +65,7 @@ fn height(metres: f32) -> f64 {
 
 fn polygons(frame: &Frame, polygons: &[Polygon], z: f64) -> Shape {
     let ring = |ring: &Vec<[i32; 2]>| {
+        // RFC 7946, section 3.1.6: the first place of a ring is also its last.
         ring.iter()
             .chain(ring.first())
             .map(|&half| frame.at(half))

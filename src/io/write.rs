@@ -168,6 +168,7 @@ pub fn encode_numbers(map: &Map, palette: &[[u8; 3]], format: MapFormat) -> Resu
         return encode_all(map, format);
     }
     check(map)?;
+    // PNG: the chunk PLTE has at most 256 colours.
     let count = palette.len().min(256);
     if let Some(value) =
         map.data.iter().find(|v| v.fract() != 0.0 || !(0.0..count as f32).contains(*v))
@@ -376,6 +377,7 @@ pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder(path)).map_err(|e| reason(e, folder(path)))?;
+    // The new file gets the mode of the one that it replaces, which may be narrower than the umask.
     if let Ok(there) = std::fs::metadata(path) {
         file.as_file().set_permissions(there.permissions())?;
     }
@@ -443,6 +445,7 @@ pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
             ErrorKind::PermissionDenied,
             "is read-only; remove it or give another path",
         )),
+        // So the rename replaces the file behind a symbolic link, and the link stays.
         Ok(_) => std::fs::canonicalize(path),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(path.to_path_buf()),
         Err(e) => Err(e),
@@ -460,6 +463,7 @@ pub(crate) fn pending_stem(name: &OsStr) -> OsString {
         return name.to_owned();
     }
     let text = name.to_string_lossy();
+    // A cut within a letter of several bytes would panic.
     text[..text.floor_char_boundary(longest)].into()
 }
 

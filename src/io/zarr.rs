@@ -213,6 +213,7 @@ impl Zarr {
         if of == 0 {
             self.maps.push(name.into());
         }
+        // Zarr: arrays are in C order, so the axis that changes slowest comes first.
         let axes = [(AXES[1], height), (AXES[0], width)];
         self.array(
             &format!("{of}/{name}"),
@@ -285,6 +286,8 @@ impl Zarr {
                 Some((path.strip_prefix(&prefix)?.to_string(), array.clone()))
             });
             let attributes = json!({ "Conventions": "CF-1.12", "spacing_m": level.spacing_m });
+            // The members of a level are listed by their whole paths below, so its own list is
+            // empty here.
             all.insert(i.to_string(), group(&attributes, &Map::new()));
             self.metadata(&i.to_string(), &group(&attributes, &own.collect()))?;
         }
@@ -317,6 +320,8 @@ impl Zarr {
         // Another program may have made one while this was written.
         admit(&self.path, self.replace)?;
         if self.path.exists() {
+            // A folder is only renamed over an empty one, so the old one goes first. A process that
+            // is killed here leaves neither in place, and the new one under its hidden name.
             std::fs::remove_dir_all(&self.path).map_err(fail)?;
         }
         // The folder has another name when `root` is dropped, so it is not removed.

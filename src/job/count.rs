@@ -21,6 +21,7 @@ impl Job {
                     other => other,
                 })?;
             }
+            // Plans are made one at a time, so the largest counts and not their sum.
             most = most.max((schedule.draft(i).own_bytes(), i));
         }
         let (bytes, i) = most;

@@ -172,6 +172,7 @@ impl Job {
         snapshot.check_end(&self.schedule)?;
         let same = snapshot.window() == self.schedule.region()
             && snapshot.scale() == self.schedule.scale_on(0);
+        // Files of stages that come later may be others than when the snapshot was taken.
         let involved = self.recipe().involved(&self.schedule.units, snapshot.stages());
         if !same
             || snapshot.start_digest() != self.start_digest()

@@ -204,6 +204,7 @@ impl Job {
                 levels.map(|(level, words)| self.level(level, words.to_vec())).collect();
         }
         (reporter.watch)(Event::Started(&executor.name()))?;
+        // Kernels are compiled before the first stage, so that its time is its own.
         executor.prepare(&mut (first..units).map(|i| self.schedule.draft_on_little(i)))?;
         self.upload_start(executor)?;
         reporter.begin();

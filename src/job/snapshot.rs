@@ -81,6 +81,7 @@ fn fingerprint(recipe: &Recipe, stages: usize) -> String {
             object.shift_remove(key);
         }
         if let Some(serde_json::Value::Array(list)) = object.get_mut("stage") {
+            // What comes after the snapshot may have been changed since.
             list.truncate(stages);
         }
         // Whether a ledger is kept follows from what is written and from later stages.
@@ -379,6 +380,7 @@ impl Snapshot {
             && header.spacing_m.is_finite()
             && header.spacing_m > 0.0
             && header.datum_m.is_finite();
+        // The digest comes last, so lengths are not proven yet when memory is taken for them.
         let lengths = header
             .buffers
             .iter()

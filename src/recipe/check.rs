@@ -55,6 +55,7 @@ impl Recipe {
         if ![width, height].iter().all(|n| (1..=LAND_MAX).contains(n)) {
             return wrong("width", format!("{width} x {height}"), side);
         }
+        // Sums of an origin, a size and a margin then fit into 64 bits.
         if origin.iter().any(|o| o.unsigned_abs() > 1 << 62) {
             return wrong(
                 "origin",
@@ -407,6 +408,8 @@ impl Recipe {
                         name,
                     );
                 }
+                // Stages that erode in front of the group cannot be: the group begins with the
+                // first of them.
                 if i >= group.end && step.erodes() && !step.finest {
                     return at(
                         format!(

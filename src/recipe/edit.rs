@@ -180,6 +180,7 @@ impl Step {
             (Some(param), written) if !matches!(param.kind, ParamKind::List(_)) => {
                 let values = ByLevel::parse(param, &written)?;
                 self.set(key, &values.finest(param))?;
+                // `set` has just removed the values by level that were there.
                 self.by_level.push((key.into(), values));
                 Ok(())
             }

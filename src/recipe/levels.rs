@@ -198,6 +198,8 @@ impl Recipe {
     /// The stages that run on each level: those that change heights, from the first of them on.
     pub(super) fn group(&self) -> Range<usize> {
         let runs = |step: &Step| step.erodes() && !step.finest;
+        // It begins with the first stage that erodes, also where that runs on the finest level
+        // alone: then it is empty.
         let first = self.stages.iter().position(Step::erodes).unwrap_or(self.stages.len());
         let count = self.stages[first..].iter().take_while(|step| runs(step)).count();
         first..first + count

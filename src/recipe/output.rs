@@ -128,6 +128,7 @@ const MAPS: Own<Output> = Own {
 
 /// Reads the formats of single maps.
 fn read_formats(formats: &Table, output: &mut Output) -> Result<()> {
+    // Formats come behind the maps in KEYS, so the maps of the table have been read.
     formats.known(&output.maps.iter().map(String::as_str).collect::<Vec<_>>())?;
     for name in &output.maps {
         if let Some(format) = formats.text(name)? {

@@ -327,6 +327,7 @@ impl Recipe {
             // The water of a map as it is: no stroke changes nothing.
             stages.push(Step::new(strokes::STAGE.name, &[])?);
         }
+        // One of the two is enough to mean a land of its own: `size_of` then asks for the other.
         let sized = width.or(height).is_some();
         if top.input.is_none()
             && sized
@@ -336,6 +337,7 @@ impl Recipe {
             // with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
         }
+        // An absolute path replaces the folder in this join.
         let file = top.input.map(|path| folder.join(path));
         let input = match (file, key_of_input(range_m, nodata_m, band)) {
             (Some(path), _) => Some(Input::File { path, range_m, nodata_m, band }),

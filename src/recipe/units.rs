@@ -193,6 +193,7 @@ impl<'a> Making<'a> {
         }
         // Where each level's land is made, none is restricted, and there is no such level.
         let torus = ("torus", Value::Switch(self.torus));
+        // Each restriction reads the level before it, so they go from fine to coarse.
         for level in *made.end()..coarsest {
             for map in maps() {
                 units.push(self.inner(&RESTRICT, level, &[map, torus.clone()])?);
@@ -219,6 +220,8 @@ impl<'a> Making<'a> {
         let first_water = self.group.clone().find(is_cut);
         for i in self.group.clone() {
             let passed = (last_flow.is_some() && level != coarsest).then_some(Some(i) < last_flow);
+            // The first stage on the coarsest level has nothing to begin with, and the last on the
+            // finest hands nothing on.
             let water = is_cut(&i).then_some([
                 level != coarsest || Some(i) != first_water,
                 level != finest || Some(i) != last_water,

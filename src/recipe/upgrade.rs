@@ -61,6 +61,7 @@ pub fn upgrade(text: &str) -> Result<(String, Vec<String>)> {
         words.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
         let mut new = bare.to_string();
         words.iter().for_each(|(place, word)| new.replace_range(place.clone(), word));
+        // A mark of UTF-8 in front stays, since places were counted behind it.
         text[..text.len() - bare.len()].to_string() + &new
     };
     Ok((text, changes.iter().map(Change::to_string).collect()))
@@ -96,6 +97,8 @@ fn changes(recipe: &Value) -> Result<Vec<Change>> {
     }
     let formats = ["output", "formats"].map(String::from);
     of_keys(&formats, recipe.pointer("/output/formats"), &maps, &mut all)?;
+    // The top keys come last: a change is found by old names, and would find nothing within a table
+    // that has a new one.
     of_keys(&[], Some(recipe), &top::keys(), &mut all)?;
     Ok(all)
 }

@@ -40,6 +40,7 @@ pub fn plain(map: &Map, style: &Plain) -> GrayImage {
     let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
     let cells = |i: usize| f64::from(map.data[i]).max(shore) * style.z_factor / map.spacing_m;
     let sky = (style.sky > 0.0).then(|| {
+        // Heights beyond are cut off, so that differences of two words still fit into 32 bits.
         let most = f64::from(i32::MAX / 4);
         let word = |i: usize| (cells(i) * f64::from(CELL)).clamp(-most, most) as i32;
         let words: Vec<i32> = (0..map.data.len()).map(word).collect();
@@ -55,6 +56,8 @@ pub fn plain(map: &Map, style: &Plain) -> GrayImage {
         let length = (1.0 + east * east + north * north).sqrt();
         let lit = |azimuth: f64| {
             let (x, y) = azimuth.to_radians().sin_cos();
+            // Lambert: the product of the light's direction and the normal, (-east, -north, 1) /
+            // length.
             ((sine - cosine * (x * east + y * north)) / length).max(0.0)
         };
         let light = match style.azimuth_deg {

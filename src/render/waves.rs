@@ -80,9 +80,11 @@ pub fn swell(d: f64, t: f64, a: f64) -> f64 {
 
 /// How much higher the sea is a unit farther from the coast, if `a` is the same there.
 pub fn steepness(d: f64, t: f64, a: f64) -> f64 {
+    // The factor d^-0.35 has no bound at the coast itself.
     let d = d.max(1e-3);
     let (w, turn) = (wave(d, t), (4.0 * d.powf(0.65) + t) * TAU);
     let rise = -0.5 * turn.sin() * 4.0 * TAU * 0.65 * d.powf(-0.35);
+    // The derivative of `swell` by d, divided by the units of the shore's length.
     HIGHEST * (1.0 - a) * (2.0 * w * rise * (1.0 - d) - w * w) / SHORE_UNITS
 }
 
@@ -330,6 +332,7 @@ fn above_sea(map: &Map, sea_level_m: f64, land: &[bool]) -> Map {
 /// the westernmost: first along columns, then along rows.
 fn nearest(width: usize, land: &[bool], within: f64) -> Vec<Option<[i32; 2]>> {
     let height = land.len() / width.max(1);
+    // Squares of whole distances, so that equal distances are equal and no rounding decides.
     let most = (within * within).floor() as i64;
     let mut rows = vec![-1i32; land.len()];
     for x in 0..width {

@@ -189,6 +189,7 @@ fn make(
         None => job,
     };
     let files = folder.join("files");
+    // Files of a run that was cut off are of no use: a snapshot has none of them.
     let _ = std::fs::remove_dir_all(&files);
     // A run that begins anew makes its levels again, and one that continues needs those it has.
     if job.done() == 0 {

@@ -61,6 +61,7 @@ impl Track {
             list.events.retain(|event| event.kind != "progress");
         }
         list.events.push(Event { number, kind, data });
+        // Those who are woken take the lock at once, so it is free before.
         drop(list);
         self.last.send_replace(number);
     }
@@ -110,6 +111,7 @@ impl Track {
             let own =
                 list.work.get(part).copied().unwrap_or(0.0) * step as f64 / steps.max(1) as f64;
             let fraction = ((before + own) / all).min(1.0);
+            // What a snapshot had done took no time of this run, so the pace does not count it.
             let done = fraction - list.fraction_at_begin;
             let elapsed = list.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
             // The first passes say little.

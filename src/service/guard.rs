@@ -122,6 +122,7 @@ impl Origins {
 
 /// A host without its port.
 fn name(host: &str) -> &str {
+    // RFC 3986: an IPv6 address is in brackets, since it has colons of its own.
     match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
         None => host
@@ -144,6 +145,8 @@ pub async fn guard(State(service): State<Shared>, request: Request, next: Next) 
     let host =
         request.uri().authority().map(|authority| authority.as_str().to_string()).or_else(|| {
             let mut hosts = request.headers().get_all(header::HOST).iter();
+            // RFC 9112, section 3.2: a request with two Host headers is bad, and which one counts
+            // is anyone's guess.
             let first = hosts.next().and_then(|host| host.to_str().ok()).map(String::from);
             first.filter(|_| hosts.next().is_none())
         });

@@ -217,6 +217,8 @@ pub async fn submit(
         if let Some(known) =
             key.as_deref().map(|key| service.store.by_key(key)).transpose()?.flatten()
         {
+            // The same answer to another question would be wrong, and a second job under the key,
+            // too.
             if known.recipe_digest != recipe_digest {
                 let what = "this Idempotency-Key was used with another recipe: give another key";
                 return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "key", what));
@@ -249,6 +251,7 @@ pub async fn submit(
                 "the service ends: try again when it is back",
             ));
         }
+        // After the look for a result: what is there already needs no place in the queue.
         if service.store.count("queued")? >= service.limits.queue {
             return Err(Problem::busy(
                 format!("{} jobs wait already: try again later", service.limits.queue),
@@ -398,6 +401,7 @@ pub async fn events(
     if track.after(0).last().is_some_and(|last| last.kind == "end" && last.number == seen) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
+    // A few lines: a client that reads slowly holds up its own events alone.
     let (lines, received) = mpsc::channel::<Result<Line, Infallible>>(4);
     let started = service.started.clone();
     let ending = service.ending.clone();

@@ -42,6 +42,8 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
+        // Twenty buckets from a millisecond on, each twice the one before: up to about nine
+        // minutes.
         let seconds = || Histogram::new(exponential_buckets(0.001, 2.0, 20));
         let mut registry = Registry::with_prefix("thalweg");
         let metrics = Self {

@@ -233,6 +233,7 @@ async fn figures(State(service): State<Shared>) -> Answer<Response> {
 async fn count(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
+    // The pattern and not the path, which would give every job a row of its own.
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -389,6 +390,7 @@ pub fn run(
     let failed = |e: std::io::Error| Error::output(address.to_string(), e);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
+    // Before the engine starts: an address that is taken ends the service without any work.
     let listener = runtime.block_on(async { listen(address) }).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let engine = {
@@ -407,6 +409,7 @@ pub fn run(
     ready(address);
     let router = router(&service);
     runtime.block_on(server::serve(service.clone(), listener, router, end));
+    // The engine may be waiting for a job; it wakes and sees that the service ends.
     service.wakeup.ring();
     let _ = engine.join();
     // What blocks still has its time, and no more.

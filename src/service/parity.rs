@@ -133,6 +133,7 @@ fn lands() -> Result<Vec<Recipe>> {
     let mut lands = vec![];
     for maker in STAGES.iter().filter(|stage| stage.is_generator) {
         let mut kinds = vec![maker.name];
+        // One maker carries all other stages, which are the same after any of them.
         if lands.is_empty() {
             for stage in STAGES.iter().filter(|stage| !stage.is_generator) {
                 kinds.push(stage.name);

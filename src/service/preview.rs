@@ -86,6 +86,7 @@ pub async fn preview(
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
     let cancel_on_drop = CancelOnDrop(cancel.clone());
+    // Who hangs up while waiting here is dropped from the queue of the semaphore.
     let slot = service.previews.clone().acquire_owned().await.map_err(Problem::fault)?;
     let (records, received) = mpsc::channel(4);
     let (admitted, answer) = oneshot::channel();

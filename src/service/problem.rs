@@ -107,6 +107,8 @@ impl Problem {
     pub fn of_file(self, stored: &Path, name: &str) -> Self {
         let place = stored.to_string_lossy();
         let file = stored.file_name().unwrap_or_default().to_string_lossy();
+        // The whole path comes first: with the file's name replaced in it, it would not be found
+        // any more.
         let known = |text: String| text.replace(&*place, name).replace(&*file, name);
         let errors = self.errors.into_iter();
         let errors = errors

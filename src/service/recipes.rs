@@ -240,6 +240,7 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
     let mut file = std::fs::File::create_new(&scratch.0)?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(extension.as_bytes());
+    // Between extension and bytes, so that `ti` and a file that begins with `f` are not `tif`.
     hasher.update(&[0]);
     let mut length = 0u64;
     while let Some(chunk) = chunks.next().await? {
@@ -260,6 +261,7 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
     let service = service.clone();
     let kept = digest.clone();
     super::blocking(move || {
+        // The index must not know of a file that a loss of power would take.
         file.sync_all()?;
         drop(file);
         service.store.keep_upload(&scratch.0, &kept, &extension)?;
@@ -352,6 +354,8 @@ impl Request {
             let path = store.upload(digest)?.ok_or_else(gone)?;
             let extension = path.extension().unwrap_or_default().to_string_lossy();
             let plain =
+                // A file that is named by its digest has no name of its own; sixteen digits keep it
+                // short and apart.
                 if is_digest(name) { format!("{}.{extension}", &name[..16]) } else { name.clone() };
             length += std::fs::metadata(&path)?.len();
             files.insert(name.as_str(), (plain, path));
@@ -456,6 +460,7 @@ impl Limits {
             )));
         }
         let plan_bytes = job.admit_plans()?;
+        // A quarter more, for what a run takes beside its buffers and plans.
         crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;
         Ok(costs.into_iter().map(|(_, work)| work).collect())
     }

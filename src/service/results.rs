@@ -94,6 +94,7 @@ pub fn complete(
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut hasher = blake3::Hasher::new();
     for (name, file) in &files {
+        // No name has a 0, so no two lists of files run together to the same bytes.
         hasher.update(format!("{name}\0{}\0", file.blake3).as_bytes());
     }
     let digest = hasher.finalize().to_hex().to_string();
@@ -115,6 +116,7 @@ pub fn complete(
         "spacing_m": scale.spacing_m,
         "frames": record.request.frames.map(|(frames, _)| frames),
     });
+    // The result comes last: a folder with `result.json` is whole, and needs its snapshot no more.
     let _ = std::fs::remove_file(folder.join("snapshot"));
     std::fs::write(folder.join("result.json"), meta.to_string())?;
     Ok(digest)
@@ -142,6 +144,8 @@ fn has(headers: &HeaderMap, tag: &str) -> bool {
         headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     given
         .flat_map(|value| value.split(','))
+        // RFC 9110, section 13.1.2: If-None-Match compares weakly, so the mark of a weak tag does
+        // not count.
         .map(|value| value.trim().trim_start_matches("W/"))
         .any(|v| v == tag || v == "*")
 }
@@ -200,6 +204,7 @@ pub async fn file(
         return Err(gone());
     }
     let headers = response.headers_mut();
+    // The time of a file here says nothing of its bytes, which its digest names.
     headers.remove(header::LAST_MODIFIED);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(header::CACHE_CONTROL, IMMUTABLE);

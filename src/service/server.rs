@@ -49,6 +49,8 @@ pub async fn serve(
                 continue;
             }
         };
+        // Events are short, and would wait for the answer to the last ones otherwise (Nagle's
+        // algorithm).
         let _ = stream.set_nodelay(true);
         let (router, service) = (router.clone(), service.clone());
         let patience = service.limits.patience;
@@ -73,6 +75,7 @@ pub async fn serve(
             drop(place);
         });
     }
+    // From here on new connections are refused, and no longer wait in vain.
     drop(listener);
     tracing::info!("ending: requests under way have {} s", DRAIN.as_secs());
     service.ending.send_replace(true);

@@ -323,6 +323,8 @@ impl Store {
 
     /// Enters what waits for room.
     fn enter_what_waits(&self) -> Answer<()> {
+        // This lock is taken before that of the index, here and everywhere, so no two threads wait
+        // in a circle.
         let mut waiting = self.unentered();
         while let Some((id, ended)) = waiting.ends.first_key_value() {
             self.enter_end(*id, ended)?;

@@ -120,6 +120,7 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             .collect();
         let (land, scale) = job.schedule().land();
         let schedule = job.schedule();
+        // What a land costs is found by planning it, which is only done for one that is allowed.
         let fits = schedule.cells() <= service.limits.cells;
         let (bytes, work) = fits.then(|| total(&job, &schedule.costs())).unzip();
         Ok(Json(json!({

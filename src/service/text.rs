@@ -28,6 +28,7 @@ fn table(all: &Map<String, Value>, at: &str, text: &mut String) -> Option<()> {
     for (key, value) in entries.iter().filter(|(key, value)| !is_table(at, key, value)) {
         text.push_str(&format!("{} = {}\n", name(key), line(value)?));
     }
+    // In TOML a line behind the head of a table belongs to that table, so plain values come first.
     for (key, value) in entries.iter().filter(|(key, value)| is_table(at, key, value)) {
         let path = if at.is_empty() { name(key) } else { format!("{at}.{}", name(key)) };
         if let Some(one) = value.as_object() {

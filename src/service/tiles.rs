@@ -79,6 +79,7 @@ impl Laying {
     /// The place of a tile among those of the land.
     fn own(self, at: At) -> Option<At> {
         let zoom = at.zoom.checked_sub(self.before)?;
+        // The land begins in the middle of the map, so half of the zoom's tiles come before it.
         let first = if self.before == 0 { 0 } else { 1 << (at.zoom - 1) };
         Some(At { zoom, x: at.x.checked_sub(first)?, y: at.y.checked_sub(first)? })
     }
@@ -196,6 +197,7 @@ fn halved(values: &[f32], [width, height]: [u32; 2], smooth: bool) -> Vec<f32> {
     let (w, h) = (width as usize, height as usize);
     let cell = |x: usize, y: usize| {
         if !smooth {
+            // A mean of two biomes would be the number of a third.
             return values[2 * y * w + 2 * x];
         }
         // At an odd edge there are fewer.
@@ -297,6 +299,7 @@ impl Land<'_> {
             return Ok(self.tile(samples(&map), None));
         }
         let (low, high) = pyramid.head.range;
+        // A level map has no range to divide by; its values become 0.
         let steps = 65535.0 / (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE);
         let step =
             |v: &f32| (((f64::from(*v) - f64::from(low)) * steps).round() as u16).to_le_bytes();

@@ -98,6 +98,7 @@ impl Address {
         let (y, form) =
             y.split_once('.').filter(|(_, form)| forms.contains(form)).ok_or_else(nowhere)?;
         let number = |text: &str| {
+            // One spelling of each number, so that a tile has one address: no `+1` and no `01`.
             text.parse::<u32>().ok().filter(|n| n.to_string() == text).ok_or_else(nowhere)
         };
         let at = At { zoom: number(&z)?, x: number(&x)?, y: number(y)? };

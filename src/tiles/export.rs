@@ -53,6 +53,7 @@ impl Squares {
                 let (first, cells) = axes[axis].cells(tile).unwrap_or_default();
                 let place =
                     |at: i64| (at - self.window.origin[axis]).clamp(0, i64::from(size)) as u32;
+                // Each square begins in one tile, so every square comes once.
                 place(first).div_ceil(self.side)
                     ..place(first + i64::from(cells)).div_ceil(self.side)
             };
@@ -360,6 +361,7 @@ impl Tiles {
                     .filter(|&&metres| !(lowest..=highest).contains(&f64::from(metres)))
                     .count() as u64;
                 let pixel = |x: u32, y: u32| {
+                    // A tile of a web map is whole, so the land's edge goes on to its sides.
                     let (x, y) = (x.min(map.width - 1), y.min(map.height - 1));
                     Rgb(options.elevation.rgb(map.data[(y * map.width + x) as usize]))
                 };

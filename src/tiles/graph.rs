@@ -92,6 +92,7 @@ impl Tiles {
         let memory = schedule.cost(cut.clone(), level, window)?;
         let costs = schedule.tile_costs(cut, level);
         let mut graph = vec![];
+        // They were found from the last back to the first.
         for (layer, tiles) in (0..).zip(layers.into_iter().rev()) {
             let mut tiles: Vec<Tile> = tiles.into_iter().collect();
             tiles.sort_by_key(|tile| (tile.y, tile.x));

@@ -218,6 +218,8 @@ impl Tiles {
         let inputs = inputs.into_iter().map(|input| self.key(input)).collect::<Result<Vec<_>>>()?;
         let key = self.digest(&near, tile, &halo, &json!(inputs))?;
         if self.keys.len() >= KEYS {
+            // All at once: keys follow from others, and finding them again costs little beside a
+            // tile.
             self.keys.clear();
         }
         self.keys.insert(tile, key.clone());
@@ -261,6 +263,7 @@ impl Tiles {
     /// or than memory; the store's; those of a run.
     pub fn piece(&mut self, tile: Tile, executor: &mut dyn Executor) -> Result<Arc<Piece>> {
         self.job.cancel_handle().check()?;
+        // The claim borrows the handle, while `self` is needed for the making.
         let pieces = self.pieces.clone();
         let making = match pieces.claim(tile, &self.job.cancel_handle())? {
             Claim::There(piece) => return Ok(piece),
@@ -425,6 +428,7 @@ impl Tiles {
         // The coarser cell that is nearest: its sample lies on every 2^finer-th sample of the
         // level.
         let nearest = |axis: usize, cell: i64, cells: u32| {
+            // An arithmetic shift rounds down below 0, too, so half a cell more gives the nearest.
             let coarse = (cell + ((1 << finer) >> 1)) >> finer;
             (coarse - land.origin[axis]).clamp(0, i64::from(cells) - 1) as usize
         };

@@ -103,6 +103,7 @@ impl Making<'_> {
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
+        // Also where the making failed or panicked: one of those who wait then makes it.
         self.pieces.state().making.remove(&self.tile);
         self.pieces.ended.notify_all();
     }

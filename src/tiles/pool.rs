@@ -357,6 +357,8 @@ impl Shared {
             let urgency = |asked: &Arc<Asked>| {
                 (asked.priority.load(Ordering::Relaxed), std::cmp::Reverse(asked.number))
             };
+            // Priorities change while requests wait, so the queue is looked through and not kept in
+            // order.
             let most = queue.waiting.iter().map(urgency).enumerate().max_by_key(|(_, of)| *of);
             if let Some((at, _)) = most {
                 let asked = queue.waiting.swap_remove(at);

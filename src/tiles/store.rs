@@ -402,6 +402,7 @@ fn naming(key: &str, other: &str) -> String {
 fn named<'a>(key: &str, bytes: &'a [u8]) -> Option<&'a str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (other, _) = text.split_once(' ')?;
+    // The other key becomes a path, so a word that has not the length of a digest is refused.
     (text == naming(key, other) && other.len() == 64).then_some(other)
 }
 

@@ -47,6 +47,7 @@ fn picture(map: &Map, caption: &str) -> Result<String> {
 fn scale(figure: &Figure, value: f64) -> String {
     let (low, high) = figure.real;
     let from = (1.0 - REAL) / 2.0 * SCALE;
+    // Three pixels from the ends, so that the dot of that radius is whole.
     let at = (from + (value - low) / (high - low) * REAL * SCALE).clamp(3.0, SCALE - 3.0);
     let colour = if value < low || value > high { "#a3200d" } else { "#1d5c2e" };
     format!(

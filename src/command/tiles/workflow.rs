@@ -207,6 +207,7 @@ impl Script {
         let mut land = vec!["tiles".into()];
         land.extend(common.iter().cloned());
         land.extend(a.land_words()?);
+        // A job that failed half way is run again, and must not stop at what it has left.
         land.extend(["-o".into(), output.clone(), "--force".into(), "-q".into()]);
         let mut tile = vec!["tile".into()];
         tile.extend(common);
@@ -221,6 +222,7 @@ impl Script {
         };
         let is_file = super::super::own_recipe(&a.which.recipe).is_none();
         let sources = is_file.then(|| own[0].clone());
+        // The script is a source, so that writing it anew makes the output again.
         let first = if workflow == Workflow::Slurm { path.join("submit.sh") } else { path.clone() };
         Ok(Self {
             workflow,
@@ -411,6 +413,8 @@ rule tile:
         );
         // The first has nothing to wait for.
         let mut wait = "";
+        // `sbatch --parsable` prints the job's number, and on some clusters a cluster's name behind
+        // a semicolon.
         let after = "--dependency=\"afterok:${job%%;*}\" --kill-on-invalid-dep=yes ";
         for (n, layer) in graph.layers().enumerate() {
             let tasks = layer.len().min(TASKS);
@@ -569,6 +573,7 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();
     }
+    // POSIX: nothing has a meaning between single quotes, and a quote itself cannot stand there.
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -54,6 +54,8 @@ impl PlanSettings {
     /// The number of rooms: random(2) + 5 + 2.6 · level, rounded down. A Labyrinth floor has 80 %
     /// more, at most 45.
     pub(in crate::dungeon) fn count(&self, labyrinth: bool, random: &mut Random) -> u32 {
+        // Drawn in any case, so that what follows has the same random numbers when the count is
+        // given.
         let plain = random.below(2) + 5 + self.level * 13 / 5;
         match (self.room_count, labyrinth) {
             (Some(rooms), _) => rooms,
@@ -68,6 +70,7 @@ impl PlanSettings {
     fn roles(&self, labyrinth: bool, random: &mut Random) -> [Vec<Role>; 2] {
         let sacrifice = random.chance(1, if self.full_health { 3 } else { 7 });
         let library = random.chance(1, 20);
+        // The draw comes before the level, so that every level takes as many random numbers.
         let challenge = random.chance(1, 4) && self.level >= 2;
         let drawn =
             [(sacrifice, Role::Sacrifice), (library, Role::Library), (challenge, Role::Challenge)];
@@ -140,6 +143,8 @@ impl PlanSettings {
         for _ in 0..extra {
             let cell = plan.search_secret(|cell| !plan.completes_block(cell), random, tally)?;
             plan.add(PlannedRoom::single(Role::Normal, cell));
+            // A dead end that the new room touches is none any more, and the next search keeps away
+            // from those.
             plan.measure();
         }
         let boss = self.place_boss(plan, random)?;
@@ -148,6 +153,7 @@ impl PlanSettings {
         if plan.labyrinth {
             let second = plan.cell_next_to_only(boss, random)?;
             plan.add(PlannedRoom::single(Role::Boss, second));
+            // The nearest come first, so the farthest are left.
             free.drain(..free.len().saturating_sub(LABYRINTH_ENDS));
         }
         if free.len() < must.len() {
@@ -156,6 +162,7 @@ impl PlanSettings {
         // On a Labyrinth floor, rooms that not every floor has come in pairs or not at all.
         let together = if plan.labyrinth { 2 } else { 1 };
         if !plan.labyrinth && free.len() > must.len() {
+            // The last one is the farthest that the boss has left.
             let end = free.pop()?;
             plan.rooms[end].role = Role::SuperSecret;
         }
@@ -207,6 +214,7 @@ impl PlanSettings {
         }
         let (end, room) = chosen?;
         plan.rooms[end] = PlannedRoom { role: Role::Boss, ..room };
+        // A boss room that has grown takes cells that were free.
         room.cells().for_each(|cell| plan.at[(cell + 10) as usize] = end as u8);
         Some(end)
     }

@@ -32,6 +32,7 @@ impl<'a> Clearances<'a> {
         let mut of = vec![Self::FREE; (width * height) as usize];
         for (i, room) in mains.iter().enumerate() {
             let Rect { x, y, width: across, height: down } = room.grown(CLEARANCE);
+            // The margin of the grid is wider than the clearance, so no row runs over an end.
             for row in y..y + down {
                 of[(row * width + x) as usize..][..across as usize].fill(i as u16);
             }
@@ -72,6 +73,8 @@ impl<'a> Clearances<'a> {
             .iter()
             .position(|&c| self.at(c) == Some(b))
             .map_or(straight.len(), |i| left + i);
+        // Main rooms are 2·CLEARANCE + 1 tiles apart or more, so there is a cell between the
+        // clearances of two.
         let free = &straight[left..entered];
 
         let mut path = self.port(a, free[0]);
@@ -164,6 +167,7 @@ pub(super) fn halls_and_doors(dungeon: &mut Dungeon) {
     let mut hall = vec![u32::MAX; (width * height) as usize];
     let index = |[x, y]: [i32; 2]| (y * width + x) as usize;
     let floor =
+        // Main rooms have the first numbers, so those from `mains` on are hallways.
         |grid: &Grid, cell: [i32; 2]| grid.at(cell) == Grid::CORRIDOR || grid.at(cell) >= mains;
     let mut count = 0;
     for start in (Rect { x: 0, y: 0, width, height }).cells() {

@@ -19,6 +19,8 @@ pub fn roundm(n: f64, m: f64) -> f64 {
 pub fn point_in_ellipse(random: &mut Random, width: f64, height: f64) -> [f64; 2] {
     let t = std::f64::consts::TAU * random.unit();
     let u = random.unit() + random.unit();
+    // Folded at 1, the sum of two has a density that grows with the radius, as the area of a ring
+    // does.
     let r = if u > 1.0 { 2.0 - u } else { u };
     [width * r * libm::cos(t) / 2.0, height * r * libm::sin(t) / 2.0]
 }
@@ -143,6 +145,8 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
             order.iter().map(|&i| (places[i], sizes[i])).collect();
         for (nth, &([x, y], [width, height])) in sorted.iter().enumerate() {
             for (other, &([left, top], [across, down])) in sorted.iter().enumerate().skip(nth + 1) {
+                // Rooms are in order of their western sides, so all that follow lie farther away
+                // still.
                 if left >= x + width + widest {
                     break;
                 }
@@ -176,6 +180,7 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
             let length = libm::sqrt(x * x + y * y);
             if length > 0.0 {
                 let slow = PACE * mean / libm::sqrt(areas[i]) * f64::from(FINE);
+                // Both rooms of a pair give way, so each goes half of it.
                 let step = (length / 2.0).clamp(slow, slow * haste.max(f64::from(others) / 64.0));
                 places[i][0] += (x / length * step).round() as i64;
                 places[i][1] += (y / length * step).round() as i64;
@@ -231,6 +236,7 @@ fn settle(bodies: &mut [Body]) {
             };
             let x = out(ux, (space.x + space.width - other.x, other.x + other.width - space.x));
             let y = out(uy, (space.y + space.height - other.y, other.y + other.height - space.y));
+            // A tile at least, so that rounding cannot leave the room where it is for ever.
             way += x.min(y).max(1.0);
             bodies[i].rect.x = from.x + (way * ux).round() as i32;
             bodies[i].rect.y = from.y + (way * uy).round() as i32;

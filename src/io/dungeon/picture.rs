@@ -106,6 +106,7 @@ fn scene(dungeon: &Dungeon) -> Scene {
         let mut x = 0;
         while x < width {
             let colour = base(y * width + x);
+            // Tiles of one colour in a row become one rectangle, so that an SVG stays small.
             let run = (x..width).take_while(|&x| base(y * width + x) == colour).count();
             if let Some(colour) = colour {
                 let at = Rect {
@@ -254,6 +255,7 @@ fn drawn(dungeon: &Dungeon) -> Rect {
         }
     }
     Rect {
+        // Without any tile `low` is still the largest number.
         x: low[0].min(high[0]),
         y: low[1].min(high[1]),
         width: (high[0] - low[0]).max(0),

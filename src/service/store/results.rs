@@ -113,6 +113,7 @@ impl Store {
     /// Removes what was wanted longest ago, until `quota` bytes are left. Files that jobs wait for
     /// stay, as does `but`.
     pub fn evict(&self, quota: u64, but: Option<&str>) -> Answer<()> {
+        // Summed anew each time: other threads enter and evict meanwhile.
         while self.bytes()? > quota {
             let index = self.index_now();
             // Requests have the digests of their files in their text.

@@ -80,6 +80,7 @@ struct Iids {
 impl Iids {
     fn next(&mut self) -> String {
         self.count += 1;
+        // RFC 9562: the 4 and the 8 mark a random UUID, which readers may check.
         format!("{:08x}-0000-4000-8000-{:012x}", self.seed, self.count)
     }
 }
@@ -219,6 +220,7 @@ fn instance(number: usize, iid: &str, at: Rect, values: [Value; 2]) -> Value {
         .zip(values)
         .zip(uid(number) + 1..)
         .map(|(((name, type_), value), uid)| {
+            // LDtk shows these, and takes the value beside them for a copy that it makes anew.
             let raw = match &value {
                 Value::Null => json!([]),
                 Value::String(text) => json!([{ "id": "V_String", "params": [text] }]),
