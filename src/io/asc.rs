@@ -73,6 +73,16 @@ impl<R: BufRead> Words<'_, R> {
         }
     }
 
+    /// A whole number of at least 1; some programs write it with a point.
+    fn count(&mut self, what: &str) -> Result<u64> {
+        let number = self.number(what)?;
+        if number.fract() != 0.0 || !(1.0..=f64::from(u32::MAX)).contains(&number) {
+            let message = format!("{what} = {}: allowed is a whole number from 1", self.word);
+            return Err(self.source.damaged(message));
+        }
+        Ok(number as u64)
+    }
+
     fn number(&mut self, what: &str) -> Result<f64> {
         let parsed = self.next()?.parse::<f64>();
         // Some programs write a comma for the point.
@@ -94,10 +104,13 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     let (mut warnings, mut declared) = (vec![], false);
     let first = loop {
         let key = words.next()?.to_ascii_lowercase();
+        if matches!(key.as_str(), "ncols" | "nrows") {
+            let count = Some(words.count(&key)?);
+            *if key == "ncols" { &mut header.columns } else { &mut header.rows } = count;
+            continue;
+        }
         let mut number = || words.number(&key);
         match key.as_str() {
-            "ncols" => header.columns = Some(number()? as u64),
-            "nrows" => header.rows = Some(number()? as u64),
             "xllcorner" => header.x = Some((number()?, false)),
             "xllcenter" => header.x = Some((number()?, true)),
             "yllcorner" => header.y = Some((number()?, false)),

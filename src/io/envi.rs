@@ -89,10 +89,20 @@ fn parse(text: &str, kind: u32) -> Result<Header, String> {
     if !text.starts_with("ENVI") {
         return Err("it is no ENVI header: the first line is not ENVI".into());
     }
-    let value = |key: &str| {
-        let pairs = text.lines().filter_map(|line| line.split_once('='));
-        pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim()).next()
-    };
+    // A value in braces may go over several lines.
+    let mut pairs: Vec<(&str, String)> = vec![];
+    let mut is_open = false;
+    for line in text.lines().skip(1) {
+        match (line.split_once('='), pairs.last_mut()) {
+            (_, Some((_, value))) if is_open => *value = format!("{value} {}", line.trim()),
+            (Some((name, value)), _) => pairs.push((name.trim(), value.trim().into())),
+            _ => continue,
+        }
+        is_open =
+            pairs.last().is_some_and(|(_, value)| value.contains('{') && !value.contains('}'));
+    }
+    let value =
+        |key: &str| pairs.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
     let number = |key: &str, usual: Option<u32>| match value(key) {
         None => usual.ok_or_else(|| format!("{key} is missing")),
         Some(given) => {

@@ -1,5 +1,6 @@
 //! OpenEXR: reads one channel of a flat layer; writes one 32-bit channel.
 
+use std::collections::HashSet;
 use std::io::{BufRead, Cursor, Seek};
 
 use exr::block::UncompressedBlock;
@@ -95,7 +96,7 @@ fn samples(
             Error::limit(format!("{}: no memory for {cells} samples", source.path.display()))
         })?
         .into_vec();
-    let mut filled = 0;
+    let (mut filled, mut blocks) = (0, HashSet::new());
     for chunk in chunks {
         let chunk = chunk.map_err(|e| source.damaged(e))?;
         if chunk.layer_index != layer {
@@ -106,6 +107,9 @@ fn samples(
         // A tiled file may hold smaller copies of the picture. Level 0, 0 is the picture itself.
         if block.index.level != Vec2(0, 0) {
             continue;
+        }
+        if !blocks.insert(block.index.pixel_position) {
+            return Err(source.damaged("it has a block twice"));
         }
         for line in block.lines(&header.channels) {
             if line.location.channel != channel {

@@ -2,7 +2,7 @@
 
 use super::crs::{self, System};
 use crate::map::Georef;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The name that readers based on GDAL take for a plane in metres without a place on Earth. Without
 /// one they would take degrees.
@@ -42,6 +42,16 @@ impl Frame {
                 name: LOCAL.into(),
             },
         }
+    }
+
+    /// The member `crs` of GeoJSON with a comma, or nothing for WGS 84: RFC 7946 knows no other
+    /// system. So others are named as its predecessor of 2008 has it, which readers still take.
+    pub fn crs_member(&self) -> String {
+        if self.epsg == Some(4326) {
+            return String::new();
+        }
+        let crs = json!({ "type": "name", "properties": { "name": self.name } });
+        format!("\"crs\":{crs},")
     }
 
     pub fn at(&self, half: [i32; 2]) -> [f64; 2] {

@@ -1,5 +1,6 @@
 //! Places as CSV and GeoJSON.
 
+use super::feature::Frame;
 use crate::map::Map;
 use crate::scatter::Place;
 use crate::{Error, Result};
@@ -70,10 +71,7 @@ pub fn encode_pieces<'a>(
     let (head, tail) = match format {
         PointFormat::Csv => ("x,y,east,north,height_m,biome,biome_name\r\n".to_string(), ""),
         PointFormat::GeoJson => {
-            let named = |name| json!({ "type": "name", "properties": { "name": name } });
-            let name = map.georef.as_ref().and_then(super::crs::name);
-            let crs =
-                name.map(|name: String| format!("\"crs\":{},", named(name))).unwrap_or_default();
+            let crs = Frame::of(map.spacing_m, map.georef.as_ref()).crs_member();
             (format!("{{\"type\":\"FeatureCollection\",{crs}\"features\":["), "]}\n")
         }
     };

@@ -210,15 +210,12 @@ pub fn encode(
     })
 }
 
-/// A layer as GeoJSON (RFC 7946), a feature a line. The standard knows degrees of WGS 84 alone. So
-/// other coordinate systems are named as its predecessor of 2008 has it, which readers still take.
+/// A layer as GeoJSON, a feature a line.
 fn geojson(layer: &Layer, frame: &Frame) -> String {
-    let name = Some(&frame.name).filter(|_| frame.epsg != Some(4326));
-    let crs = name.map(|name| json!({ "type": "name", "properties": { "name": name } }));
-    let crs = crs.map(|crs| format!("\"crs\":{crs},")).unwrap_or_default();
     let mut text = format!(
-        "{{\"type\":\"FeatureCollection\",\"name\":{},{crs}\"features\":[",
-        json!(layer.name)
+        "{{\"type\":\"FeatureCollection\",\"name\":{},{}\"features\":[",
+        json!(layer.name),
+        frame.crs_member()
     );
     for (n, feature) in layer.features.iter().enumerate() {
         let at = |p: &[f64; 3]| if layer.has_z { json!(p) } else { json!(p[..2]) };

@@ -447,7 +447,11 @@ pub(super) fn target(path: &Path) -> std::io::Result<PathBuf> {
         )),
         // So the rename replaces the file behind a symbolic link, and the link stays.
         Ok(_) => std::fs::canonicalize(path),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(path.to_path_buf()),
+        Err(e) if e.kind() == ErrorKind::NotFound => match path.read_link() {
+            // A link to a file that is not there yet. One that leads to itself is another error.
+            Ok(to) => target(&folder(path).join(to)),
+            Err(_) => Ok(path.to_path_buf()),
+        },
         Err(e) => Err(e),
     }
 }

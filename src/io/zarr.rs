@@ -80,7 +80,9 @@ impl Level {
     /// Whether its axes are in degrees.
     fn is_geographic(&self) -> bool {
         self.georef.as_ref().is_some_and(|at| {
-            geo::is_geographic(at, at.epsg.map_or(0, |code| code as u16), self.spacing_m)
+            // Codes that are wider than those of GeoTIFF are of no system that it knows.
+            let code = at.epsg.and_then(|code| u16::try_from(code).ok());
+            geo::is_geographic(at, code.unwrap_or(0), self.spacing_m)
         })
     }
 
@@ -319,13 +321,16 @@ impl Zarr {
         self.check_chunks()?;
         // Another program may have made one while this was written.
         admit(&self.path, self.replace)?;
-        if self.path.exists() {
-            // A folder is only renamed over an empty one, so the old one goes first. A process that
-            // is killed here leaves neither in place, and the new one under its hidden name.
-            std::fs::remove_dir_all(&self.path).map_err(fail)?;
-        }
+        // A folder is only renamed over an empty one. So the old one waits beside until the new one
+        // is in its place, and goes with `aside`.
+        let aside = if self.path.exists() { Some(hidden_beside(&self.path)?) } else { None };
+        let old = aside.as_ref().map(|aside| aside.path().join("old"));
+        old.as_ref().map_or(Ok(()), |old| std::fs::rename(&self.path, old)).map_err(fail)?;
         // The folder has another name when `root` is dropped, so it is not removed.
-        std::fs::rename(self.root.path(), &self.path).map_err(fail)
+        std::fs::rename(self.root.path(), &self.path).map_err(|e| {
+            let _ = old.map(|old| std::fs::rename(old, &self.path));
+            fail(e)
+        })
     }
 
     /// Refuses a folder that lacks a chunk, which somebody else has removed.

@@ -214,6 +214,7 @@ pub async fn submit(
         let recipe_digest = request.digest(&job);
         // The engine makes it anew, so its inputs need not stay in memory.
         drop(job);
+        let _held = key.as_ref().map(|_| service.store.hold_keys());
         if let Some(known) =
             key.as_deref().map(|key| service.store.by_key(key)).transpose()?.flatten()
         {

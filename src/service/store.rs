@@ -29,6 +29,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Store {
     root: PathBuf,
     index: Mutex<Connection>,
+    /// Held while a job with a key is entered.
+    keys: Mutex<()>,
     /// What a disk that is full has kept out of the index.
     unentered: Mutex<Unentered>,
     /// Held while the service runs, so that no second one works in the same folder.
@@ -168,6 +170,7 @@ impl Store {
         let store = Self {
             root: root.into(),
             index: Mutex::new(Self::index(root)?),
+            keys: Mutex::default(),
             unentered: Mutex::default(),
             _lock: lock,
         };
@@ -337,6 +340,12 @@ impl Store {
             waiting.results.pop_first();
         }
         Ok(())
+    }
+
+    /// Held between the look for a job with a key and its entry, so that two requests with one key
+    /// at the same time are one job.
+    pub fn hold_keys(&self) -> MutexGuard<'_, ()> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn index_now(&self) -> MutexGuard<'_, Connection> {

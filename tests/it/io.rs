@@ -534,6 +534,9 @@ fn ascii_grids() {
         ("ncols 2 nrows 1 cellsize 1 5 6 7", "more than 2 values"),
         ("ncols 2 nrows 1 cellsize 1 5 six", "\"six\" is no number"),
         ("ncols two nrows 1 5 6", "ncols: \"two\""),
+        ("ncols 1.5 nrows 1 5", "ncols = 1.5: allowed is a whole number"),
+        ("ncols 1 nrows -1 5", "nrows = -1: allowed is a whole number"),
+        ("ncols nan nrows 1 5", "ncols = nan: allowed is a whole number"),
         ("ncols 100000 nrows 100000 5 6", "cannot hold"),
         ("hello", "ncols is missing"),
         ("ncols 1 nrows 1 hello", "neither a key"),
@@ -1861,7 +1864,7 @@ fn headers_under_either_name_and_samples_of_either_order() {
     let header = |kind: u32, order: u32| {
         format!(
             "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = {kind}\nbyte order = {order}\n\
-             map info = {{Arbitrary, 1, 1, 0, 0, 5, 5}}\n"
+             map info = {{Arbitrary, 1, 1,\n  0, 0,\n  5, 5}}\n"
         )
     };
     let values = [1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0];
@@ -2134,6 +2137,13 @@ fn links_stay_and_devices_are_left_alone() {
     assert_eq!((stored.bytes, stored.path), (3, link.clone()));
     assert_eq!(std::fs::read(&real).unwrap(), b"new");
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    // A relative link to a file that is not there yet.
+    std::os::unix::fs::symlink("later.bin", folder.0.join("early.bin")).unwrap();
+    files.write(&folder.0.join("early.bin"), b"late").unwrap();
+    assert_eq!(std::fs::read(folder.0.join("later.bin")).unwrap(), b"late");
+    assert!(std::fs::symlink_metadata(folder.0.join("early.bin")).unwrap().is_symlink());
+    std::os::unix::fs::symlink("loop.bin", folder.0.join("loop.bin")).unwrap();
+    assert_eq!(files.write(&folder.0.join("loop.bin"), b"x").unwrap_err().code(), "output");
     std::os::unix::fs::symlink("/dev/null", folder.0.join("null.bin")).unwrap();
     assert_eq!(files.write(&folder.0.join("null.bin"), b"x").unwrap_err().code(), "output");
 }

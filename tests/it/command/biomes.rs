@@ -145,7 +145,10 @@ fn biomes_from_a_picture_become_maps_textures_and_a_list() {
         "{text}"
     );
     folder.thalweg("scatter r.toml -o a.geojson --method poisson --distance 4 --device cpu").ok();
-    assert_eq!(folder.json("a.geojson")["type"], "FeatureCollection");
+    let places = folder.json("a.geojson");
+    assert_eq!(places["type"], "FeatureCollection");
+    // Without a place on Earth they are metres, which readers would take for degrees.
+    assert_eq!(places["crs"]["properties"]["name"], io::vector::LOCAL);
     folder.thalweg("scatter r.toml -o a.csv --device cpu").refused(1, &["a.csv", "--force"]);
     folder.thalweg("scatter r.toml -o a.shp --device cpu").refused(1, &["a.shp", ".geojson"]);
     folder

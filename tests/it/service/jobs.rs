@@ -116,6 +116,15 @@ fn the_same_recipe_is_answered_from_the_store() {
         service.ask("POST", "/v1/jobs", &headers, RECIPE.as_bytes())
     };
     assert_eq!(known().json()["id"], known().json()["id"]);
+    // Requests with one key at the same time are one job.
+    let headers = [("content-type", "application/toml"), ("idempotency-key", "k9")];
+    let recipe = RECIPE.replace("seed = 5", "seed = 9");
+    let ask = || service.ask("POST", "/v1/jobs", &headers, recipe.as_bytes());
+    let ids: Vec<Value> = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap().json()["id"].clone()).collect()
+    });
+    assert!(ids.iter().all(|id| id.is_string() && *id == ids[0]), "{ids:?}");
     let key = |recipe: &str| {
         service.ask(
             "POST",
