@@ -105,7 +105,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 29] = [
+pub static FIELDS: [Field; 30] = [
     Field {
         name: "height",
         unit: "m",
@@ -314,6 +314,18 @@ pub static FIELDS: [Field; 29] = [
         origin: Origin::Water,
         resample: Resample::Derived,
         source: Source::Water(Water::drainage_area),
+    },
+    Field {
+        name: "flow_direction",
+        unit: "code",
+        about: "Where the water of a cell goes: 1 to the east, 2 south-east, 4 south, 8 \
+                south-west, 16 west, 32 north-west, 64 north, 128 north-east; 0 over the border, \
+                in the sea and in a depression that keeps its water. These are the codes of GIS \
+                programs (D8).",
+        decode: Decode::Count,
+        origin: Origin::Water,
+        resample: Resample::Derived,
+        source: Source::Water(Water::flow_direction),
     },
     Field {
         name: "stream_order",

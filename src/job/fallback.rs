@@ -4,7 +4,7 @@ use super::Job;
 use super::event::{Event, Watch};
 use super::outcome::Outcome;
 use crate::device::{Opened, with};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::Executor;
 
 impl Job {
@@ -25,7 +25,7 @@ impl Job {
             })
         });
         match done {
-            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable && !ended => {
+            Err(e) if e.is_of_device() && replaceable && !ended => {
                 watch(Event::Warning(&format!("{e}; the CPU starts over, for the same bytes")))?;
             }
             done => return done,
@@ -48,7 +48,7 @@ impl Job {
         let opened = self.options.open(&|_| Ok(()), &mut |warning| warn(&warning))?;
         let replaceable = opened.replaceable;
         match with(opened.executor, |executor| work(executor)) {
-            Err(e @ (Error::Device(_) | Error::Limit(_))) if replaceable => {
+            Err(e) if e.is_of_device() && replaceable => {
                 warn(&format!("{e}; the CPU takes over, for the same bytes"))
             }
             done => return done,

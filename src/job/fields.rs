@@ -139,6 +139,7 @@ impl Job {
             metric: self.metric(level, window),
             missing: self.missing_at(level, window),
             flow: None,
+            land: Some(self.schedule.extent()),
         };
         if let (Some(_), Some(flow)) = (settings.channel_flow, field::find("flow")) {
             place.flow = Some(self.field_words(level, window, flow, from)?);

@@ -4,7 +4,7 @@
 //! It is a pure function of the recipe and the place of its land, and knows no executor and no
 //! words of maps. All ways to make a land ask it: a run of the whole, a part, tiles, previews.
 //!
-//! Three notions of place are enough:
+//! Two notions of place and one of work are enough:
 //! - the *world* is all of the land, without its margin;
 //! - the *region* is what is wanted of it, the world itself or a part;
 //! - a *unit* is a stage on a level. It works on its level's window: what is wanted there, and what
@@ -62,7 +62,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a recipe on a world. Where it is endless, that is a part of it.
+    /// The schedule of a recipe on a world. For an endless recipe, `world` is a part of its land.
     ///
     /// # Errors
     /// [`Error::Param`](crate::Error::Param) for levels that the world cannot have.
@@ -92,7 +92,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The same of a changed recipe, on all of the world.
+    /// The schedule of a changed recipe, on all of the world.
     ///
     /// # Errors
     /// As [`Schedule::of`].
@@ -101,7 +101,7 @@ impl Schedule {
         Ok(Self { until_level, planner, ..Self::of(recipe, world, scale)? })
     }
 
-    /// The same, as far as the land of a level.
+    /// The schedule as far as the land of a level.
     ///
     /// # Errors
     /// [`Error::Param`](crate::Error::Param) for a level that the land has not, and for maps of the

@@ -6,6 +6,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::recipe::{LAND_MAX, Unit};
 use crate::site::{Scale, Window};
 use crate::stage::levels::{coarser, lattice};
+use crate::water::Extent;
 
 impl Schedule {
     /// The same of a region of the world. Of each level it has what the region can depend on.
@@ -176,6 +177,13 @@ impl Schedule {
     /// The same on a level.
     pub(crate) fn land_at(&self, level: i32) -> (Window, Scale) {
         (lattice(&self.region, level, self.recipe.is_torus()), self.scale_on(level))
+    }
+
+    /// How large the whole land is, of which a run may make a part or a coarser level.
+    pub(crate) fn extent(&self) -> Extent {
+        let cells =
+            if self.recipe.endless { Extent::ENDLESS_CELLS } else { self.world.cells() as u64 };
+        Extent { cells, cell_m2: self.scale.spacing_m * self.scale.spacing_m }
     }
 
     /// The world on a level, without its margin; none where it has no end.

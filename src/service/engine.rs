@@ -199,20 +199,16 @@ fn make(
     for level in levels(&folder) {
         track.add("level", hrefs(level, record.id));
     }
-    let attempt = |job: &Job| -> Answer<crate::bundle::Bundle> {
+    let attempt = |job: &Job| {
         track.begin(work.clone(), job.done());
         let mut sink = Folder::for_bundle(&files, true);
         let mut listener = Listener::new(service, record, track, &folder, job);
-        Ok(job.run_into(&mut sink, timelapse.as_ref(), &mut |event| listener.hear(event))?)
+        job.run_into(&mut sink, timelapse.as_ref(), &mut |event| listener.hear(event))
     };
     let bundle = match attempt(&job) {
         // Only a device that nobody named may be replaced.
-        Err(problem)
-            if problem.kind.ends_with(":device")
-                && options.device == Device::Auto
-                && *device != Device::Cpu =>
-        {
-            tracing::warn!(detail = problem.detail, "the CPU starts over, for the same bytes");
+        Err(e) if e.is_of_device() && options.device == Device::Auto && *device != Device::Cpu => {
+            tracing::warn!(detail = e.to_string(), "the CPU starts over, for the same bytes");
             attempt(&job.clone().device(Device::Cpu))?
         }
         done => done?,

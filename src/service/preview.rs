@@ -298,8 +298,10 @@ fn run(
     let outcome = match attempt(&options) {
         // Only a device that nobody named may be replaced. Levels that were sent come again, with
         // the same words.
-        Err(Error::Device(_) | Error::Limit(_))
-            if service.device.device == Device::Auto && options.device != Device::Cpu =>
+        Err(e)
+            if e.is_of_device()
+                && service.device.device == Device::Auto
+                && options.device != Device::Cpu =>
         {
             attempt(&DeviceOptions { device: Device::Cpu, ..options })?
         }

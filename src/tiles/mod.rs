@@ -18,7 +18,7 @@
 //! the settings of the level's units (of strokes, those that come near), its window with its halo,
 //! and the keys of the tiles that it is made from. So a store can be shared by recipes. After an
 //! edit a tile whose inputs have new keys is looked for once more, by a digest of the words that it
-//! is made from: so only the tiles are made again that what was changed has reached.
+//! is made from. So only tiles that the change really reaches are made again.
 
 #[cfg(feature = "io")]
 mod export;
@@ -294,8 +294,8 @@ impl Tiles {
             let piece = self.piece(input, executor)?;
             before.iter_mut().for_each(|before| before.put(&piece, |_| true));
         }
-        // A change of an input may not reach this one: then it has the words that it has under
-        // another key.
+        // If a change of an input did not reach this tile, the store has its words under another
+        // key.
         #[cfg(feature = "io")]
         let content = match &before {
             Some(before) => self.digest(&near, tile, &halo, &json!(before.digest()))?,

@@ -35,17 +35,13 @@ use crate::site::Scale;
 pub use channel::{Channel, Law};
 use directions::{Full, OUT, Routing, SEA, Size, UNKNOWN, Way};
 pub use outline::{Polygon, Ring};
-pub use place::Place;
+pub use place::{Extent, Place};
 use rayon::prelude::*;
 pub use reach::{Reach, Vertex};
 use serde_json::json;
 pub use settings::{AreaRouting, LAYERS, Settings, Splines, Through, VectorFormat};
 pub use vectors::{Basin, Lake, Point, PointKind, Vectors};
 
-/// Cells from which on there is a river, where no area is given.
-const RIVER_CELLS: i64 = 1000;
-/// And a lake.
-const LAKE_CELLS: usize = 10;
 /// Seconds of a year of 365¼ days.
 const YEAR_S: f64 = 31_557_600.0;
 /// Rain of 1 on a cell, in the layer's unit.
@@ -111,19 +107,19 @@ impl Settings {
                  {largest} km²"
             ),
             None => format!(
-                "without water.channel_area_km2 one begins at {RIVER_CELLS} cells, {} km², and the \
-                 largest catchment of the land has {largest} km²",
-                rounded(cell_km2 * RIVER_CELLS as f64)
+                "without water.channel_area_km2 one begins at {} km², and the largest catchment of \
+                 the land has {largest} km²",
+                rounded(found?["channel_area_km2"].as_f64()?)
             ),
         };
         Some(format!("there is no river: {why}; set water.channel_area_km2 to less than that"))
     }
 
     /// The fewest cells that the water of a depression has as a lake.
-    fn lake_cells(&self, scale: &Scale) -> usize {
+    fn lake_cells(&self, scale: &Scale, land: Extent) -> usize {
+        let area = self.lake_min_m2.unwrap_or_else(|| land.lake_m2());
         // A float above the range becomes the end of it.
-        self.lake_min_m2
-            .map_or(LAKE_CELLS, |area| (area / (scale.spacing_m * scale.spacing_m)).ceil() as usize)
+        (area / (scale.spacing_m * scale.spacing_m)).ceil() as usize
     }
 
     /// What a cell of a lake loses in a year, in the unit of the rain, to the nearest. More than
@@ -298,7 +294,7 @@ impl Water {
             let lost = budget::lost(size, &directions, &full, of, dry);
             left_over(size, &directions, &full, &lost, drops(&rain))
         });
-        let least = settings.lake_cells(&scale);
+        let least = settings.lake_cells(&scale, place.extent(size, &scale));
         // A lake without an outlet is one however small it is: water ends there.
         let (lakes, small): (Vec<Full>, Vec<Full>) =
             full.into_iter().partition(|full| full.outlet.is_none() || full.cells.len() >= least);
@@ -354,14 +350,17 @@ impl Water {
         self.left.as_ref().map_or_else(|| self.rain(cell), |left| left[cell])
     }
 
+    /// The least drainage area of a river, in m².
+    fn channel_m2(&self) -> f64 {
+        let usual = || self.place.extent(self.size, &self.scale).channel_m2();
+        self.settings.channel_area_km2.map_or_else(usual, |area| area * 1e6)
+    }
+
     /// The least water of a river.
     fn least(&self) -> i64 {
         let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        match self.settings.channel_area_km2 {
-            None => RIVER_CELLS * RAIN,
-            // To the nearest unit of the rain; a float above the range becomes the end of it.
-            Some(area) => (area * 1e6 / cell_m2 * RAIN as f64).round() as i64,
-        }
+        // To the nearest unit of the rain; a float above the range becomes the end of it.
+        (self.channel_m2() / cell_m2 * RAIN as f64).round() as i64
     }
 
     /// Whether the water of a cell is that of a river. Where nothing runs off there is none.
@@ -430,6 +429,13 @@ impl Water {
             Some(rain) => self.values(|cell| rain[cell] as f64 / RAIN as f64 * cell_m2),
             None => self.values(|cell| self.drainage_m2(cell)),
         }
+    }
+
+    /// Where the water of a cell goes, by the codes of S. K. Jenson and J. O. Domingue (*Extracting
+    /// topographic structure from digital elevation data*, 1988): 1 to the east and twice as much
+    /// for each next neighbour clockwise; 0 if it goes to none.
+    pub fn flow_direction(&self) -> Vec<i32> {
+        self.directions.par_iter().map(|way| if *way < OUT { 1 << way } else { 0 }).collect()
     }
 
     /// A value of rivers, 0 elsewhere, as bits of floats.
@@ -566,6 +572,9 @@ impl Water {
             json!(rounded(if runs { most as f64 / RAIN as f64 * cell_km2 } else { 0.0 }));
         let has_rivers = (0..self.ground.len()).into_par_iter().any(|cell| self.makes_river(cell));
         summary["has_rivers"] = has_rivers.into();
+        if self.settings.channel_flow.is_none() {
+            summary["channel_area_km2"] = json!(rounded(self.channel_m2() / 1e6));
+        }
         if self.left.is_some() {
             summary["closed_lakes"] =
                 self.lakes.iter().filter(|lake| lake.outlet.is_none()).count().into();

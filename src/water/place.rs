@@ -3,6 +3,7 @@
 use super::RAIN;
 use super::directions::Size;
 use crate::map::Metric;
+use crate::site::Scale;
 
 /// What is known of the cells of a land beside their heights.
 #[derive(Clone, Debug, Default)]
@@ -13,9 +14,43 @@ pub struct Place {
     pub missing: Vec<usize>,
     /// The map `flow`, where rivers are by it.
     pub flow: Option<Vec<i32>>,
+    /// The land that the map is a part or a coarser level of; none: the map is the land.
+    pub land: Option<Extent>,
+}
+
+/// How large a land is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// Cells of its finest level.
+    pub cells: u64,
+    /// The area of one, in m².
+    pub cell_m2: f64,
+}
+
+impl Extent {
+    /// A land without an end has brooks and rivers as one of this many cells.
+    pub(crate) const ENDLESS_CELLS: u64 = 1_000_000;
+
+    /// The drainage area of a river, in m², where no other is asked for: a thousandth of the land,
+    /// so small lands have brooks and large ones rivers, and at least 100 cells, since less is
+    /// the shape of a slope.
+    pub(super) fn channel_m2(self) -> f64 {
+        (self.cells as f64 / 1000.0).max(100.0) * self.cell_m2
+    }
+
+    /// The area of a lake, in m², where no other is asked for: 10 cells.
+    pub(super) fn lake_m2(self) -> f64 {
+        10.0 * self.cell_m2
+    }
 }
 
 impl Place {
+    /// The land of a map.
+    pub(super) fn extent(&self, size: Size, scale: &Scale) -> Extent {
+        let cell_m2 = scale.spacing_m * scale.spacing_m;
+        self.land.unwrap_or(Extent { cells: size.cells() as u64, cell_m2 })
+    }
+
     /// The rain on each cell, weighted by its area.
     pub(super) fn rain(&self, rain: Option<Vec<i32>>, size: Size) -> Vec<i32> {
         let mut rain = rain.unwrap_or_else(|| vec![RAIN as i32; size.cells()]);

@@ -43,8 +43,8 @@ pub struct Settings {
     /// From what area on the water of a depression that runs over is a lake, in m², 0 to 1e12;
     /// none: the area of 10 cells. Rivers run through smaller ones, which are puddles.
     pub lake_min_m2: Option<f64>,
-    /// From what drainage area on there is a river, in km², above 0 to 1e12; none: the area of 1000
-    /// cells.
+    /// From what drainage area on there is a river, in km², above 0 to 1e12; none: a thousandth of
+    /// the land, and at least 100 cells of its finest level.
     pub channel_area_km2: Option<f64>,
     /// In place of `channel_area_km2`: from what `flow` on there is a river, above 0 to 4 294
     /// 967 295. So rivers are where particles have passed, as Talle proposes for his snowballs.
@@ -192,7 +192,8 @@ static KEYS: [Key<Settings>; 18] = {
             "channel_area_km2",
             Kind::Above([0.0, 1e12], |s| &mut s.channel_area_km2),
             Changed,
-            "Drainage area from which on there is a river, km²; without it, that of 1000 cells.",
+            "Drainage area from which on there is a river, km²; without it, a thousandth of the land, \
+             and at least 100 cells.",
         ),
         Key::new(
             "channel_flow",

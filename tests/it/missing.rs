@@ -290,7 +290,7 @@ fn water_in_degrees_has_the_areas_and_ways_of_each_row() {
     // it is high.
     let ground: Vec<i32> = (0..h as i32 * 9).map(|at| -(at % 9) * 1000 - at / 9 * 1100).collect();
     let settings = Settings::default();
-    let place = Place { metric: Some(metric.clone()), missing: vec![], flow: None };
+    let place = Place { metric: Some(metric.clone()), missing: vec![], ..Default::default() };
     let water =
         Water::on(&place, ground.clone(), 9, Scale::of(spacing_m), None, &settings).unwrap();
     let plain = Water::of(ground, 9, Scale::of(spacing_m), None, &settings).unwrap();

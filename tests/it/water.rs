@@ -486,10 +486,11 @@ fn the_ends_of_settings_have_results() {
 
 const RECIPE: &str = "schema = 2\nseed = 3\nwidth = 90\nheight = 70\nspacing_m = 20\n[[stage]]\n\
                       kind = \"diamond_square\"\nrelief_m = 300\n";
-const MAPS: [&str; 7] = [
+const MAPS: [&str; 8] = [
     "water_depth",
     "water_level",
     "drainage_area",
+    "flow_direction",
     "stream_order",
     "basin",
     "river_width",
@@ -529,6 +530,80 @@ fn recipes_have_maps_of_water() {
     for map in MAPS {
         assert_eq!(made.digest(map).unwrap(), one.digest(map).unwrap(), "{map}");
     }
+}
+
+/// Whoever goes by the codes of `flow_direction` from each cell passes each other cell as often as
+/// `drainage_area` says.
+#[test]
+fn directions_lead_to_the_areas() {
+    let text = format!(
+        "{RECIPE}[water]\nsea_level_m = 20\n[output]\n\
+         maps = [\"flow_direction\", \"drainage_area\", \"water_depth\"]\n"
+    );
+    let job = Job::new(Recipe::from_toml(&text, "", "x").unwrap()).unwrap().device(Device::Cpu);
+    let made = job.run(&mut |_| Ok(())).unwrap();
+    let map = |name: &str| made.map(name).unwrap().data;
+    let (codes, areas) = (map("flow_direction"), map("drainage_area"));
+    let step = |code: f32| match code as u32 {
+        1 => (1, 0),
+        2 => (1, 1),
+        4 => (0, 1),
+        8 => (-1, 1),
+        16 => (-1, 0),
+        32 => (-1, -1),
+        64 => (0, -1),
+        128 => (1, -1),
+        other => panic!("code {other}"),
+    };
+    let mut passed = vec![0u32; codes.len()];
+    for cell in 0..codes.len() {
+        let mut at = cell;
+        passed[at] += 1;
+        while codes[at] != 0.0 {
+            let (x, y) = step(codes[at]);
+            at = at.strict_add_signed(90 * y + x);
+            passed[at] += 1;
+        }
+    }
+    assert!(passed.iter().any(|count| *count > 100), "no river");
+    for (cell, count) in passed.into_iter().enumerate() {
+        assert_eq!(f64::from(areas[cell]), f64::from(count) * 400.0, "cell {cell}");
+    }
+}
+
+/// Where no area is given, rivers begin at a thousandth of the whole land, on each of its levels.
+#[test]
+fn rivers_begin_at_a_thousandth_of_the_land() {
+    let text = |more: &str| {
+        format!(
+            "schema = 2\nseed = 3\nwidth = 1025\nheight = 513\nspacing_m = 20\nlevels = 3\n\
+             [[stage]]\nkind = \"diamond_square\"\nrelief_m = 300\n\
+             [[stage]]\nkind = \"thermal\"\nsteps = 2\n{more}[water]\n[output]\n\
+             maps = [\"river_width\", \"drainage_area\"]\n"
+        )
+    };
+    let job = |text: &str| {
+        Job::new(Recipe::from_toml(text, "", "x").unwrap()).unwrap().device(Device::Cpu)
+    };
+    let whole = job(&text(""));
+    let least = 1025.0 * 513.0 / 1000.0 * 400.0;
+    for job in [
+        whole.clone(),
+        whole.clone().until_level(1).unwrap(),
+        whole.clone().until_level(2).unwrap(),
+    ] {
+        let made = job.run(&mut |_| Ok(())).unwrap();
+        let (widths, areas) =
+            (made.map("river_width").unwrap(), made.map("drainage_area").unwrap());
+        assert!(widths.data.iter().any(|width| *width > 0.0));
+        for (width, area) in widths.data.iter().zip(&areas.data) {
+            assert_eq!(*width > 0.0, f64::from(*area) >= least, "{width} m at {area} m²");
+        }
+    }
+    // A small land has brooks, but no river of fewer than 100 cells.
+    let small = job(&format!("{RECIPE}[water]\n[output]\nmaps = [\"basin\"]\n"));
+    let found = small.run(&mut |_| Ok(())).unwrap().water.unwrap();
+    assert_eq!(found["channel_area_km2"], 0.04);
 }
 
 /// Rivers by traffic are the cells that at least `channel_flow` particles have passed, and all

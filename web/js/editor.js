@@ -401,7 +401,7 @@ async function preview() {
       firstLook();
       tell('timeline');
     }
-    if (R.erodes(now) || now.stage.some((s) => !['strokes', ...R.MAKERS].includes(s.kind))) {
+    if (R.erodes(now) || now.stage.some((s) => s.kind !== 'strokes' && !R.makes(s.kind))) {
       const options = {
         cells: Math.max(grid.width, grid.height, 64),
         fields: R.fieldsOf(now, layer),
@@ -1324,6 +1324,7 @@ export async function start() {
     toast(`The service does not answer: ${error.message}`, 'bad');
     return;
   }
+  R.setStages(catalogue.stages);
   const fragment = location.hash.match(/^#land=([\w-]+)/);
   if (fragment) {
     try {

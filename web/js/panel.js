@@ -275,7 +275,7 @@ function stageCard(s, path, list, i, nested = false) {
       : nested
         ? `after every ${s.every} steps`
         : (about?.text ?? '');
-  const hosts = ['droplets', 'snowballs', 'wind', 'thermal'].includes(s.kind) && !nested;
+  const hosts = R.hosts(s.kind) && !nested;
   return el(
     'details.card',
     {
@@ -343,7 +343,7 @@ function stageCard(s, path, list, i, nested = false) {
         key,
         byLevel:
           !!recipe().levels &&
-          !R.MAKERS.includes(s.kind) &&
+          !R.makes(s.kind) &&
           s.kind !== 'layer' &&
           s.kind !== 'biomes',
         open: openMore.has(s.kind),

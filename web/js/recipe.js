@@ -1,9 +1,18 @@
 // Recipes as data that never changes in place, so that a history of them shares what stays the
 // same.
 
-export const MAKERS = ['diamond_square', 'island', 'flat'];
-const FLOWS = ['droplets', 'snowballs', 'wind', 'incision'];
-const ERODES = [...FLOWS, 'thermal', 'coastal', 'blur'];
+/** What the service says of stages, by kind. */
+let kinds = new Map();
+export function setStages(stages) {
+  kinds = new Map(stages.map((about) => [about.kind, about]));
+}
+
+/** Whether a kind of stage makes heights from nothing. */
+export const makes = (kind) => !!kinds.get(kind)?.is_generator;
+/** Whether it wears land down. */
+const wears = (kind) => !!kinds.get(kind)?.changes && !['strokes', 'biomes'].includes(kind);
+/** Whether others can run between its steps. */
+export const hosts = (kind) => !!kinds.get(kind)?.hosts;
 
 const stages = (recipe) => recipe.stage ?? [];
 
@@ -14,7 +23,7 @@ function strokesAt(recipe) {
   if (there >= 0) return there;
   let at = 0;
   list.forEach((s, i) => {
-    if (MAKERS.includes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep'))
+    if (makes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep'))
       at = i + 1;
   });
   return at;
@@ -84,11 +93,11 @@ export function plain(recipe) {
 
 /** The maps that a recipe leaves, of those that the view draws. */
 export function fieldsOf(recipe, layer) {
-  const kinds = stages(recipe).map((s) => s.kind),
+  const names = stages(recipe).map((s) => s.kind),
     fields = ['height'];
-  if (kinds.some((k) => FLOWS.includes(k))) fields.push('flow');
-  if (kinds.some((k) => ERODES.includes(k))) fields.push('erosion', 'deposition');
-  if (kinds.includes('biomes')) fields.push('biome_colour');
+  if (names.some((k) => kinds.get(k)?.maps?.includes('flow'))) fields.push('flow');
+  if (names.some(wears)) fields.push('erosion', 'deposition');
+  if (names.includes('biomes')) fields.push('biome_colour');
   if (
     layer &&
     (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) ||
@@ -98,7 +107,7 @@ export function fieldsOf(recipe, layer) {
   return fields;
 }
 
-export const erodes = (recipe) => stages(recipe).some((s) => ERODES.includes(s.kind));
+export const erodes = (recipe) => stages(recipe).some((s) => wears(s.kind));
 export const seaOf = (recipe) => recipe.output?.sea_level_m ?? null;
 export const sizeOf = (recipe) => [recipe.width ?? 0, recipe.height ?? recipe.width ?? 0];
 

@@ -214,6 +214,11 @@ impl From<Invalid> for Error {
 }
 
 impl Error {
+    /// Whether the CPU may do the same work without it: the device failed, or has too little room.
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, Self::Device(_) | Self::Limit(_))
+    }
+
     /// An [`Error::Param`] in words alone, or with the data of an [`Invalid`].
     pub fn param(what: impl Into<Invalid>) -> Self {
         what.into().into()

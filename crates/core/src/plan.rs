@@ -368,7 +368,7 @@ impl Plan {
         })
     }
 
-    /// Bytes of memory that will be taken for itself when it is more than a draft.
+    /// Bytes that the plan made from this draft will take for itself; 0 if it is no draft.
     pub fn bytes_to_come(&self) -> u64 {
         if self.draft.is_some() { self.own_bytes() } else { 0 }
     }
@@ -466,8 +466,8 @@ impl Plan {
         self.buffers.iter().map(|b| b.words as u64 * 4).sum::<u64>() + self.beside
     }
 
-    /// Bytes that lie in memory while it runs: its buffers, and of what earlier plans `kept` all
-    /// that it does not take or replace. Afterwards `kept` is what lies there then.
+    /// Bytes that lie in memory while it runs: its buffers, and those that earlier plans `kept` and
+    /// that it neither takes nor replaces. `kept` becomes what lies there afterwards.
     pub fn bytes_beside(&self, kept: &mut BTreeMap<&'static str, u64>) -> u64 {
         kept.retain(|name, _| !self.has(name));
         let bytes = self.bytes() + kept.values().sum::<u64>();
