@@ -10,6 +10,7 @@ import os
 import pathlib
 import subprocess
 import threading
+import tomllib
 
 import numpy as np
 import pytest
@@ -143,6 +144,80 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     editor.until("the run is here again", lambda s: s["result"] and s["mode"] == "run")
     assert np.array_equal(editor.heights(), done)
     keep(editor, "story-again")
+
+
+def test_water_is_where_the_map_has_it(window, thalweg, tmp_path, keep):
+    """By pixels, from above: what the view draws blue is what the command's maps of the same level
+    call a lake or a river."""
+    text = (pathlib.Path(__file__).parents[2] / "examples/coast.toml").read_text()
+    recipe = tomllib.loads(text)
+    recipe["name"] = "water"
+    editor = window(recipe)
+    level, width, height = editor.state()["live"][-1]
+    recipe |= {"water": {"sea_level_m": 0}}
+    recipe["output"] |= {"maps": ["height", "water_depth", "river_width"], "format": "npy"}
+    (tmp_path / "land.json").write_text(json.dumps(recipe))
+    command = ["run", "land.json", "-o", "out", "-q", "--device", "cpu", "--level", str(level)]
+    subprocess.run([thalweg, *command], cwd=tmp_path, check=True)
+    maps = {name: np.load(tmp_path / f"out/{name}.npy") for name in recipe["output"]["maps"]}
+    assert maps["height"].shape == (height, width)
+    deep, sea = maps["water_depth"] > 0, maps["height"] < 0
+    lake = deep & (maps["height"] + maps["water_depth"] > 0.01)
+    river = (maps["river_width"] > 0) & ~deep & ~sea
+
+    def grown(mask, cells):
+        """Where something is within so many cells."""
+        padded = np.pad(mask, cells)
+        rows, columns = mask.shape
+        return functools.reduce(
+            np.logical_or,
+            (
+                padded[y : y + rows, x : x + columns]
+                for y in range(2 * cells + 1)
+                for x in range(2 * cells + 1)
+            ),
+        )
+
+    inner = lake & ~grown(~lake, 1)
+    dry = ~grown(lake | river | sea | deep, 4)
+    assert inner.sum() > 20 and dry.sum() > 1000 and river.sum() > 100
+
+    # The panels lie over parts of the land.
+    free = np.zeros((720, 1280), bool)
+    free[70:640, 80:950] = True
+
+    def look(distance, x, y):
+        """From above a cell: gives the share of cells of a mask, of those in sight, within whose
+        half a cell or so the water changes a pixel."""
+        editor.page.evaluate(
+            f"""(() => {{
+                const {{ view }} = thalweg, {{ x, y }} = view.u.uExtent.value;
+                const target = [({x / (width - 1)} - 0.5) * x, 0, ({y / (height - 1)} - 0.5) * y];
+                view.after.hasWater = 1;
+                view.setEye({{ azimuth: 180, tilt: 88, distance: {distance}, target }});
+            }})()"""
+        )
+        with_water = editor.colours()
+        keep(editor, f"story-water-{distance}")
+        editor.page.evaluate("thalweg.view.after.hasWater = 0; thalweg.view.draw()")
+        drawn = np.abs(with_water - editor.colours()).max(axis=2) > 8
+
+        def share(mask):
+            seen = []
+            for y, x in np.argwhere(mask)[:: max(mask.sum() // 600, 1)]:
+                left, top = map(int, editor.at(x / (width - 1), y / (height - 1)))
+                if 0 <= top < 720 and 0 <= left < 1280 and free[top, left]:
+                    seen.append(drawn[top - 4 : top + 5, left - 4 : left + 5].any())
+            assert len(seen) > 10
+            return np.mean(seen)
+
+        return share
+
+    whole = look(24, width // 2, height // 2)
+    assert whole(inner) == 1, "a lake is not drawn"
+    assert whole(dry) == 0, "water is drawn where there is none"
+    y, x = np.argwhere(river)[np.argsort(maps["river_width"][river])[-20]]
+    assert look(5, x, y)(river) > 0.9, "rivers are not drawn"
 
 
 def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):

@@ -17,6 +17,7 @@ import {
   reshape,
   simplified,
 } from './land.js';
+import { hasWater, lakesOn, riversOn } from './water.js';
 import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
 import { tell } from './signals.js';
@@ -271,6 +272,10 @@ function showFields(frame) {
   }
   const made = fieldTexture(frame, painted);
   view.after.setFields(made.rgba, frame.width, frame.height, made.has);
+  if (hasWater(frame)) {
+    const lakes = lakesOn(frame, grid, R.seaOf(recipe()));
+    view.after.setWater(lakes, grid.width, grid.height, riversOn(frame, grid));
+  } else view.after.hasWater = 0;
   view.u.uMasked.value = painted ? 1 : 0;
   if (layer) view.u.uMask.value.set(...MASK[layer]);
   if (frame.data.biome_colour) {
@@ -329,7 +334,7 @@ function setBefore() {
   const heights = heightsOf(frames[0], grid);
   view.before.setHeights(heights, grid.width, grid.height);
   view.before.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
-  view.before.hasBiome = 0;
+  view.before.hasBiome = view.before.hasWater = 0;
 }
 
 export function setCompare(on) {
@@ -1151,9 +1156,7 @@ async function result(j, mine) {
       final: true,
       data: {},
     };
-    for (const field of ['height', 'flow', 'erosion', 'deposition', 'biome_colour'].filter((f) =>
-      r.fields.includes(f),
-    ))
+    for (const field of R.VIEWED.filter((f) => r.fields.includes(f)))
       frame.data[field] = (await api.samples(`v1/results/${r.digest}/fields/${field}.r32`)).data;
     if (run !== mine) return;
     mine.frames = [...mine.frames.filter((f) => f.level === null || f.level > 0), frame];

@@ -134,8 +134,19 @@ void main() {
 }
 `;
 
+// The level of the lake at a place in metres; far below where there is none.
+const LAKES = `
+uniform sampler2D uLakes;
+uniform float uHasWater;
+float lakeAt(vec2 g) {
+  vec2 last = vec2(textureSize(uLakes, 0) - 1);
+  return uHasWater > .5 ? texelFetch(uLakes, ivec2(clamp(g, 0., 1.) * last + .5), 0).r : -1e9;
+}
+`;
+
 export const terrainVertex =
   LAND +
+  LAKES +
   `
 in vec2 grid;
 uniform mat4 projectionMatrix, viewMatrix;
@@ -143,20 +154,24 @@ out vec2 vG;
 out vec3 vAt;
 void main() {
   vG = grid;
-  vAt = vec3((grid.x - .5) * uExtent.x, heightAt(grid) * uVert, (grid.y - .5) * uExtent.y);
+  vAt = vec3((grid.x - .5) * uExtent.x, max(heightAt(grid), lakeAt(grid)) * uVert, (grid.y - .5) * uExtent.y);
   gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
 }
 `;
 
 export const terrainFragment =
   LAND +
+  LAKES +
   SKY +
   RAMPS +
   `
 uniform sampler2D uLight;
 uniform sampler2D uFields;  // red flow, green erosion, blue deposition, alpha the painted layer: each 0 to 1
 uniform sampler2D uBiome;
+uniform sampler2D uRivers;  // red ribbons of rivers, green and blue the direction of their flow
 uniform sampler3D uNoise;
+uniform float uTime;
+uniform float uClear;       // metres of water that one sees through
 uniform vec3 uEye;
 uniform float uHaze;
 uniform float uHasFlow, uHasMoved, uHasBiome;
@@ -232,11 +247,21 @@ void main() {
       base = mix(base, mix(vec3(.25, .23, .17), vec3(.10, .125, .11), smoothstep(0., -6., shore)), smoothstep(.0, -.6, shore));
       base *= mix(1., .72, smoothstep(.5, .0, shore) * smoothstep(-.5, 0., shore));
     }
-    float river = uHasFlow * smoothstep(.68, .88, field.r + (n3.a - .5) * .05) * step(uSea, h);
-    base = mix(base, vec3(.030, .070, .085), river * .82);
-    base *= 1. + uHasFlow * smoothstep(.25, .6, field.r) * vec3(-.16, -.06, -.18) * (1. - river);
-    gloss = river;
-    n = normalize(n + bump * vec3(1., .4, 1.) * mix(.22, .42, bare) * (1. - river) * uDetail);
+    // Water by the maps of water.
+    float deep = lakeAt(vG) - h;
+    float lake = smoothstep(0., uClear * .02, deep);
+    vec4 ribbon = texture(uRivers, vG);
+    float river = uHasWater * smoothstep(.4, .6, ribbon.r) * step(uSea, h) * (1. - lake);
+    vec2 flow = (ribbon.gb * 2. - 1.) * river;
+    float wet = max(lake, river);
+    vec3 still = mix(vec3(.035, .135, .135), vec3(.006, .045, .080), 1. - exp(-max(deep, 0.) / uClear));
+    base = mix(base, still, lake);
+    base = mix(base, vec3(.020, .075, .095), river * .9);
+    base *= 1. + uHasFlow * smoothstep(.25, .6, field.r) * vec3(-.16, -.06, -.18) * (1. - wet);
+    gloss = wet;
+    vec3 ripple = texture(uNoise, vec3(vAt.xz * 14. - flow * uTime * .9, uTime * .06)).xyz - .5;
+    bump = mix(bump, ripple * .5, wet);
+    n = normalize(mix(n, vec3(0., 1., 0.), lake) + bump * vec3(1., .4, 1.) * mix(.22, .42, bare) * (1. - wet) * uDetail);
     base *= mix(.80, 1.14, n3.a * .5 + n4.a * .5 * uDetail);
   } else if (uOverlay == 1) {
     base = linear(inferno(.04 + .94 * field.r));

@@ -341,11 +341,7 @@ function stageCard(s, path, list, i, nested = false) {
         stage: s,
         about,
         key,
-        byLevel:
-          !!recipe().levels &&
-          !R.makes(s.kind) &&
-          s.kind !== 'layer' &&
-          s.kind !== 'biomes',
+        byLevel: !!recipe().levels && !R.makes(s.kind) && s.kind !== 'layer' && s.kind !== 'biomes',
         open: openMore.has(s.kind),
         onopen: (o) => {
           if (o) openMore.add(s.kind);

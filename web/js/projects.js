@@ -36,7 +36,7 @@ export function openNew() {
     spacing_m: 10,
     levels: 'auto',
     stage: [{ kind: 'flat', height_m: 0 }, presets.find((p) => p.name === 'deep').stage_by_level],
-    output: { maps: ['height', 'flow', 'erosion', 'deposition'], format: 'tif' },
+    output: { format: 'tif' },
   };
   const pick = el('input', {
     type: 'file',
@@ -62,7 +62,7 @@ export function openNew() {
         {},
         el(
           'button',
-          { type: 'button', onclick: () => start('flat', flat) },
+          { type: 'button', onclick: () => start('flat', R.example({ recipe: flat })) },
           el('b', {}, 'Flat ground'),
           el('span', {}, 'Draw everything yourself.'),
         ),
@@ -198,15 +198,17 @@ async function openFile(file) {
     const { schema = 2, seed = 1 } = recipe();
     const name = file.name.replace(/\.\w+$/, '');
     openRecipe(
-      {
-        schema,
-        seed,
-        name: name.replace(/[^\w.-]+/g, '-'),
-        input: { upload: input.digest },
-        ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
-        stage: [presets[0].stage_by_level],
-        output: { maps: ['height', 'flow', 'erosion', 'deposition'], format: 'tif' },
-      },
+      R.example({
+        recipe: {
+          schema,
+          seed,
+          name: name.replace(/[^\w.-]+/g, '-'),
+          input: { upload: input.digest },
+          ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
+          stage: [presets[0].stage_by_level],
+          output: { format: 'tif' },
+        },
+      }),
       name,
     );
   } catch (error) {

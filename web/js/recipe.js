@@ -23,8 +23,7 @@ function strokesAt(recipe) {
   if (there >= 0) return there;
   let at = 0;
   list.forEach((s, i) => {
-    if (makes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep'))
-      at = i + 1;
+    if (makes(s.kind) || (s.kind === 'biomes' && s.heights && s.heights !== 'keep')) at = i + 1;
   });
   return at;
 }
@@ -80,11 +79,27 @@ export function groundOf(recipe) {
   };
 }
 
-/** What a preview needs of a recipe: dungeons and textures are left out. */
+/** The maps by which the view draws water. */
+const WATER = ['water_depth', 'river_width', 'flow_direction'];
+/** All maps that the view draws. */
+export const VIEWED = ['height', 'flow', 'erosion', 'deposition', 'biome_colour', ...WATER];
+
+/** Whether previews have water: rivers by traffic are on the finest level alone. */
+const showsWater = (recipe) => recipe.water?.channel_flow === undefined;
+
+/** The water of a recipe, or what it usually is: the sea is that of the picture. */
+export function waterOf(recipe) {
+  const sea = seaOf(recipe);
+  return { ...(sea === null ? {} : { sea_level_m: sea }), ...recipe.water };
+}
+
+/** What a preview needs of a recipe: dungeons, textures and vectors are left out. */
 export function plain(recipe) {
   const { dungeons, output, ...rest } = recipe;
+  const { vectors, splines, ...water } = waterOf(recipe);
   return {
     ...rest,
+    ...(showsWater(recipe) ? { water } : {}),
     stage: stages(recipe).map((s) =>
       s.kind === 'biomes' ? (({ splat, weights, ...more }) => more)(s) : s,
     ),
@@ -98,6 +113,7 @@ export function fieldsOf(recipe, layer) {
   if (names.some((k) => kinds.get(k)?.maps?.includes('flow'))) fields.push('flow');
   if (names.some(wears)) fields.push('erosion', 'deposition');
   if (names.includes('biomes')) fields.push('biome_colour');
+  if (showsWater(recipe)) fields.push(...WATER);
   if (
     layer &&
     (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) ||
@@ -157,8 +173,8 @@ export const asCommandOfArchive = (name) =>
 export const asCurl = (toml, base, token) =>
   `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
 
-/** An example with the maps that the view colours by. */
+/** A recipe with the water and the maps that the view draws. */
 export function example(x) {
-  const maps = new Set([...(x.recipe.output?.maps ?? ['height']), ...fieldsOf(x.recipe)]);
-  return { ...x.recipe, output: { ...x.recipe.output, maps: [...maps] } };
+  const maps = new Set([...(x.recipe.output?.maps ?? ['height']), ...fieldsOf(x.recipe), ...WATER]);
+  return { ...x.recipe, water: waterOf(x.recipe), output: { ...x.recipe.output, maps: [...maps] } };
 }

@@ -64,7 +64,9 @@ class Side {
       magFilter: T.LinearFilter,
       depthBuffer: false,
     });
-    this.hasFlow = this.hasMoved = this.hasBiome = 0;
+    this.lakes = floatTexture(new Float32Array(1), 1, 1, false);
+    this.rivers = byteTexture(new Uint8Array([0, 128, 128, 255]), 1, 1);
+    this.hasFlow = this.hasMoved = this.hasBiome = this.hasWater = 0;
     this.dirty = true;
   }
 
@@ -93,6 +95,18 @@ class Side {
     }
     this.fields.needsUpdate = true;
     Object.assign(this, has);
+  }
+
+  /** Levels of lakes in metres, on the grid of the heights, and the picture of its rivers. */
+  setWater(lakes, width, height, rivers) {
+    this.lakes.dispose();
+    this.lakes = floatTexture(lakes, width, height, false);
+    this.rivers.dispose();
+    this.rivers = byteTexture(rivers.data, rivers.width, rivers.height);
+    this.rivers.generateMipmaps = true;
+    this.rivers.minFilter = T.LinearMipmapLinearFilter;
+    this.rivers.anisotropy = 4;
+    this.hasWater = 1;
   }
 
   setBiome(rgba, width, height) {
@@ -159,6 +173,9 @@ export class View {
       uHasFlow: 0,
       uHasMoved: 0,
       uHasBiome: 0,
+      uLakes: null,
+      uRivers: null,
+      uHasWater: 0,
       uRange: new T.Vector2(0, 1),
       uSea: -1e9,
       uHasSea: 0,
@@ -576,6 +593,9 @@ export class View {
     u.uHasFlow.value = side.hasFlow;
     u.uHasMoved.value = side.hasMoved;
     u.uHasBiome.value = side.hasBiome;
+    u.uLakes.value = side.lakes;
+    u.uRivers.value = side.rivers;
+    u.uHasWater.value = side.hasWater;
   }
 
   shade(side) {
