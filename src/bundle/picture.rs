@@ -21,6 +21,8 @@ pub fn picture<'a>(
     other: impl Fn(&str) -> Option<&'a Map>,
     style: &Style,
 ) -> Result<RgbImage> {
+    // Where a recipe has a table of water.
+    let [depth, width] = ["water_depth", "river_width"].map(&other);
     let mut picture = match output.colour {
         Colour::Height => shaded(height, style),
         Colour::Biomes => match other("biome_colour") {
@@ -31,11 +33,11 @@ pub fn picture<'a>(
         Colour::Ground => {
             let [flow, erosion, deposition, sediment, beach] =
                 ["flow", "erosion", "deposition", "sediment", "beach"].map(&other);
+            // Water is drawn once: by its own maps where they are, else by the flow.
+            let flow = flow.filter(|_| depth.is_none() && width.is_none());
             ground(height, &Ground { flow, erosion, deposition, sediment, beach }, style)?
         }
     };
-    // Where a recipe has a table of water.
-    let [depth, width] = ["water_depth", "river_width"].map(&other);
     let as_from_the_air = output.colour != Colour::Height;
     draw_water(&mut picture, height, &Waters { depth, width, as_from_the_air }, style)?;
     Ok(picture)

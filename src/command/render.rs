@@ -275,8 +275,10 @@ impl Layers {
     }
 
     fn ground(&self) -> Ground<'_> {
+        let has_water = self.depth.is_some() || self.width.is_some();
         Ground {
-            flow: self.flow.as_ref(),
+            // Water is drawn once: by its own maps where they are, else by the flow.
+            flow: self.flow.as_ref().filter(|_| !has_water),
             erosion: self.erosion.as_ref(),
             deposition: self.deposition.as_ref(),
             sediment: self.sediment.as_ref(),

@@ -59,6 +59,14 @@ fn render_draws_the_ground_and_before_and_after() {
         seen.push(folder.read(&format!("{i}.png")));
         assert!((0..i).all(|j| seen[i] != seen[j]), "{option} looks like another");
     }
+    // Maps of water say where it is, and flow then draws none.
+    folder.file("dry.npy", npy(&map(60, 40, |_, _| 0.0)));
+    for (i, option) in ["", "--flow flow.npy"].iter().enumerate() {
+        let line = "render h.npy --spacing 10 --ground --water dry.npy";
+        folder.thalweg(&format!("{line} -o dry{i}.png {option}")).ok();
+    }
+    assert_eq!(folder.read("dry0.png"), folder.read("dry1.png"));
+    assert_eq!(folder.read("dry0.png"), seen[0]);
     for option in ["", "--ground --flow flow.npy"] {
         let line =
             format!("render h.npy -o both.png --spacing 10 --force --json --before b.npy {option}");
