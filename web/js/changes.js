@@ -62,7 +62,12 @@ export function changedRecipe(panel = true) {
 }
 
 export function set(path, value, label, panel = false) {
-  history.push(R.withValue(recipe(), path, value), label ?? words(String(path.at(-1))), true);
+  change(R.withValue(recipe(), path, value), label ?? words(String(path.at(-1))), panel);
+}
+
+/** Another recipe; changes with one label that follow each other are one step of the history. */
+export function change(recipe, label, panel = false) {
+  history.push(recipe, label, true);
   changedRecipe(panel);
 }
 

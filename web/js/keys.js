@@ -1,5 +1,6 @@
 // Keys, and the palette of settings and actions.
 
+import { WATER_ROWS } from './waterform.js';
 import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
@@ -188,6 +189,12 @@ function settingsOf(r) {
     ...['seed', 'size', 'spacing', 'sea'].map((id) => ({
       group: 'Land',
       title: words(id),
+      run: () => to('', id),
+    })),
+    ...WATER_ROWS.map(([id, title, more]) => ({
+      group: 'Water',
+      title,
+      more,
       run: () => to('', id),
     })),
     ...(r.stage ?? []).flatMap((s, i) => [

@@ -4,7 +4,8 @@ import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { cardButtons, choice, field, numberRow, stageForm } from './forms.js';
 import { el, icon, seedRow, words } from './ui.js';
-import { changedRecipe, reseed, set } from './changes.js';
+import { change, changedRecipe, reseed, set } from './changes.js';
+import { waterRows } from './waterform.js';
 import { on } from './signals.js';
 import { catalogue, cellM, fail, history, presets, problem, recipe } from './editor.js';
 import { viewPage } from './look.js';
@@ -188,14 +189,8 @@ function recipePage() {
         role: 'switch',
         checked: sea !== null,
         onchange: (e) => {
-          set(
-            ['output', 'sea_level_m'],
-            e.target.checked
-              ? Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2)
-              : undefined,
-            'sea',
-            true,
-          );
+          const level = Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2);
+          change(R.withSea(r, e.target.checked ? level : undefined), 'sea', true);
         },
       }),
     ),
@@ -207,7 +202,7 @@ function recipePage() {
           value: sea,
           low: Math.floor(view.range[0]),
           high: Math.ceil(view.range[1]),
-          oninput: (v) => set(['output', 'sea_level_m'], v, 'sea level'),
+          oninput: (v) => change(R.withSea(recipe(), v), 'sea level'),
         })
       : null,
     eroder >= 0 ? el('h2', {}, 'Rain and rivers') : null,
@@ -233,6 +228,7 @@ function recipePage() {
           }),
         )
       : null,
+    ...waterRows(r),
     el('h2', {}, 'Stages'),
     ...(r.stage ?? []).map((s, i) => stageCard(s, ['stage', i], r.stage, i)),
     el('label.hidden', { for: 'add-stage' }, 'Add a stage'),

@@ -93,6 +93,12 @@ export function waterOf(recipe) {
   return { ...(sea === null ? {} : { sea_level_m: sea }), ...recipe.water };
 }
 
+/** The recipe with another level of the sea in metres, in its picture and in its water. */
+export function withSea(recipe, level) {
+  const drawn = withValue(recipe, ['output', 'sea_level_m'], level);
+  return recipe.water ? withValue(drawn, ['water', 'sea_level_m'], level) : drawn;
+}
+
 /** What a preview needs of a recipe: dungeons, textures and vectors are left out. */
 export function plain(recipe) {
   const { dungeons, output, ...rest } = recipe;
