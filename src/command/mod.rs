@@ -6,6 +6,7 @@ mod compare_maps;
 mod console;
 mod convert;
 mod devices;
+mod dry_run;
 mod dungeon;
 mod erode;
 mod info;

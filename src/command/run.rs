@@ -1,10 +1,11 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
-use super::console::{Console, bytes, count, plural};
+use super::console::{Console, count};
+use super::dry_run;
 use super::report::{
-    files_json, files_text, stages_text, steps_json, steps_text, tells, timelapse_text, title,
+    files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title,
 };
-use super::tiles::{self, usual_memory, waiting_beside};
+use super::tiles::{usual_memory, waiting_beside};
 use super::{
     Changes, EngineFiles, OutputRange, RegionArguments, TimelapseArguments, classic,
     refuse_standard,
@@ -181,8 +182,10 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     if a.dry_run {
         let paths: Vec<PathBuf> =
             names(job.recipe(), timelapse.as_ref()).iter().map(|name| folder.path(name)).collect();
-        return match dry_run(console, &job, &paths, timelapse.as_ref()) {
-            Err(Error::Limit(limit)) => tiles::dry_run(console, &job, &by_tiles(limit)?, &window),
+        return match dry_run::whole(console, &job, &paths, timelapse.as_ref()) {
+            Err(Error::Limit(limit)) => {
+                dry_run::by_tiles(console, &job, &by_tiles(limit)?, &window)
+            }
             done => done,
         };
     }
@@ -361,82 +364,6 @@ fn run_by_tiles(
                 console.seconds(),
                 files_text(&bundle.files)
             )
-        },
-    )?;
-    Ok(true)
-}
-
-fn dry_run(
-    console: &Console,
-    job: &Job,
-    paths: &[PathBuf],
-    timelapse: Option<&TimelapseOptions>,
-) -> Result<bool> {
-    let device = job.device_name(&mut |warning| {
-        console.warn(warning);
-        Ok(())
-    })?;
-    let (recipe, (window, scale)) = (job.recipe(), job.schedule().land());
-    let plans: Vec<_> = job
-        .schedule()
-        .names()
-        .zip(job.schedule().costs().into_iter().zip(job.schedule().counts()))
-        .enumerate()
-        .map(|(i, (name, ((bytes, _), (steps, passes))))| {
-            (name, passes as usize, bytes, job.schedule().reach(i, steps as usize))
-        })
-        .collect();
-    let water = job.schedule().water_bytes();
-    let memory = plans.iter().map(|(_, _, bytes, _)| *bytes).chain(water).max().unwrap_or(0);
-    let per_cell = memory as f64 / window.cells() as f64;
-    console.result(
-        || {
-            let stage = |(i, (name, passes, bytes, reach)): (usize, &(&str, usize, u64, u64))| {
-                let level = job.schedule().site(i).level;
-                json!({ "stage": name, "level": level, "passes": passes, "bytes": bytes,
-                    "reach_cells": reach })
-            };
-            let stages: Vec<_> = plans.iter().enumerate().map(stage).collect();
-            json!({
-                "device": device, "name": recipe.name, "seed": recipe.seed, "width": window.width,
-                "height": window.height,
-                "spacing_m": scale.spacing_m, "stages": stages, "water_bytes": water,
-                "bytes": memory, "bytes_per_cell": per_cell,
-                "files": paths.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
-            })
-        },
-        || {
-            let mut text = format!("{}\n{device}\n", title(job));
-            let told =
-                plans.iter().enumerate().filter(|(_, (name, passes, ..))| tells(name, *passes));
-            for (i, (name, passes, size, reach)) in told {
-                let (word, reach) = (plural(*passes as u64, "pass"), count(*reach, "cell"));
-                let name = match (job.schedule().levels(), job.schedule().site(i).level) {
-                    (1, _) => (*name).to_string(),
-                    (_, level) => format!("{name}, level {level}"),
-                };
-                text += &format!(
-                    "  {name:<24} {passes:>6} {word:<6}  {:>12}  reach up to {reach}\n",
-                    bytes(*size)
-                );
-            }
-            if let Some(water) = water {
-                text += &format!("  {:<24} {:>6} {:<6}  {:>12}\n", "water", "", "", bytes(water));
-            }
-            text += &format!("memory {}, {per_cell:.1} bytes a cell\n", bytes(memory));
-            // Numbered pictures are too many for a line each.
-            let pictures = timelapse.and_then(|timelapse| timelapse.folder.as_deref());
-            let numbered = |path: &&PathBuf| {
-                pictures.is_some_and(|name| path.parent().is_some_and(|p| p.ends_with(name)))
-            };
-            for path in paths.iter().filter(|path| !numbered(path)) {
-                text += &format!("{}\n", path.display());
-            }
-            let pictures: Vec<_> = paths.iter().filter(numbered).collect();
-            if let [first, .., last] = pictures[..] {
-                text += &format!("{} to {}\n", first.display(), last.display());
-            }
-            text
         },
     )?;
     Ok(true)

@@ -3,7 +3,8 @@
 mod store;
 mod workflow;
 
-use super::console::{Console, bytes, count};
+use super::console::Console;
+use super::dry_run;
 use super::report::{files_json, files_text};
 use super::{Changes, OutputRange, RegionArguments, format, option, refuse_standard};
 use clap::Args;
@@ -273,7 +274,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let one = (ends(&output, "tif") || a.xyz.is_some()).then_some("height");
     let wanted = fields(&job, a.map.as_deref().or(one), level)?;
     if a.dry_run {
-        return dry_run(console, &job, &cost, &own);
+        return dry_run::by_tiles(console, &job, &cost, &own);
     }
     // Before the tiles are made, which may take hours.
     if ends(&output, "tif") {
@@ -450,83 +451,6 @@ impl Form {
                 tiles.write_files(level, window, fields, output, options, executor, watch)
             }
         }
-    }
-}
-
-/// The device, and passes over cells that it does in a second.
-fn pace(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<(String, f64)> {
-    let mut device = String::new();
-    let finest = cost.levels.first().map_or(0, |level| level.level);
-    let pace = job.with_device(&mut |warning| console.warn(warning), &mut |executor| {
-        device = executor.name();
-        Tiles::pace(job, finest, window, executor)
-    })?;
-    Ok((device, pace))
-}
-
-pub fn dry_run(console: &Console, job: &Job, cost: &Cost, window: &Window) -> Result<bool> {
-    let (device, pace) = pace(console, job, cost, window)?;
-    let seconds = cost.work() / pace;
-    console.result(
-        || {
-            let level = |l: &thalweg::tiles::LevelCost| {
-                json!({
-                    "level": l.level, "slabs": l.slabs, "tiles": l.tiles, "halo_cells": l.halo,
-                    "longest_cells": l.longest, "passes": l.passes,
-                    "cells": l.cells, "worked_cells": l.worked, "bytes": l.bytes,
-                })
-            };
-            json!({
-                "width": window.width, "height": window.height, "tile_size": cost.cut.side(),
-                "time_chunk": cost.cut.slab, "bytes": cost.bytes(), "redundant": cost.redundant(),
-                "device": device, "expected_seconds": seconds,
-                "levels": cost.levels.iter().map(level).collect::<Vec<_>>(),
-            })
-        },
-        || {
-            let level = |l: &thalweg::tiles::LevelCost| {
-                format!(
-                    "  level {:2} {:>9}  halo {:>5} cells  {:>5} passes  {:>20}  {:>10}\n",
-                    l.level,
-                    count(l.tiles, "tile"),
-                    l.halo,
-                    l.passes,
-                    more(l.worked / l.cells - 1.0),
-                    bytes(l.bytes)
-                )
-            };
-            let levels: String = cost.levels.iter().map(level).collect();
-            format!(
-                "{}: {} x {} cells in {}\n{levels}halos and what lies beyond the part: {}\n\
-                 memory up to {}\nsome {} on {device}\n",
-                job.recipe().name,
-                window.width,
-                window.height,
-                cost.cut,
-                more(cost.redundant()),
-                bytes(cost.bytes()),
-                duration(seconds)
-            )
-        },
-    )?;
-    Ok(true)
-}
-
-/// How much more work it is, for people: of a small part much more.
-fn more(redundant: f64) -> String {
-    if redundant < 10.0 {
-        format!("{:.0} % more work", redundant * 100.0)
-    } else {
-        format!("{:.0} times the work", redundant + 1.0)
-    }
-}
-
-/// A time that is known roughly.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 100.0 => format!("{} s", s.ceil()),
-        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.0} h", s / 3600.0),
     }
 }
 

@@ -38,8 +38,8 @@ impl Job {
     /// that fails, the work is done anew there.
     ///
     /// # Errors
-    /// [`Error::Device`] for a device that is missing or fails and that was asked for by name, and
-    /// what the work returns.
+    /// [`Error::Device`](crate::Error::Device) for a device that is missing or fails and that was
+    /// asked for by name, and what the work returns.
     pub fn with_device<T>(
         &self,
         warn: &mut dyn FnMut(&str),

@@ -2,6 +2,7 @@
 //! machines.
 
 use super::super::console::{Console, bytes, count};
+use super::super::dry_run::{duration, pace};
 use super::super::is_standard;
 use super::super::report::{files_json, files_text};
 use super::{Arguments, Which};
@@ -51,7 +52,7 @@ impl Graph {
             )));
         }
         let nodes = Tiles::new(job.clone(), cost.cut.clone())?.graph(level, window)?;
-        let (device, pace) = super::pace(console, job, cost, window)?;
+        let (device, pace) = pace(console, job, cost, window)?;
         Ok(Self { nodes, cut: cost.cut.clone(), device, pace })
     }
 
@@ -151,7 +152,7 @@ pub fn write(
                 job.recipe().name,
                 count(graph.nodes.len() as u64, "tile"),
                 count(layers, "layer"),
-                super::duration(seconds * script.threads as f64),
+                duration(seconds * script.threads as f64),
                 if graph.device.starts_with("CPU") { "CPU time" } else { &graph.device },
                 bytes(graph.store_bytes()),
                 files_text(&stored),
