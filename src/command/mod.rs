@@ -224,10 +224,17 @@ struct Changes {
     /// The same land with N times the cells a side: 2, 4, 8 … Needs a recipe with levels
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     scale: Option<u32>,
+    /// Metres from one cell to the next, in place of the recipe's; heights stay as they are
+    #[arg(long, value_name = "METRES", help_heading = "Recipe", conflicts_with = "extent")]
+    spacing: Option<f64>,
+    /// The length of the longer side from the first to the last cell, such as 2km or 800m: heights,
+    /// features, the sea and thresholds follow, so the land keeps its shape
+    #[arg(long, value_name = "LENGTH", value_parser = length, help_heading = "Recipe")]
+    extent: Option<f64>,
     /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for
     /// one between the steps of another. Or of the tables of water and output: water.KEY=VALUE,
-    /// output.KEY=VALUE. May be given several times
-    #[arg(long = "set", value_name = "STAGE.KEY=VALUE", help_heading = "Recipe")]
+    /// output.KEY=VALUE. Or of the top of the recipe, such as levels=4. May be given several times
+    #[arg(long = "set", value_name = "[STAGE.]KEY=VALUE", help_heading = "Recipe")]
     set: Vec<String>,
 }
 
@@ -292,6 +299,18 @@ fn no_such_recipe(path: &Path, error: Error) -> Error {
     }
 }
 
+/// A length in metres, with or without m, or in km.
+fn length(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix("km") {
+        Some(number) => (number, 1000.0),
+        None => (text.strip_suffix('m').unwrap_or(text), 1.0),
+    };
+    let metres = number.trim().parse::<f64>().ok().map(|number| number * unit);
+    metres.filter(|metres| *metres > 0.0 && metres.is_finite()).ok_or_else(|| {
+        format!("{text:?}: allowed is a length above 0 in m or km, such as 800m or 2km")
+    })
+}
+
 impl Changes {
     /// Reads a recipe and changes it; `seed` in place of its own.
     fn read(&self, path: &Path, seed: Option<u64>) -> Result<Recipe> {
@@ -309,7 +328,15 @@ impl Changes {
         if let Some(size) = self.size {
             resize(&mut recipe, size)?;
         }
-        recipe.check()?;
+        recipe.spacing_m = self.spacing.or(recipe.spacing_m);
+        recipe.check().map_err(|e| {
+            self.spacing
+                .into_iter()
+                .fold(e, |e, spacing| option("--spacing", &spacing.to_string(), e))
+        })?;
+        if let Some(extent_m) = self.extent {
+            recipe.resize_to(extent_m).map_err(|e| option("--extent", &extent_m.to_string(), e))?;
+        }
         Ok(recipe)
     }
 }

@@ -3,6 +3,7 @@
 use super::{ByLevel, EVERY_MAX, LAND_MAX, Nested, Recipe, Step};
 use crate::error::{Error, Invalid, Result};
 use crate::params::{Param, ParamKind, Value, unknown};
+use serde_json::Value as Json;
 
 /// Parses `KEY=VALUE` as a person types it.
 ///
@@ -56,8 +57,9 @@ pub fn parted<'a>(text: &'a str, such: &str) -> Result<(&'a str, &'a str)> {
 }
 
 impl Recipe {
-    /// Applies `STAGE.KEY=VALUE`, such as `droplets.rain=4`, `water.KEY=VALUE`, such as
-    /// `water.channel_area_km2=1`, or `output.KEY=VALUE`, such as `output.format=png` or
+    /// Applies `KEY=VALUE` of a key at the top of a recipe that is no table, such as `spacing_m=5`;
+    /// `STAGE.KEY=VALUE`, such as `droplets.rain=4`; `water.KEY=VALUE`, such as
+    /// `water.channel_area_km2=1`; or `output.KEY=VALUE`, such as `output.format=png` or
     /// `output.formats.flow=exr`. A recipe without a table of water gets one. STAGE is a stage's
     /// number from 1, or its kind, which also means stages of that kind between the steps of
     /// others; of these, KEY may be `every`.
@@ -71,7 +73,8 @@ impl Recipe {
         let Some((stage, assigned)) =
             text.split_once('.').filter(|(stage, _)| !stage.contains('='))
         else {
-            return Err(Error::param("expected STAGE.KEY=VALUE, such as droplets.rain=4"));
+            let (key, value) = parted(text, "droplets.rain=4 or spacing_m=5")?;
+            return self.set_top(key, value);
         };
         if stage == "output" {
             return self.output.set(assigned).map_err(|e| e.inside("", "/output"));
@@ -160,6 +163,77 @@ impl Recipe {
         }
         (self.window.width, self.window.height) = (width, height);
         self.check()
+    }
+
+    /// Gives a recipe that makes its own land another extent: metres from the first to the last
+    /// vertex of its longer side. All that is in metres follows, areas by the square: heights,
+    /// features, strokes, the sea, thresholds. So the land has the same shape in as many cells, but
+    /// for rounding. Widths and depths of rivers follow from the water that smaller land has.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a recipe with an input, for an extent that is not above 0, and for a
+    /// key that would leave its range.
+    pub fn resize_to(&mut self, extent_m: f64) -> Result<()> {
+        let wrong = |message: &str| {
+            Invalid::of("extent", extent_m, "metres above 0")
+                .saying(format!("extent = {extent_m}: {message}"))
+        };
+        let Some(spacing_m) = self.spacing_m.filter(|_| self.input.is_none()) else {
+            return Err(wrong("a recipe with an input has the input's extent").into());
+        };
+        let cells = self.window.width.max(self.window.height) - 1;
+        if !(extent_m > 0.0 && extent_m.is_finite()) || cells == 0 {
+            return Err(wrong("allowed metres above 0, for a land of at least 2 cells").into());
+        }
+        let factor = extent_m / (f64::from(cells) * spacing_m);
+        let mut described = self.describe();
+        stretch(&mut described, factor);
+        described["spacing_m"] = (extent_m / f64::from(cells)).into();
+        let file = self.file.take();
+        *self = Self { file, ..Self::from_value(&described, &self.folder, &self.name)? };
+        Ok(())
+    }
+}
+
+/// Multiplies the lengths of a described recipe, and by the square its areas, which the ends of
+/// their names tell.
+fn stretch(value: &mut Json, factor: f64) {
+    /// Of rivers with a discharge of 1 m³/s, which the land's size does not change.
+    const OF_DISCHARGE: [&str; 2] = ["width_m", "depth_m"];
+    match value {
+        Json::Object(object) => {
+            // A layer by height has the ends of its ramp in metres.
+            let is_by_height = object.get("from").is_some_and(|from| from == "height");
+            for (key, value) in object {
+                let by = match key.rsplit('_').next() {
+                    Some("start" | "end") if is_by_height => Some(factor),
+                    Some("m") if !OF_DISCHARGE.contains(&key.as_str()) => Some(factor),
+                    Some("m2" | "km2") => Some(factor * factor),
+                    _ => None,
+                };
+                match (by, value) {
+                    // What follows the place of a stroke's point is how hard it presses.
+                    (Some(by), Json::Array(points)) if key == "at_m" => points
+                        .iter_mut()
+                        .flat_map(|point| point.as_array_mut().into_iter().flatten().take(2))
+                        .for_each(|metres| multiply(metres, by)),
+                    (Some(by), value) => multiply(value, by),
+                    (None, value) => stretch(value, factor),
+                }
+            }
+        }
+        Json::Array(list) => list.iter_mut().for_each(|value| stretch(value, factor)),
+        _ => {}
+    }
+}
+
+/// Multiplies all numbers of a value, of its lists and of its ramps.
+fn multiply(value: &mut Json, by: f64) {
+    match value {
+        Json::Number(number) => *value = number.as_f64().map_or(0.0, |number| number * by).into(),
+        Json::Array(list) => list.iter_mut().for_each(|value| multiply(value, by)),
+        Json::Object(object) => object.values_mut().for_each(|value| multiply(value, by)),
+        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 use super::rules::{having, number, rules_of_recipes, when};
 use super::top::Top;
 use super::{EVERY_MAX, NESTED_MAX, Recipe};
+use crate::engine::Engine;
 use crate::field::FIELDS;
 use crate::params::{Param, ParamKind};
 use crate::site::Layer;
@@ -330,6 +331,7 @@ impl Recipe {
         json!({
             "stages": STAGES.into_iter().map(stage).collect::<Vec<_>>(),
             "fields": FIELDS.iter().map(field).collect::<Vec<_>>(),
+            "programs": Engine::names(),
         })
     }
 

@@ -1,9 +1,11 @@
 //! The keys at the top of a recipe.
 
+use super::edit::written;
 use super::parse::{origin, plain, stages};
 use super::{Input, LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, rules};
 use crate::error::{Invalid, Result};
 use crate::keys::{self, Key, Kind, Own, Told};
+use crate::params::unknown;
 use crate::site::Window;
 use crate::stage::{biomes, flat, strokes};
 use crate::table::{Table, whole};
@@ -312,6 +314,55 @@ impl Recipe {
     /// for the same maps.
     pub fn describe(&self) -> Value {
         keys::describe(&KEYS, &Top::of(self), Top::default())
+    }
+
+    /// Sets one key to a value as a person types it.
+    pub(super) fn set_top(&mut self, key: &str, value: &str) -> Result<()> {
+        const SETTABLE: [&str; 9] = [
+            "name",
+            "seed",
+            "width",
+            "height",
+            "spacing_m",
+            "origin",
+            "margin_cells",
+            "endless",
+            "levels",
+        ];
+        if !SETTABLE.contains(&key) {
+            let unknown = unknown("key at the top of a recipe", key, SETTABLE.into_iter());
+            let message = match keys::names(&KEYS).contains(&key) {
+                true => format!(
+                    "{key}: only the file of a recipe can set it; here can be set {}",
+                    SETTABLE.join(", ")
+                ),
+                false => format!("{}; a stage's setting is STAGE.KEY=VALUE", unknown.message),
+            };
+            return Err(Invalid::of(key, value, SETTABLE.join(", ")).saying(message).into());
+        }
+        if self.input.is_some() && ["width", "height"].contains(&key) {
+            let message = format!("{key}: a recipe with an input has the input's size");
+            return Err(Invalid::of(key, value, "").saying(message).into());
+        }
+        let given = match (written(value)?, serde_json::from_str(value)) {
+            (Some(given), _) => given,
+            // A name may look like a number.
+            (None, Ok(number)) if key != "name" => number,
+            (None, _) => value.into(),
+        };
+        let top = Top::read(&Table::new("", &json!({ "schema": 2, key: given }))?)?;
+        match key {
+            "name" => self.name = top.name.unwrap_or_default(),
+            "seed" => self.seed = top.seed,
+            "width" => self.window.width = top.width.unwrap_or(1),
+            "height" => self.window.height = top.height.unwrap_or(1),
+            "spacing_m" => self.spacing_m = top.spacing_m,
+            "origin" => self.window.origin = top.origin,
+            "margin_cells" => self.margin = top.margin.unwrap_or(0),
+            "endless" => self.endless = top.endless,
+            _ => self.levels = top.levels,
+        }
+        Ok(())
     }
 
     pub(crate) fn from_value(value: &Value, folder: &Path, name: &str) -> Result<Self> {

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import threading
 import tomllib
+import zipfile
 
 import numpy as np
 import pytest
@@ -217,6 +218,23 @@ def test_water_is_where_the_map_has_it(window, thalweg, tmp_path):
     assert whole(dry) == 0, "water is drawn where there is none"
     y, x = np.argwhere(river)[np.argsort(maps["river_width"][river])[-20]]
     assert look(5, x, y)(river) > 0.9, "rivers are not drawn"
+
+
+def test_files_for_an_engine(window, tmp_path):
+    """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
+    editor = window()
+    editor.page.click("#tab-take")
+    editor.page.select_option("#program", "unity")
+    editor.simulate()
+    editor.page.click("#tab-take")
+    with editor.page.expect_download() as got:
+        editor.page.click("a[download$='.zip']")
+    with zipfile.ZipFile(got.value.path()) as bundle:
+        names = [name for name in bundle.namelist() if name.startswith("unity/")]
+        readme = bundle.read("unity/README.txt").decode()
+        raw = [bundle.read(name) for name in names if name.endswith(".raw")]
+    assert len(raw) == 1 and len(raw[0]) == 257 * 257 * 2, names
+    assert "257" in readme
 
 
 def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):

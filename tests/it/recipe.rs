@@ -5,6 +5,7 @@ use thalweg::params::{self, ParamKind};
 use thalweg::recipe::{Input, PRESETS, Preset, Recipe, Step, assignment};
 use thalweg::site::Scale;
 use thalweg::stage::{biomes, strokes};
+use thalweg::{Device, Job};
 
 const GOOD: &str = r#"
 schema = 2
@@ -82,6 +83,71 @@ fn examples() -> Vec<Recipe> {
         cfg!(feature = "dungeon") || path.file_stem().is_some_and(|s| s != "dungeons")
     };
     paths.filter(there).map(|path| Recipe::read(&path).unwrap()).collect()
+}
+
+/// A land of an eighth of the extent has the same words: its cells, heights and all other lengths
+/// are an eighth, which floats hold exactly.
+#[test]
+fn another_extent_is_the_same_land() {
+    let mut seen = 0;
+    for recipe in examples().into_iter().filter(|r| r.input.is_none() && !r.endless) {
+        // Thresholds of a climate are degrees, of which a lower mountain has others.
+        if recipe.stages.iter().any(|step| step.stage.name == "biomes") {
+            continue;
+        }
+        let words = |mut recipe: Recipe| {
+            recipe.output.maps = vec!["height".into()];
+            recipe.water = None;
+            let job = Job::new(recipe).unwrap().device(Device::Cpu);
+            job.run(&mut |_| Ok(())).unwrap().words("height").unwrap().to_vec()
+        };
+        let mut own = recipe.clone();
+        own.resize(96, 64).unwrap();
+        let mut small = own.clone();
+        small.resize_to(95.0 * own.spacing_m.unwrap() / 8.0).unwrap();
+        assert_eq!(small.spacing_m, own.spacing_m.map(|metres| metres / 8.0));
+        assert!(words(own) == words(small), "{}", recipe.name);
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen} examples");
+}
+
+/// A key at the top that is set has the value that a file with it has.
+#[test]
+fn keys_at_the_top_are_set() {
+    for (key, value, written) in [
+        ("name", "west", "\"west\""),
+        ("seed", "7", "7"),
+        ("width", "65", "65"),
+        ("height", "33", "33"),
+        ("spacing_m", "2.5", "2.5"),
+        ("origin", "[-7, 1000000]", "[-7, 1000000]"),
+        ("margin_cells", "4", "4"),
+        ("levels", "1", "1"),
+        ("levels", "auto", "\"auto\""),
+        ("levels", "{ count = 1, fade = 0.5 }", "{ count = 1, fade = 0.5 }"),
+    ] {
+        let line = |text: &str| text.split(' ').next() != Some(key);
+        let lines: Vec<&str> = GOOD.lines().filter(|text| line(text)).collect();
+        let edited =
+            lines.join("\n").replacen("schema = 2", &format!("schema = 2\n{key} = {written}"), 1);
+        let mut set = toml(GOOD).unwrap();
+        set.set(&format!("{key}={value}")).unwrap();
+        assert_eq!(set.describe(), toml(&edited).unwrap().describe(), "{key} = {value}");
+    }
+    for (text, why) in [
+        ("width=0", "width = 0"),
+        ("spacing_m=wide", "spacing_m"),
+        ("spacing=5", "spacing_m"),
+        ("stage=[]", "only the file"),
+        ("input=a.png", "only the file"),
+        ("rain=4", "STAGE.KEY=VALUE"),
+        ("levels=often", "levels"),
+        ("seed", "KEY=VALUE"),
+    ] {
+        let error = toml(GOOD).unwrap().set(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
 }
 
 /// The recipe that a manifest has, read again. It has no paths of inputs.

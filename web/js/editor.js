@@ -23,7 +23,7 @@ import { el, icon, said, theme, toast, words } from './ui.js';
 import { tell } from './signals.js';
 
 // What the service knows.
-export let catalogue = { stages: [], fields: [] },
+export let catalogue = { stages: [], fields: [], programs: [] },
   presets = [],
   examples = [];
 

@@ -214,6 +214,24 @@ export function takePage() {
           'Everything, as a bundle',
         )
       : null,
+    el('h2', {}, 'For an engine'),
+    field(
+      'Program',
+      'program',
+      choice(
+        'program',
+        r.output?.program ?? '',
+        [['', 'None'], ...catalogue.programs.map((name) => [name, words(name)])],
+        (name) => set(['output', 'program'], name || undefined, 'program', true),
+      ),
+    ),
+    r.output?.program
+      ? el(
+          'p.hint',
+          {},
+          `Simulate: the bundle then has a folder ${r.output.program} with the files that it imports, and a README.txt with the numbers to type.`,
+        )
+      : null,
     el('h2', {}, 'A picture'),
     el(
       'div.pair',

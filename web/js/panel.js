@@ -124,12 +124,8 @@ function recipePage() {
     sea = R.seaOf(r),
     spacing = cellM();
   const sizes = [
-    [257, 257],
-    [513, 513],
-    [1025, 1025],
-    [2049, 2049],
-    [4097, 4097],
-    [8193, 8193],
+    // Unreal takes 505, 1009 and so on; Unity a power of two and 1.
+    ...[257, 505, 513, 1009, 1025, 2017, 2049, 4033, 4097, 8129, 8193].map((n) => [n, n]),
   ];
   if (!sizes.some(([w, h]) => w === width && h === height)) sizes.unshift([width, height]);
   const eroder = R.eroder(r);

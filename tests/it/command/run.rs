@@ -103,6 +103,14 @@ fn settings_and_size_can_be_overridden() {
     refused("--set droplets.rain=900", &["rain = 900", "0 to 511"]);
     refused("--set droplets.rain=nan", &["rain = NaN", "0 to 511"]);
     refused("--size 0", &["0x0", "1 to 16777216"]);
+    refused("--spacing 0", &["--spacing 0", "spacing_m = 0"]);
+    let bad = |line: &str, words: &[&str]| {
+        drop(folder.thalweg(&format!("run r.toml -o b {line}")).refused(2, words))
+    };
+    bad("--extent 0", &["--extent", "2km"]);
+    bad("--extent wide", &["wide", "2km"]);
+    bad("--extent 2km --spacing 5", &["--extent", "--spacing"]);
+    refused("--extent 1e9km", &["--extent", "spacing_m"]);
     assert_eq!(folder.list(""), ["a", "r.toml"]);
 }
 
