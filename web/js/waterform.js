@@ -50,7 +50,7 @@ export function waterRows(r) {
       id: 'rivers-from',
       label: 'Rivers from',
       unit: 'km²',
-      value: water.channel_area_km2 ?? usual,
+      value: water.channel_area_km2 ?? Number(usual.toPrecision(3)),
       low: usual / 10,
       high: usual * 20,
       text: 'Where this area drains through a place, a river begins',
