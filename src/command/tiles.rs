@@ -250,15 +250,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.workflow.map_or(Ok(()), |_| workflow::check_recipe(&a.which.recipe))?;
     let job = a.which.job(console)?;
     let level = a.level.unwrap_or(job.recipe().finest());
-    let window = match a.part.window()? {
-        Some(part) => {
-            job.schedule().check_region(&part)?;
-            part
-        }
-        None => job.schedule().world(),
-    };
-    job.schedule().check_level(level)?;
-    let own = Schedule::on_level(&window, level);
+    let own = region(&a.part, job.schedule(), level)?;
     let cost = a.which.cost(&job, level, &own, a.list || a.workflow.is_some())?;
     let output = a.output.clone().unwrap_or_default();
     if a.list {
@@ -330,6 +322,14 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         },
     )?;
     Ok(true)
+}
+
+/// What is wanted, on a level.
+fn region(part: &RegionArguments, schedule: &Schedule, level: i32) -> Result<Window> {
+    let part = part.window()?;
+    part.as_ref().map_or(Ok(()), |part| schedule.check_region(part))?;
+    schedule.check_level(level)?;
+    Ok(Schedule::on_level(&part.unwrap_or(schedule.world()), level))
 }
 
 fn ends(output: &Path, extension: &str) -> bool {

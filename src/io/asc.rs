@@ -30,6 +30,22 @@ struct Header {
     nodata: Option<Nodata>,
 }
 
+impl Header {
+    /// Says where the samples lie, if the header has the size of a cell.
+    fn place(&self, raster: &mut Raster) {
+        let [Some(dx), Some(dy)] = self.cell else { return };
+        let centre = |place: Option<(f64, bool)>| {
+            place.map(|(v, centre)| (v, if centre { 0.5 } else { 0.0 }))
+        };
+        let corner = centre(self.x).zip(centre(self.y)).map(|((x, half_x), (y, half_y))| {
+            [x - half_x * dx, y - half_y * dy + f64::from(raster.height) * dy]
+        });
+        let size = [raster.width, raster.height];
+        let (spacing, georef) = Geo::of_corner((dx, dy), corner).place(size, &mut raster.warnings);
+        (raster.spacing_m, raster.georef) = (spacing, georef);
+    }
+}
+
 /// Words of a text, one after the other.
 struct Words<'a, R> {
     reader: R,
@@ -163,17 +179,7 @@ pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster>
     let mut raster = Raster::new(width, height, data);
     raster.nodata = header.nodata.map(|none| none.0);
     raster.warnings = warnings;
-    if let [Some(dx), Some(dy)] = header.cell {
-        let centre = |place: Option<(f64, bool)>| {
-            place.map(|(v, centre)| (v, if centre { 0.5 } else { 0.0 }))
-        };
-        let corner = centre(header.x).zip(centre(header.y)).map(|((x, half_x), (y, half_y))| {
-            [x - half_x * dx, y - half_y * dy + f64::from(height) * dy]
-        });
-        let (spacing, georef) =
-            Geo::of_corner((dx, dy), corner).place([width, height], &mut raster.warnings);
-        (raster.spacing_m, raster.georef) = (spacing, georef);
-    }
+    header.place(&mut raster);
     Ok(raster)
 }
 

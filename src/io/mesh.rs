@@ -184,7 +184,7 @@ impl Mesh {
             json!({ "buffer": 0, "byteOffset": start, "byteLength": length,
                 "target": if n == 3 { 34963 } else { 34962 } })
         };
-        let mut text = json!({
+        let text = json!({
             "asset": { "version": "2.0", "generator": concat!("thalweg ",
                 env!("CARGO_PKG_VERSION")) },
             "scene": 0,
@@ -209,28 +209,7 @@ impl Mesh {
         })
         .to_string()
         .into_bytes();
-        // glTF 2.0: a chunk ends at a multiple of four bytes, and JSON is filled up with spaces.
-        // The binary one consists of words of four bytes.
-        text.resize(text.len().next_multiple_of(4), b' ');
-        // The head of the file has 12 bytes, and that of each of its two chunks 8.
-        let length = 12 + 8 + text.len() + 8 + binary.len();
-        let too_long = |_| {
-            Error::limit(format!(
-                "a .glb has at most 4 GiB, and this mesh needs {length} bytes; allow a larger error"
-            ))
-        };
-        let words = [length, text.len(), binary.len()].map(u32::try_from);
-        let [Ok(length), Ok(text_length), Ok(binary_length)] = words else {
-            return Err(too_long(()));
-        };
-        let mut out = b"glTF".to_vec();
-        out.extend([2, length, text_length].map(u32::to_le_bytes).as_flattened());
-        out.extend(b"JSON");
-        out.extend(text);
-        out.extend(binary_length.to_le_bytes());
-        out.extend(b"BIN\0");
-        out.extend(binary);
-        Ok(out)
+        container(text, &binary)
     }
 
     fn obj(&self, name: &str) -> Vec<u8> {
@@ -306,4 +285,30 @@ fn admit(vertices: usize) -> Result<()> {
         VERTICES_MAX as u64,
         "vertices",
     ))
+}
+
+/// A file of glTF 2.0 with its JSON and its binary data.
+fn container(mut text: Vec<u8>, binary: &[u8]) -> Result<Vec<u8>> {
+    // glTF 2.0: a chunk ends at a multiple of four bytes, and JSON is filled up with spaces.
+    // The binary one consists of words of four bytes.
+    text.resize(text.len().next_multiple_of(4), b' ');
+    // The head of the file has 12 bytes, and that of each of its two chunks 8.
+    let length = 12 + 8 + text.len() + 8 + binary.len();
+    let too_long = |_| {
+        Error::limit(format!(
+            "a .glb has at most 4 GiB, and this mesh needs {length} bytes; allow a larger error"
+        ))
+    };
+    let words = [length, text.len(), binary.len()].map(u32::try_from);
+    let [Ok(length), Ok(text_length), Ok(binary_length)] = words else {
+        return Err(too_long(()));
+    };
+    let mut out = b"glTF".to_vec();
+    out.extend([2, length, text_length].map(u32::to_le_bytes).as_flattened());
+    out.extend(b"JSON");
+    out.extend(text);
+    out.extend(binary_length.to_le_bytes());
+    out.extend(b"BIN\0");
+    out.extend(binary);
+    Ok(out)
 }

@@ -192,19 +192,20 @@ fn steer(bodies: &mut [Body], observer: &mut Observer) {
             }
         }
         if round % FRAME == FRAME - 1 {
-            let moved = |i: usize| Rect {
-                x: snapped(places[i][0]),
-                y: snapped(places[i][1]),
-                ..bodies[i].rect
-            };
-            observer.step("rooms move apart", || {
-                (0..bodies.len()).map(|i| (moved(i), Mark::Faint)).collect()
-            });
+            observer.step("rooms move apart", || shown(bodies, &places));
         }
     }
     for (body, [x, y]) in bodies.iter_mut().zip(places) {
         (body.rect.x, body.rect.y) = (snapped(x), snapped(y));
     }
+}
+
+/// Rooms at their places of the moment, as one sees them.
+fn shown(bodies: &[Body], places: &[[i64; 2]]) -> Vec<(Rect, Mark)> {
+    let moved = |(body, [x, y]): (&Body, &[i64; 2])| {
+        (Rect { x: snapped(*x), y: snapped(*y), ..body.rect }, Mark::Faint)
+    };
+    bodies.iter().zip(places).map(moved).collect()
 }
 
 /// The tile nearest to a place of [`steer`].

@@ -86,10 +86,9 @@ fn roles(dungeon: &Dungeon) -> Vec<Role> {
     roles
 }
 
-fn scene(dungeon: &Dungeon) -> Scene {
-    let tiles = &dungeon.tiles;
+/// The background and the ground of all tiles.
+fn floors(tiles: &Tiles, roles: &[Role]) -> Scene {
     let width = tiles.width as usize;
-    let roles = roles(dungeon);
     let base = |i: usize| match tiles.data[i] {
         Tile::Void => None,
         Tile::Wall | Tile::Breakable => Some(WALL),
@@ -120,6 +119,14 @@ fn scene(dungeon: &Dungeon) -> Scene {
             x += run;
         }
     }
+    scene
+}
+
+fn scene(dungeon: &Dungeon) -> Scene {
+    let tiles = &dungeon.tiles;
+    let width = tiles.width as usize;
+    let roles = roles(dungeon);
+    let mut scene = floors(tiles, &roles);
     for (i, tile) in tiles.data.iter().enumerate() {
         let at = [(i % width) as i32, (i / width) as i32];
         match tile {
