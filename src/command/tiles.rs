@@ -115,7 +115,8 @@ pub struct Arguments {
     /// Write the K-th of N shares of OUT, a .zarr or a folder of files. Each of N processes, on any
     /// machines, writes its own, and a Zarr folder appears when the last one ends
     #[arg(long, value_name = "K/N", requires = "store",
-        conflicts_with_all = ["dry_run", "list", "workflow", "xyz"], help_heading = "Many machines")]
+        conflicts_with_all = ["dry_run", "list", "workflow", "xyz"],
+        help_heading = "Many machines")]
     share: Option<Share>,
     /// The file for --for, or the folder of Slurm's; Makefile, Snakefile or slurm, if not said
     #[arg(long, value_name = "PATH", requires = "workflow", help_heading = "Many machines")]

@@ -144,7 +144,7 @@ impl Zarr {
         Ok(Self::of(path, replace, Root::Own(hidden_beside(path)?)))
     }
 
-    /// Begins a share of a folder, or goes on with one that did not end. Each process adds all
+    /// Begins a share of a folder, or resumes one that did not end. Each process adds all
     /// levels and maps, and of the chunks its own; the last to [finish](Zarr::finish) puts the
     /// folder in its place. `what` names what is written, and is the same for all.
     ///
@@ -342,7 +342,8 @@ impl Zarr {
             for map in maps.filter(|map| self.arrays.contains_key(map)) {
                 let mut names = (0..rows).flat_map(|y| (0..columns).map(move |x| [x, y]));
                 if let Some(at) = names.find(|at| !root.join(chunk_name(&map, *at)).is_file()) {
-                    let message = "is missing; run the share again that writes it, or all";
+                    let message =
+                        "is missing; run all shares again: they write what is missing alone";
                     let missing = IoError::new(ErrorKind::NotFound, message);
                     return Err(Error::output(root.join(chunk_name(&map, at)), missing));
                 }

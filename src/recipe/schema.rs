@@ -319,7 +319,8 @@ impl Recipe {
         let stage = |stage: &Stage| {
             json!({
                 "kind": stage.name, "text": stage.about, "is_generator": stage.is_generator,
-                "changes": stage.changes, "can_interleave": stage.can_interleave, "hosts": stage.hosts(),
+                "changes": stage.changes, "can_interleave": stage.can_interleave,
+                "hosts": stage.hosts(),
                 "maps": stage.maps,
                 "parameters": stage.params.iter().map(parameter).collect::<Vec<_>>(),
             })

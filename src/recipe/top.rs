@@ -333,7 +333,7 @@ impl Recipe {
             let unknown = unknown("key at the top of a recipe", key, SETTABLE.into_iter());
             let message = match keys::names(&KEYS).contains(&key) {
                 true => format!(
-                    "{key}: only the file of a recipe can set it; here can be set {}",
+                    "{key}: only the file of a recipe can set it; these can be set here: {}",
                     SETTABLE.join(", ")
                 ),
                 false => format!("{}; a stage's setting is STAGE.KEY=VALUE", unknown.message),

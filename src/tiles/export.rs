@@ -207,7 +207,8 @@ impl Tiles {
                 let job = self.job();
                 // A recipe names its files, and not what was in them.
                 let read = [job.start_digest(), Some(job.read_digest(job.recipe().stages.len()))];
-                let what = json!({ "of": about, "read": read, "level": level, "origin": window.origin,
+                let what = json!({ "of": about, "read": read, "level": level,
+                    "origin": window.origin,
                     "size": [window.width, window.height], "maps": maps, "shares": share.of() });
                 Zarr::join(path, options.replace, share, &what.to_string())?
             }

@@ -107,8 +107,8 @@ impl Settings {
                  {largest} km²"
             ),
             None => format!(
-                "without water.channel_area_km2 one begins at {} km², and the largest catchment of \
-                 the land has {largest} km²",
+                "without water.channel_area_km2 one begins at {} km², and the largest catchment \
+                 of the land has {largest} km²",
                 rounded(found?["channel_area_km2"].as_f64()?)
             ),
         };

@@ -192,8 +192,8 @@ static KEYS: [Key<Settings>; 18] = {
             "channel_area_km2",
             Kind::Above([0.0, 1e12], |s| &mut s.channel_area_km2),
             Changed,
-            "Drainage area from which on there is a river, km²; without it, a thousandth of the land, \
-             and at least 100 cells.",
+            "Drainage area from which on there is a river, km²; without it, a thousandth of the \
+             land, and at least 100 cells.",
         ),
         Key::new(
             "channel_flow",

@@ -220,6 +220,18 @@ def test_water_is_where_the_map_has_it(window, thalweg, tmp_path):
     assert look(5, x, y)(river) > 0.9, "rivers are not drawn"
 
 
+def test_rivers_begin_where_the_command_has_them(window, thalweg, tmp_path):
+    """The panel shows the catchment that a recipe without one has in the command."""
+    editor = window()
+    shown = float(editor.page.input_value("#rivers-from"))
+    (tmp_path / "land.json").write_text(json.dumps(SMALL))
+    command = ["run", "land.json", "-o", "out", "-q", "--device", "cpu"]
+    maps = ["--set", "output.maps=basin", "--set", "water.runoff_mm=500"]
+    subprocess.run([thalweg, *command, *maps], cwd=tmp_path, check=True)
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert f"{shown:.3g}" == f"{manifest['water']['channel_area_km2']:.3g}"
+
+
 def test_files_for_an_engine(window, tmp_path):
     """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
     editor = window()

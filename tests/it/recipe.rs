@@ -112,6 +112,21 @@ fn another_extent_is_the_same_land() {
     assert!(seen > 10, "{seen} examples");
 }
 
+/// What another extent scales it knows by the ends of names: each parameter in metres has that end,
+/// and no other has it.
+#[test]
+fn parameters_in_metres_are_named_so() {
+    let mut seen = 0;
+    for stage in thalweg::STAGES {
+        for param in stage.params {
+            let ends = param.name.ends_with("_m");
+            assert_eq!(param.unit == "m", ends, "{}: {} in {}", stage.name, param.name, param.unit);
+            seen += u32::from(ends);
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 /// A key at the top that is set has the value that a file with it has.
 #[test]
 fn keys_at_the_top_are_set() {

@@ -229,7 +229,8 @@ export function takePage() {
       ? el(
           'p.hint',
           {},
-          `Simulate: the bundle then has a folder ${r.output.program} with the files that it imports, and a README.txt with the numbers to type.`,
+          `Simulate: the bundle then has a folder ${r.output.program} with the files that it ` +
+            'imports, and a README.txt with the numbers to type.',
         )
       : null,
     el('h2', {}, 'A picture'),

@@ -154,7 +154,8 @@ out vec2 vG;
 out vec3 vAt;
 void main() {
   vG = grid;
-  vAt = vec3((grid.x - .5) * uExtent.x, max(heightAt(grid), lakeAt(grid)) * uVert, (grid.y - .5) * uExtent.y);
+  float top = max(heightAt(grid), lakeAt(grid));
+  vAt = vec3((grid.x - .5) * uExtent.x, top * uVert, (grid.y - .5) * uExtent.y);
   gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
 }
 `;
@@ -254,14 +255,16 @@ void main() {
     float river = uHasWater * smoothstep(.4, .6, ribbon.r) * step(uSea, h) * (1. - lake);
     vec2 flow = (ribbon.gb * 2. - 1.) * river;
     float wet = max(lake, river);
-    vec3 still = mix(vec3(.035, .135, .135), vec3(.006, .045, .080), 1. - exp(-max(deep, 0.) / uClear));
+    float dark = 1. - exp(-max(deep, 0.) / uClear);
+    vec3 still = mix(vec3(.035, .135, .135), vec3(.006, .045, .080), dark);
     base = mix(base, still, lake);
     base = mix(base, vec3(.020, .075, .095), river * .9);
     base *= 1. + uHasFlow * smoothstep(.25, .6, field.r) * vec3(-.16, -.06, -.18) * (1. - wet);
     gloss = wet;
     vec3 ripple = texture(uNoise, vec3(vAt.xz * 14. - flow * uTime * .9, uTime * .06)).xyz - .5;
     bump = mix(bump, ripple * .5, wet);
-    n = normalize(mix(n, vec3(0., 1., 0.), lake) + bump * vec3(1., .4, 1.) * mix(.22, .42, bare) * (1. - wet) * uDetail);
+    float grain = mix(.22, .42, bare) * (1. - wet) * uDetail;
+    n = normalize(mix(n, vec3(0., 1., 0.), lake) + bump * vec3(1., .4, 1.) * grain);
     base *= mix(.80, 1.14, n3.a * .5 + n4.a * .5 * uDetail);
   } else if (uOverlay == 1) {
     base = linear(inferno(.04 + .94 * field.r));

@@ -6,8 +6,8 @@ const DRY = -1e9;
 const SIDE = 2048,
   PIXELS = 12;
 /**
- * Most rivers are narrower than what the eye sees of a whole land. So the narrowest is drawn with this
- * share of the land's side, wider ones with more, and those that are wider still as they are.
+ * Most rivers are too narrow to be seen on a whole land. So the narrowest is drawn as wide as this
+ * share of the land's side, wider ones a little wider, and the widest as wide as they are.
  */
 const BROOK = 1 / 650,
   GROWTH = 0.33;
@@ -30,8 +30,8 @@ export const hasWater = ({ data }) =>
   !!(data.water_depth && data.river_width && data.flow_direction);
 
 /**
- * For each place of a grid the level of its lake in metres. The cells round a lake have it, too: the
- * shore is where the ground comes through.
+ * For each place of a grid the level of its lake in metres. The cells round a lake have it, too:
+ * the shore is where the ground comes through.
  */
 export function lakesOn(frame, grid, sea) {
   const { width, height, data } = frame,
@@ -58,8 +58,8 @@ export function lakesOn(frame, grid, sea) {
 }
 
 /**
- * The rivers of a level as a picture that covers the grid: red is the ribbon, green and blue are the
- * direction of its flow, 128 for 0.
+ * The rivers of a level as a picture that covers the grid: red is the ribbon, green and blue are
+ * the direction of its flow, 128 for 0.
  */
 export function riversOn(frame, grid) {
   const { width, height, data } = frame;
