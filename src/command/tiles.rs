@@ -298,7 +298,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     warnings.iter().for_each(|warning| console.warn(warning));
     let [made, found] = tiles.counts();
     let written = match a.share.filter(|_| files.is_empty() && ends(&output, "zarr")) {
-        Some(share) => format!("share {share} is done; {} waits for others", output.display()),
+        Some(share) => format!("share {share} is done; {} waits for others\n", output.display()),
         None => files_text(&files),
     };
     console.result(
