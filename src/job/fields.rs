@@ -139,6 +139,7 @@ impl Job {
             metric: self.metric(level, window),
             missing: self.missing_at(level, window),
             flow: None,
+            springs: self.springs(level, window),
             land: Some(self.schedule.extent()),
         };
         if let (Some(_), Some(flow)) = (settings.channel_flow, field::find("flow")) {
@@ -146,6 +147,27 @@ impl Job {
         }
         let scale = self.schedule.scale_on(level);
         Water::on(&place, ground, window.width as usize, scale, rain, settings).map(Some)
+    }
+
+    /// The cells of a window of a level where rivers spring that were drawn, and the area, in m²,
+    /// that each drains: where the river begins or comes into the land.
+    fn springs(&self, level: i32, window: &Window) -> Vec<(usize, Option<f64>)> {
+        let spacing_m = self.schedule.scale_on(level).spacing_m;
+        let cell = |[x, y]: [f64; 2]| {
+            // Casts of numbers that are too large stop at the ends.
+            let [x, y] = [x, y].map(|metres| (metres / spacing_m).round() as i64);
+            let [left, top] = window.origin;
+            window
+                .contains(x, y)
+                .then(|| (y - top) as usize * window.width as usize + (x - left) as usize)
+        };
+        let rivers = self.recipe().rivers().into_iter();
+        rivers
+            .filter_map(|river| {
+                let at = river.places(spacing_m / 2.0).find_map(cell)?;
+                Some((at, river.catchment_km2.map(|area| area * 1e6)))
+            })
+            .collect()
     }
 
     /// What is in an executor.

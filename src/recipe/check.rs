@@ -305,7 +305,9 @@ impl Recipe {
     /// never run.
     pub(crate) fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
         let window = site.window;
-        let nested = step.with.iter().enumerate().map(|(j, nested)| {
+        // What draws lakes and rivers again was checked where they are drawn first.
+        let with = step.with.iter().filter(|nested| nested.step.stage.name != strokes::STAGE.name);
+        let nested = with.clone().enumerate().map(|(j, nested)| {
             (
                 format!("stage {}, interleave {}, {}", i + 1, j + 1, nested.step.stage.name),
                 format!("/stage/{i}/interleave/{j}"),
@@ -328,7 +330,7 @@ impl Recipe {
             })?;
         }
         // On a map of one row nothing flows and there are no steps.
-        if step.with.is_empty() || window.width < 2 || window.height < 2 {
+        if with.clone().next().is_none() || window.width < 2 || window.height < 2 {
             return Ok(());
         }
         // How many there are does not depend on the window.
@@ -337,7 +339,7 @@ impl Recipe {
             (step.stage.plan)(&step.settings, &Site { window, draft: true, ..*site }).count().steps;
         // A stage that runs after every n steps never runs where there are fewer than n.
         let Some(((place, pointer, nested), every)) = nested
-            .zip(step.with.iter().map(|nested| nested.every))
+            .zip(with.map(|nested| nested.every))
             .find(|(_, every)| u64::from(*every) > steps)
         else {
             return Ok(());

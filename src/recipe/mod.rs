@@ -22,7 +22,7 @@ use crate::field::{self, FIELDS, Field, Origin};
 use crate::map::Samples;
 use crate::params::{ParamKind, Settings};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
-use crate::stage::{self, Stage, biomes, combine, ranges};
+use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
 use crate::water;
 use std::path::PathBuf;
 
@@ -204,14 +204,6 @@ impl Recipe {
         }
     }
 
-    /// The site of the `n`-th run of the stage `j` between the steps of stage `i`, whose own site
-    /// is `site`.
-    pub(crate) fn nested_site(&self, i: usize, j: usize, n: usize, site: &Site) -> Site {
-        let seed =
-            self.stages[i].with[j].step.seed.unwrap_or(arith::seed(site.world.seed, j as u32));
-        Site { world: World { seed: arith::seed(seed, n as u32), ..site.world }, ..*site }
-    }
-
     /// Whether anything needs the ledger of what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
         self.wanted()
@@ -233,6 +225,12 @@ impl Recipe {
             .chain(asked)
             .chain(self.output.colour.maps().iter().copied())
             .chain(water.iter().copied())
+    }
+
+    /// The rivers that are drawn.
+    pub(crate) fn rivers(&self) -> Vec<strokes::River> {
+        let drawn = self.stages.iter().filter(|step| step.stage.name == strokes::STAGE.name);
+        drawn.flat_map(|step| strokes::rivers(&step.settings)).collect()
     }
 
     /// Whether a stage makes a layer of rain.

@@ -202,10 +202,10 @@ fn stroke() -> Value {
             ],
             "flatten" => vec![(height_key, height, true), strength],
             "ramp" => {
-                let ends =
-                    json!({ "type": "array", "items": height, "minItems": 2, "maxItems": 2 });
-                vec![(height_key, ends, true), strength]
+                let heights = json!({ "type": "array", "items": height, "minItems": 2 });
+                vec![(height_key, heights, true), strength]
             }
+            "lake" | "river" => return water_stroke(tool),
             "stamp" => vec![
                 ("file", json!({ "type": "string", "minLength": 1 }), true),
                 (amount_key, number(-most, most), true),
@@ -235,9 +235,44 @@ fn stroke() -> Value {
         }
         table
     };
-    let all = strokes::TOOLS.iter().flat_map(|name| [tool(name, false), tool(name, true)]);
-    // The mean of a layer's surroundings is not taken.
-    json!({ "oneOf": all.filter(|table| table["properties"]["tool"]["const"] != "smooth" || table["properties"]["layer"].is_null()).collect::<Vec<_>>() })
+    let on_height = strokes::TOOLS.iter().map(|name| tool(name, false));
+    let on_layers = strokes::LAYER_TOOLS.iter().map(|name| tool(name, true));
+    json!({ "oneOf": on_height.chain(on_layers).collect::<Vec<_>>() })
+}
+
+/// A stroke that makes a lake or a river.
+fn water_stroke(tool: &str) -> Value {
+    let place = || number(-strokes::FARTHEST_M, strokes::FARTHEST_M);
+    let point = json!({ "type": "array", "prefixItems": [place(), place()], "minItems": 2,
+        "maxItems": 2 });
+    let path = |least: u32| json!({ "type": "array", "items": point, "minItems": least });
+    let mut own = match tool {
+        "lake" => json!({
+            "level_m": number(-1e9, 1e9), "depth_m": number(0.0, 1e9), "shore_m": number(0.0, 1e9),
+            "outlet_m": point, "seed": { "$ref": "#/$defs/seed" },
+        }),
+        _ => json!({
+            "at_m": path(2), "radius_m": number(0.0, 1e9), "falloff": number(0.0, 1.0),
+            "height_m": { "type": "array", "items": number(-1e9, 1e9), "minItems": 2 },
+            "width_m": number(0.001, 1e9), "catchment_km2": number(0.0, 1e12),
+        }),
+    };
+    own["tool"] = json!({ "const": tool });
+    if tool == "river" {
+        return json!({ "type": "object", "properties": own, "additionalProperties": false,
+            "required": ["tool", "at_m", "height_m"] });
+    }
+    // By an outline, or by a place and a radius.
+    let mut round = own.clone();
+    own["at_m"] = path(3);
+    round["at_m"] = json!({ "type": "array", "items": point, "minItems": 1, "maxItems": 1 });
+    round["radius_m"] = number(0.001, 1e9);
+    json!({ "oneOf": [
+        { "type": "object", "properties": own, "required": ["tool", "at_m", "level_m"],
+            "additionalProperties": false },
+        { "type": "object", "properties": round,
+            "required": ["tool", "at_m", "radius_m", "level_m"], "additionalProperties": false },
+    ] })
 }
 
 /// A biome of a list.

@@ -1,12 +1,12 @@
 //! The units of a run: the stages of a recipe on its levels, and what goes between these.
 
-use super::{Recipe, Step};
+use super::{Nested, Recipe, Step};
 use crate::arith;
 use crate::error::Result;
 use crate::params::{Settings, Value};
 use crate::site::{Layer, Layers, Scale, Site, Window};
 use crate::stage::levels::{KEEP, REFINE, RESTRICT};
-use crate::stage::{Stage, incision, levels};
+use crate::stage::{Stage, incision, levels, strokes};
 use std::ops::Range;
 
 /// A stage as a run does it: on a level, with its settings there.
@@ -113,6 +113,23 @@ struct Making<'a> {
     /// what the next level begins with.
     last_flow: Option<usize>,
     last_water: Option<usize>,
+    /// For each stage, what draws the lakes and rivers again that it must leave as they are.
+    held: Vec<Option<Step>>,
+}
+
+/// For each stage, what draws the lakes and rivers again that it must leave as they are: those of
+/// all strokes up to it.
+fn held(recipe: &Recipe) -> Vec<Option<Step>> {
+    let until = |i: usize| recipe.stages[..=i].iter().map(|step| (step.stage, &step.settings));
+    let held = |i: usize| {
+        let strokes = until(i).filter(|(stage, _)| stage.name == strokes::STAGE.name);
+        strokes::held(strokes.map(|(_, settings)| settings))
+    };
+    let changes = |step: &Step| step.stage.changes || step.stage.is_generator;
+    let each = recipe.stages.iter().enumerate();
+    each.map(|(i, step)| held(i).filter(|_| changes(step)))
+        .map(|settings| settings.map(|settings| Step::of(&strokes::STAGE, settings)))
+        .collect()
 }
 
 impl<'a> Making<'a> {
@@ -125,12 +142,15 @@ impl<'a> Making<'a> {
             opens: stages.iter().position(|step| !step.stage.is_generator).unwrap_or(stages.len()),
             last_flow: last(&|stage| stage.work == Some("flow")),
             last_water: last(&|stage| stage.name == incision::STAGE.name),
+            held: held(recipe),
             group,
             recipe,
         }
     }
 
-    fn unit(&self, stage: usize, step: Step, level: i32, grouped: bool) -> Unit {
+    fn unit(&self, stage: usize, mut step: Step, level: i32, grouped: bool) -> Unit {
+        let held = self.held[stage].clone().filter(|_| std::ptr::eq(step.stage, self.recipe.stages[stage].stage));
+        step.with.extend(held.map(|step| Nested { every: 1, step }));
         Unit {
             layers: self.layers[stage],
             torus: self.torus,

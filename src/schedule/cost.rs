@@ -131,7 +131,9 @@ impl Schedule {
             self.draft(i).bytes_beside(&mut kept);
         }
         let cells = self.land().0.cells() as u64;
-        Some(kept.values().sum::<u64>() + cells * settings.bytes_a_cell(self.recipe.has_rain()))
+        // Springs are weights as rain is.
+        let has_rain = self.recipe.has_rain() || !self.recipe.rivers().is_empty();
+        Some(kept.values().sum::<u64>() + cells * settings.bytes_a_cell(has_rain))
     }
 
     /// Refuses a run of more passes than a plan is made of, whatever its window.

@@ -19,6 +19,12 @@ impl Schedule {
         for i in self.units_of(level) {
             let site = Site { window: wide, ..self.site(i) };
             let step = &mut near.units[i].step;
+            let nested = step.with.iter_mut().map(|nested| &mut nested.step);
+            // Those that are drawn again after each step, too.
+            let held: Vec<_> = nested.filter(|step| step.stage.name == strokes::STAGE.name).collect();
+            for step in held {
+                step.settings = strokes::near(&step.settings, &site);
+            }
             if step.stage.name == strokes::STAGE.name {
                 step.settings = strokes::near(&step.settings, &site);
             }

@@ -31,10 +31,18 @@ pub(crate) use windows::shown;
 use crate::error::{Invalid, Result};
 use crate::plan::Plan;
 use crate::recipe::{Nested, Recipe, Step, Unit};
-use crate::site::{Layer, Scale, Site, Window};
-use crate::stage::layer;
+use crate::arith;
+use crate::site::{Layer, Scale, Site, Window, World};
+use crate::stage::{layer, strokes};
 use crate::stage::levels::{lattice, spacing_m};
 use std::collections::BTreeMap;
+
+/// The site of the `n`-th run of a stage between the steps of another, whose site is `site`; it is
+/// number `j` of those.
+fn nested_site(nested: &Step, j: usize, n: usize, site: &Site) -> Site {
+    let seed = nested.seed.unwrap_or(arith::seed(site.world.seed, j as u32));
+    Site { world: World { seed: arith::seed(seed, n as u32), ..site.world }, ..*site }
+}
 
 /// What makes the plan of a stage on a site.
 pub(crate) type Planner = fn(&Step, &Site) -> Plan;
@@ -210,11 +218,18 @@ impl Schedule {
         let step = &unit.step;
         let mut plan = (self.planner)(step, site);
         for (j, Nested { every, step: nested }) in step.with.iter().enumerate() {
+            // Lakes and rivers are drawn by the same passes each time.
+            let mut drawn = vec![];
             plan.interleave(*every, |n| {
-                (nested.stage.plan)(
-                    &nested.settings,
-                    &self.recipe.nested_site(unit.stage, j, n, site),
-                )
+                let stage = nested.stage;
+                if !drawn.is_empty() {
+                    return Plan::new(stage.shader, site.window, vec![], drawn.clone());
+                }
+                let plan = (stage.plan)(&nested.settings, &nested_site(nested, j, n, site));
+                if stage.name == strokes::STAGE.name {
+                    drawn.clone_from(&plan.passes);
+                }
+                plan
             });
         }
         if let Some(opens) = unit.ledger.filter(|_| site.layers.has(Layer::Ledger)) {

@@ -115,6 +115,11 @@ impl Settings {
         Some(format!("there is no river: {why}; set water.channel_area_km2 to less than that"))
     }
 
+    /// The least drainage area of a river on a land, in m².
+    fn channel_m2(&self, land: Extent) -> f64 {
+        self.channel_area_km2.map_or_else(|| land.channel_m2(), |area| area * 1e6)
+    }
+
     /// The fewest cells that the water of a depression has as a lake.
     fn lake_cells(&self, scale: &Scale, land: Extent) -> usize {
         let area = self.lake_min_m2.unwrap_or_else(|| land.lake_m2());
@@ -129,6 +134,12 @@ impl Settings {
         let dry = (self.evaporation_mm / self.runoff_mm * RAIN as f64).round() as i64;
         dry.min(1 << 62)
     }
+}
+
+/// The rain on an area of so many m², to the nearest unit.
+fn drained(area_m2: f64, scale: &Scale) -> i64 {
+    // A float above the range becomes the end of it.
+    (area_m2 / (scale.spacing_m * scale.spacing_m) * RAIN as f64).round() as i64
 }
 
 /// The water of a land.
@@ -276,13 +287,18 @@ impl Water {
         let basins = flood::basins(size, &surface, way, known);
         let (directions, full) =
             routed(size, &ground, &mut surface, basins, settings, (way, rain.as_deref()));
-        let drops = |rain: &Option<Vec<i32>>| match rain {
-            Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
-            None => vec![RAIN; ground.len()],
+        let springs = place.springs_of(size, &scale, settings);
+        let drops = |rain: &Option<Vec<i32>>| {
+            let mut drops: Vec<i64> = match rain {
+                Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
+                None => vec![RAIN; ground.len()],
+            };
+            springs.iter().for_each(|(cell, more)| drops[*cell] = drops[*cell].saturating_add(*more));
+            drops
         };
         let spreads = (settings.area_routing == AreaRouting::Mfd).then(|| drops(&rain));
-        let weights: Vec<Vec<i64>> =
-            rain.iter().map(|rain| rain.iter().map(|rain| i64::from(*rain)).collect()).collect();
+        let is_even = rain.is_none() && springs.is_empty();
+        let weights = if is_even { vec![] } else { vec![drops(&rain)] };
         // Where a rim is cut, water stands no higher than above it.
         let cut = (settings.depressions == Through::Breach).then(|| std::mem::take(&mut surface));
         let area::Sums { cells, mut weights, least } = area::sums(size, &directions, weights, cut);
@@ -352,15 +368,12 @@ impl Water {
 
     /// The least drainage area of a river, in m².
     fn channel_m2(&self) -> f64 {
-        let usual = || self.place.extent(self.size, &self.scale).channel_m2();
-        self.settings.channel_area_km2.map_or_else(usual, |area| area * 1e6)
+        self.settings.channel_m2(self.place.extent(self.size, &self.scale))
     }
 
     /// The least water of a river.
     fn least(&self) -> i64 {
-        let cell_m2 = self.scale.spacing_m * self.scale.spacing_m;
-        // To the nearest unit of the rain; a float above the range becomes the end of it.
-        (self.channel_m2() / cell_m2 * RAIN as f64).round() as i64
+        drained(self.channel_m2(), &self.scale)
     }
 
     /// Whether the water of a cell is that of a river. Where nothing runs off there is none.

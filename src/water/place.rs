@@ -1,7 +1,7 @@
 //! Where water is looked for.
 
-use super::RAIN;
 use super::directions::Size;
+use super::{RAIN, Settings, drained};
 use crate::map::Metric;
 use crate::site::Scale;
 
@@ -14,6 +14,9 @@ pub struct Place {
     pub missing: Vec<usize>,
     /// The map `flow`, where rivers are by it.
     pub flow: Option<Vec<i32>>,
+    /// The cells where rivers spring that were drawn, and the area, in m², that each drains; none:
+    /// as much as makes a river.
+    pub springs: Vec<(usize, Option<f64>)>,
     /// The land that the map is a part or a coarser level of; none: the map is the land.
     pub land: Option<Extent>,
 }
@@ -49,6 +52,13 @@ impl Place {
     pub(super) fn extent(&self, size: Size, scale: &Scale) -> Extent {
         let cell_m2 = scale.spacing_m * scale.spacing_m;
         self.land.unwrap_or(Extent { cells: size.cells() as u64, cell_m2 })
+    }
+
+    /// The cells where rivers spring, and what comes out there, in the unit of the rain.
+    pub(super) fn springs_of(&self, size: Size, scale: &Scale, water: &Settings) -> Vec<(usize, i64)> {
+        let usual_m2 = water.channel_m2(self.extent(size, scale));
+        let more = |area: &Option<f64>| drained(area.unwrap_or(usual_m2), scale);
+        self.springs.iter().map(|(cell, area)| (*cell, more(area))).collect()
     }
 
     /// The rain on each cell, weighted by its area.

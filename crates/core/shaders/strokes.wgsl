@@ -80,6 +80,22 @@ fn towards(start: i32, end: i32, w: i32) -> i32 {
     return mul_q16(start, u32(65536 - w)) - mul_q16(-end, u32(w));
 }
 
+// What a lake makes of a height, where its picture has `share`.
+fn lake(stroke: u32, share: i32, value: i32) -> i32 {
+    let far = share - 32768;
+    if far >= 0 {
+        let rest = u32(65536 - min(2 * far, 65536));
+        let part = u32(65536 - mul_q16(i32(rest), rest));
+        return add_within(strokes[stroke + 2u], -mul_q16(strokes[stroke + 1u], part));
+    }
+    let u = ((2u * u32(-far)) << 15u) / max(u32(strokes[stroke + 4u]), 1u);
+    let rest = 32768u - min(u, 32768u);
+    let w = (((rest * rest) >> 15u) * (98304u - 2u * rest)) >> 14u;
+    let shore = towards(value, strokes[stroke + 2u], i32(w));
+    if far >= -strokes[stroke + 14u] { return max(shore, strokes[stroke + 3u]); }
+    return shore;
+}
+
 fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
     let tool = u32(strokes[stroke]);
     var made = 0;
@@ -91,6 +107,8 @@ fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
         made = towards(value, goal, mul_q16(strokes[stroke + 4u], u32(best.x)));
     } else if tool == STAMP {
         made = add_within(value, mul_q16(mul_q16(strokes[stroke + 1u], u32(best.y)), u32(best.x)));
+    } else if tool == LAKE {
+        made = lake(stroke, best.y, value);
     } else {
         var by = mul_q16(strokes[stroke + 1u], u32(best.x));
         if tool == NOISE {

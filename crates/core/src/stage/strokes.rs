@@ -17,6 +17,15 @@
 //!   w · strength of the way. s is the picture of `file` there, 0 at its lowest sample and 1 at its
 //!   highest, with straight lines between samples. A picture with more than √2 samples to a cell is
 //!   halved until it has fewer: its samples become means.
+//! - `lake`: within its outline the ground is the bed: `level_m` less `depth_m` · t · (2 − t), with
+//!   t the distance from the outline over 0.6 of the largest, at most 1. Up to 1.5 cells outside,
+//!   the rim, it is not below the water; with an `outlet_m`, it is a sixty-fourth of a cell above
+//!   it, but for a way at `level_m`, two cells to both sides, from the shore to there. Up to
+//!   `shore_m` outside, h moves towards `level_m` by (1 − u)² · (1 + 2u) of the way, with u the
+//!   distance over `shore_m`. Distances come from a picture of the outline, as that of a stamp. The
+//!   outline round a place with a `radius_m` is a circle with waves of two to seven crests.
+//! - `river`: a `ramp` of `radius_m` and `falloff`, and a second one of half of `width_m`, at least
+//!   0.75 cells, and no falloff: its bed.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
 //!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
 //!
@@ -24,6 +33,15 @@
 //! clockwise by `turn_deg`, and its longer side is two radii. There w = p · (1 − q)² · (1 − r)²,
 //! with q and r as above for the distances from its two middle lines, in halves of its sides: the
 //! picture fades towards its edges, and beyond them is nothing.
+//!
+//! Corners of outlines and of the paths of rivers are rounded.
+//!
+//! **Held.** After each step of each later stage that changes heights, and after the strokes
+//! themselves, lakes and beds are drawn again, without shores and valleys, rivers before lakes. So
+//! rivers that cut have them as base levels, and nothing fills or drains them.
+//!
+//! The heights of a `ramp` or a `river` go evenly from one end to the other, or are given at each
+//! point. Those of a river do not rise.
 //!
 //! A layer is a share of 0 to 1 and is changed in the same way. One that does not exist yet begins
 //! as what stages take for granted without it: rain 1, hardness, vegetation and uplift 0.
@@ -50,7 +68,7 @@
 //! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out
 //! with such and lets the water do the rest. Stamps of pictures as terrain editors have them, with
 //! P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place between
-//! samples. M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the
+//! samples. Corners: G. Chaikin, *An algorithm for high-speed curve generation*, 1974. M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the
 //! wavelet transform*, 1989, for a kernel whose taps move apart.
 //!
 //! # Costs
@@ -61,6 +79,7 @@ mod cases;
 mod kernels;
 mod plan;
 mod stroke;
+mod water;
 
 use super::Stage;
 use crate::params::{Param, Settings};
@@ -71,13 +90,17 @@ pub use cases::pictures;
 use encase::ShaderType;
 pub use plan::near;
 use plan::{plan, strips};
-pub use stroke::{FARTHEST_M, TOOLS};
-pub use stroke::{Stroke, Tool, describe, strokes};
+pub use stroke::{FARTHEST_M, LAKE_DEPTH_M, LAYER_TOOLS, RIVER_WIDTH_M, TOOLS};
+pub use stroke::{Stroke, Tool, describe, held, rivers, strokes};
+pub use water::River;
+use water::parts;
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what
 /// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first
-/// word, columns and rows of its picture.
-const STROKE_WORDS: usize = 14;
+/// word, columns and rows of its picture; of a lake, how wide its rim is, 2⁻¹⁵ of what its picture
+/// has outside. The heights of a lake are those of its water and of its rim, and its strength is
+/// how wide the shore is, as a share of the same.
+const STROKE_WORDS: usize = 15;
 constants! {
     const WGSL: &str;
 
@@ -94,6 +117,7 @@ constants! {
     const FLATTEN: u32 = 2;
     const STAMP: u32 = 3;
     const PRESS: u32 = 4;
+    const LAKE: u32 = 5;
 }
 
 const RAISE: u32 = 0;
@@ -144,7 +168,7 @@ const PARAMS: &[Param] = &[Param::list(
 fn summary(s: &Settings, site: &Site) -> serde_json::Value {
     let all = strokes(s).unwrap_or_default();
     let mut summary = serde_json::json!({ "strokes": all.len(),
-        "pieces": strips(s, site).map_or(0, |all| all.len()) });
+        "pieces": strips(s, site, &parts(all.clone())).map_or(0, |all| all.len()) });
     let mut pictures = serde_json::Map::new();
     for file in all.iter().filter_map(|stroke| stroke.file.as_deref()) {
         if let Some(picture) = s.picture(file) {

@@ -97,20 +97,20 @@ pub fn surveyed(
         .wrapping_add(mul_q28(row(1), down[2]))
 }
 
-/// Surveys that were worked out last: each level and tile of a land asks for the same one.
-pub struct Memory(Mutex<VecDeque<(String, Arc<Vec<i32>>)>>);
+/// What was worked out last, such as surveys: each level and tile of a land asks for the same.
+pub struct Memory<T>(Mutex<VecDeque<(String, Arc<T>)>>);
 
-impl Memory {
-    /// Surveys that are kept.
-    const MOST: usize = 4;
+impl<T> Memory<T> {
+    /// How much of it is kept.
+    const MOST: usize = 16;
 
     /// One that has none yet.
     pub const fn empty() -> Self {
         Self(Mutex::new(VecDeque::new()))
     }
 
-    /// The survey under a key, which says all that it follows from.
-    pub fn get(&self, key: String, work: impl FnOnce() -> Vec<i32>) -> Arc<Vec<i32>> {
+    /// What is kept under a key, which says all that it follows from, or what the work makes.
+    pub fn get(&self, key: String, work: impl FnOnce() -> T) -> Arc<T> {
         let lock = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, known)) = lock().iter().find(|(known, _)| *known == key) {
             return known.clone();

@@ -34,6 +34,7 @@ pub(super) fn cases() -> Vec<Case> {
         case("heights", Hills, [0, 0], [90, 75]).with("stroke", heights()),
         case("stamps", Hills, [0, 0], [90, 70]).with("stroke", stamps()).with_layers(painted),
         case("smooth", Noise, [FAR, 77], [61, 47]).with("stroke", smoothing()),
+        case("water", Hills, [-3, 5], [83, 71]).with("stroke", water()),
         case("layers", Flat, [0, 0], [41, 37]).with("stroke", layers()),
         case("repainted", Noise, [0, 0], [40, 40]).with("stroke", repainted()).with_layers(all),
     ]
@@ -78,6 +79,23 @@ fn stamps() -> Vec<Json> {
             "radius_m": 200, "amount": 0.5, "value": 0.75 }),
         json!({ "tool": "stamp", "file": "bumps", "at_m": [[90000, 100]], "radius_m": 400,
             "amount_m": 50 }),
+    ]
+}
+
+/// Lakes with and without an outlet, a shore and a depth, one too small, and rivers.
+fn water() -> Vec<Json> {
+    vec![
+        json!({ "tool": "river", "at_m": [[-100, 60], [250, 200], [300, 420], [340, 800]],
+            "height_m": [90, 60, 60, -20], "width_m": 4 }),
+        json!({ "tool": "lake", "at_m": [[300, 300], [420, 260], [480, 400], [330, 460],
+            [390, 350]], "level_m": 55, "depth_m": 30, "outlet_m": [560, 420] }),
+        json!({ "tool": "lake", "at_m": [[650, 200]], "radius_m": 90, "level_m": -10,
+            "shore_m": 0, "seed": 7 }),
+        json!({ "tool": "lake", "at_m": [[700, 640]], "radius_m": 70, "level_m": 80000,
+            "depth_m": 80000, "shore_m": 500, "outlet_m": [705, 640] }),
+        json!({ "tool": "lake", "at_m": [[60, 640]], "radius_m": 20, "level_m": 0 }),
+        json!({ "tool": "river", "at_m": [[500, 600], [640, 600]], "height_m": [20, 20],
+            "radius_m": 0, "width_m": 60 }),
     ]
 }
 

@@ -1,8 +1,9 @@
 //! From strokes to tables: pieces of paths, and for each square of cells the pieces that reach it.
 
 use super::stroke::{Stroke, Tool, strokes};
+use super::water::{self, Part, parts};
 use super::{
-    BLEND, FLATTEN, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
+    BLEND, FLATTEN, LAKE, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
     PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS,
     TILE_BITS,
 };
@@ -52,8 +53,12 @@ static BLANK: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::blank(
 /// What a stroke stamps on a lattice.
 struct Shown {
     picture: Arc<Picture>,
-    /// How often it was halved.
-    halvings: u32,
+    /// What tells it from the others.
+    name: String,
+    /// Where it is stamped: metres, and pressure.
+    at: Vec<[f64; 3]>,
+    /// Degrees by which it is turned clockwise.
+    turn_deg: f64,
     /// Samples to a cell.
     samples: f64,
 }
@@ -61,14 +66,25 @@ struct Shown {
 /// The picture that a stroke stamps, if it does. Where it has more than √2 samples to a cell it is
 /// halved, so that none is passed over.
 fn shown(s: &Settings, stroke: &Stroke, site: &Site) -> Option<Shown> {
-    let mut picture = s.picture(stroke.file.as_deref()?).unwrap_or(&BLANK);
+    let (mut picture, radius_m, name, at, turn_deg) = match (stroke.tool, &stroke.file) {
+        (Tool::Lake { shore_m, .. }, _) => {
+            let shape = water::shape(&stroke.at, shore_m);
+            let [x, y] = shape.middle;
+            let name = format!("a lake {:?} {}", stroke.at, shape.far_m);
+            (shape.picture, shape.radius_m, name, vec![[x, y, 1.0]], 0.0)
+        }
+        (Tool::Stamp { turn_deg, .. }, Some(file)) => {
+            let picture = s.picture(file).unwrap_or(&BLANK).clone();
+            (picture, stroke.radius_m, file.clone(), stroke.at.clone(), turn_deg)
+        }
+        _ => return None,
+    };
     let longest = picture.width.max(picture.height) - 1;
-    let mut samples = f64::from(longest) * site.spacing_m() / (2.0 * stroke.radius_m);
-    let mut halvings = 0;
+    let mut samples = f64::from(longest) * site.spacing_m() / (2.0 * radius_m);
     while samples > std::f64::consts::SQRT_2 && picture.width.min(picture.height) > 2 {
-        (picture, samples, halvings) = (picture.coarser(), samples / 2.0, halvings + 1);
+        (picture, samples) = (picture.coarser().clone(), samples / 2.0);
     }
-    Some(Shown { picture: picture.clone(), halvings, samples })
+    Some(Shown { picture, name, at, turn_deg, samples })
 }
 
 /// Strokes that one pass draws.
@@ -84,48 +100,56 @@ fn q16(share: f64) -> i32 {
     (share * 65536.0).round() as i32
 }
 
-/// The pieces of all paths that reach the window, in order.
-pub(super) fn strips(s: &Settings, site: &Site) -> Result<Vec<Piece>> {
+/// The pieces of all paths that reach the window, in order. They count their strokes among the
+/// parts.
+pub(super) fn strips(s: &Settings, site: &Site, parts: &[Part]) -> Result<Vec<Piece>> {
     let mut pieces = vec![];
-    for (i, stroke) in strokes(s)?.iter().enumerate().filter(|(_, stroke)| stroke.drawn(site)) {
-        let path = match shown(s, stroke, site) {
+    for (i, part) in parts.iter().enumerate().filter(|(_, part)| part.is_drawn(site)) {
+        match shown(s, &part.stroke, site) {
             Some(shown) => {
-                pieces.extend(
-                    stroke.at.iter().filter_map(|point| stamp(stroke, i, site, point, &shown)),
-                );
-                &[]
+                pieces.extend(shown.at.iter().filter_map(|point| stamp(i, site, point, &shown)));
             }
-            None => &stroke.at[..],
-        };
-        let lengths: Vec<f64> = path.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
-        let whole: f64 = lengths.iter().sum();
-        let share = |way: f64| if whole > 0.0 { way / whole } else { 0.0 };
-        // A path of one point is a piece without length.
-        if let [point] = path {
-            pieces.extend(piece(stroke, i, site, [point; 2], [0.0; 2]));
-        }
-        let mut way = 0.0;
-        for (pair, long) in path.windows(2).zip(lengths) {
-            let parts = (long / (2.0 * stroke.radius_m)).ceil().max(1.0);
-            if parts > PIECES_MAX as f64 {
-                return Err(too_many(format!("stroke {}: a path of {parts} pieces", i + 1)));
-            }
-            let at =
-                |n: f64| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * (n / parts));
-            for n in 0..parts as u32 {
-                let [start, end] = [f64::from(n), f64::from(n + 1)];
-                let shares = [start, end].map(|n| share(way + long * (n / parts)));
-                pieces.extend(piece(stroke, i, site, [&at(start), &at(end)], shares));
-            }
-            way += long;
+            None => pieces.extend(along(part, i, site)?),
         }
         if pieces.len() > PIECES_MAX {
             return Err(too_many(format!(
                 "{} pieces of paths up to stroke {}",
                 pieces.len(),
-                i + 1
+                part.of + 1
             )));
         }
+    }
+    Ok(pieces)
+}
+
+/// The pieces of a part's path that reach the window.
+fn along(part: &Part, i: usize, site: &Site) -> Result<Vec<Piece>> {
+    let (path, radius_m) = (&part.stroke.at[..], part.radius_m(site));
+    // A path of one point is a piece without length.
+    if let [point] = path {
+        return Ok(piece(radius_m, i, site, [point; 2], [0.0; 2]).into_iter().collect());
+    }
+    let mut pieces = vec![];
+    let lengths: Vec<f64> = path.windows(2).map(|pair| length(&pair[0], &pair[1])).collect();
+    let whole: f64 = lengths.iter().sum();
+    let mut way = 0.0;
+    for (k, (pair, long)) in path.windows(2).zip(lengths).enumerate() {
+        let count = (long / (2.0 * radius_m)).ceil().max(1.0);
+        if count > PIECES_MAX as f64 {
+            return Err(too_many(format!("stroke {}: a path of {count} pieces", part.of + 1)));
+        }
+        let at = |n: f64| [0, 1, 2].map(|k| pair[0][k] + (pair[1][k] - pair[0][k]) * (n / count));
+        let share = |n: f64| match part.shares[..] {
+            [] if whole > 0.0 => (way + long * (n / count)) / whole,
+            [] => 0.0,
+            ref all => all[k] + (all[k + 1] - all[k]) * (n / count),
+        };
+        for n in 0..count as u32 {
+            let ends = [f64::from(n), f64::from(n + 1)];
+            let [start, end] = ends.map(at);
+            pieces.extend(piece(radius_m, i, site, [&start, &end], ends.map(share)));
+        }
+        way += long;
     }
     Ok(pieces)
 }
@@ -161,10 +185,9 @@ fn reached(site: &Site, [a, b]: [&[f64; 3]; 2], cells: f64) -> Option<[[u32; 2];
 }
 
 /// A stamp of a picture at a point, if it reaches the window.
-fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown) -> Option<Piece> {
-    let Tool::Stamp { turn_deg, .. } = stroke.tool else { return None };
+fn stamp(i: usize, site: &Site, point: &[f64; 3], shown: &Shown) -> Option<Piece> {
     let (spacing, window) = (site.spacing_m(), site.window);
-    let Shown { picture, samples, .. } = shown;
+    let Shown { picture, samples, turn_deg, .. } = shown;
     let sides = [picture.width, picture.height].map(|side| f64::from(side - 1));
     // Half of the diagonal, in cells: no turn takes the picture farther.
     let corner = (sides[0] * sides[0] + sides[1] * sides[1]).sqrt() / (2.0 * samples);
@@ -203,20 +226,20 @@ fn stamp(stroke: &Stroke, i: usize, site: &Site, point: &[f64; 3], shown: &Shown
 
 /// The piece from one point to another, if it reaches the window.
 fn piece(
-    stroke: &Stroke,
+    radius_m: f64,
     i: usize,
     site: &Site,
     [a, b]: [&[f64; 3]; 2],
     shares: [f64; 2],
 ) -> Option<Piece> {
     let (spacing, window) = (site.spacing_m(), site.window);
-    let radius = stroke.radius_m / spacing;
+    let radius = radius_m / spacing;
     let [columns, rows] = reached(site, [a, b], radius)?;
     let first = [0, 1].map(|k| (a[k] / spacing).floor());
     let inside = [0, 1].map(|k| ((a[k] / spacing - first[k]) * 4096.0 / radius).round() as i32);
     let cell = [0, 1].map(|k| (first[k] as i64 - window.origin[k]) as i32);
     let long = length(a, b);
-    let units = (long / stroke.radius_m * 4096.0).round() as i32;
+    let units = (long / radius_m * 4096.0).round() as i32;
     let towards =
         [0, 1].map(|k| if units > 0 { ((b[k] - a[k]) / long * 16384.0).round() as i32 } else { 0 });
     let words = [
@@ -252,7 +275,7 @@ fn record(
     let layer = stroke.layer.is_some();
     let amount = |v: f64| if layer { q16(v) } else { site.units(v) };
     let value = |v: f64| if layer { q16(v) } else { site.height_of(v) };
-    let first = (octaves.len() / OCTAVE_WORDS) as i32;
+    let (first, mut rim) = ((octaves.len() / OCTAVE_WORDS) as i32, 0);
     let (tool, amount, ends, strength) = match stroke.tool {
         Tool::Raise(by) => (RAISE, amount(by), [0; 2], 0.0),
         Tool::Noise { amount: by, feature_m, seed } => {
@@ -268,6 +291,16 @@ fn record(
         }
         Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
         Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
+        Tool::Lake { level, depth, shore_m, outlet, .. } => {
+            let shape = water::shape(&stroke.at, shore_m);
+            // Where an outlet is kept open, water leaves nowhere else.
+            let dam = if outlet.is_some() { CELL / 64 } else { 0 };
+            let ends = [value(level), value(level).saturating_add(dam)];
+            rim = water::rim(&shape, site);
+            (LAKE, amount(depth), ends, shore_m / shape.far_m)
+        }
+        // It is drawn as two ramps.
+        Tool::River { .. } => (FLATTEN, 0, [0; 2], 0.0),
     };
     // 2²⁴ is the square of the radius.
     let inner = (1.0 - stroke.falloff) * (1.0 - stroke.falloff) * 16_777_216.0;
@@ -290,31 +323,34 @@ fn record(
         words,
         columns,
         rows,
+        rim,
     ]
 }
 
 /// The tables of the strokes that reach the window.
 pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
-    let (all, pieces) = (strokes(s)?, strips(s, site)?);
+    let all = parts(strokes(s)?);
+    let pieces = strips(s, site, &all)?;
     let tiles = [site.window.width, site.window.height].map(|side| side.div_ceil(1 << TILE_BITS));
     let mut octaves = vec![];
     // The pictures, each once, and where their words begin.
     let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
     let mut place = |stroke: &Stroke| {
-        let (Some(Shown { picture, halvings, .. }), Some(file)) =
-            (shown(s, stroke, site), &stroke.file)
-        else {
-            return [0; 3];
-        };
-        let first = *places.entry((file.clone(), halvings)).or_insert_with(|| {
+        let Some(Shown { picture, name, .. }) = shown(s, stroke, site) else { return [0; 3] };
+        let first = *places.entry((name, picture.width, picture.height)).or_insert_with(|| {
             pictures.push(picture.clone());
             end += picture.words.len();
             end - picture.words.len()
         });
         [first as i32, picture.width as i32, picture.height as i32]
     };
-    let records: Vec<i32> =
-        all.iter().flat_map(|stroke| record(stroke, site, &mut octaves, place(stroke))).collect();
+    let records: Vec<i32> = all
+        .iter()
+        .flat_map(|part| match part.is_drawn(site) {
+            true => record(&part.stroke, site, &mut octaves, place(&part.stroke)),
+            false => [0; STROKE_WORDS],
+        })
+        .collect();
     let mut made = Lists {
         strokes: records,
         pieces: pieces.iter().flat_map(|piece| piece.words).collect(),
@@ -333,7 +369,7 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
         return Err(too_many(format!("strokes that meet {meetings} squares")));
     }
     let group = |piece: &Piece| {
-        let stroke = &all[piece.stroke];
+        let stroke = &all[piece.stroke].stroke;
         let passes = stroke.passes(site);
         // Smoothing strokes are drawn one by one.
         (stroke.layer, passes, if passes > 0 { piece.stroke } else { usize::MAX })
@@ -369,8 +405,9 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
 /// The settings with the strokes alone that reach the window, and all layers that are painted.
 pub fn near(s: &Settings, site: &Site) -> Settings {
     let mut near = s.clone();
-    let Ok(pieces) = strips(s, site) else { return near };
-    let mut reached: Vec<usize> = pieces.iter().map(|piece| piece.stroke).collect();
+    let parts = parts(strokes(s).unwrap_or_default());
+    let Ok(pieces) = strips(s, site, &parts) else { return near };
+    let mut reached: Vec<usize> = pieces.iter().map(|piece| parts[piece.stroke].of).collect();
     reached.dedup();
     let list = s.list("stroke");
     let mut left: Vec<_> = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();

@@ -1,7 +1,8 @@
 //! A stroke as recipes describe it.
 
+use super::water;
 use crate::error::{Error, Invalid, Result};
-use crate::params::{Settings, rounded};
+use crate::params::{Settings, Value, rounded};
 use crate::site::{HEIGHT_MAX, Layer, Site};
 use crate::table::Table;
 use serde_json::json;
@@ -9,7 +10,7 @@ use serde_json::json;
 /// Farthest place of a stroke from the world's origin, in metres.
 pub const FARTHEST_M: f64 = 1e15;
 /// Largest radius, in cells.
-const RADIUS_MAX: f64 = 32767.0;
+pub(super) const RADIUS_MAX: f64 = 32767.0;
 
 /// What a stroke does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,33 @@ pub enum Tool {
         /// Share of the way, 0 to 1.
         strength: f64,
     },
+    /// Makes a lake, which stages that follow leave as it is.
+    Lake {
+        /// Height of its water, in metres.
+        level: f64,
+        /// How deep it is in the middle, in metres.
+        depth: f64,
+        /// How far from its water the ground is bent to its level, in metres.
+        shore_m: f64,
+        /// Metres to the east and to the south: a way at its level is kept open to there.
+        outlet: Option<[f64; 2]>,
+        /// The seed of its shape, where it is given by a place.
+        seed: u64,
+    },
+    /// Makes the bed of a river, which stages that follow leave as it is.
+    River {
+        /// How wide its bed is, in metres.
+        width_m: f64,
+        /// What its spring drains, in km²; none: as much as makes a river.
+        catchment_km2: Option<f64>,
+    },
+}
+
+impl Tool {
+    /// Whether what it makes is kept as it is by the stages that follow.
+    pub(super) fn holds(&self) -> bool {
+        matches!(self, Self::Lake { .. } | Self::River { .. })
+    }
 }
 
 /// A stroke of a recipe.
@@ -67,14 +95,37 @@ pub struct Stroke {
     /// Its path: metres to the east and to the south of the world's origin, and pressure, 0 to 1. A
     /// stamp is put at each point.
     pub at: Vec<[f64; 3]>,
-    /// Radius of its brush in metres.
+    /// Heights, or shares of a layer, at each point of its path, where they do not go evenly from
+    /// one end to the other.
+    pub heights: Vec<f64>,
+    /// Radius of its brush in metres; 0 for a lake with an outline, and for a river without a
+    /// valley.
     pub radius_m: f64,
     /// Share of the radius over which the brush fades, 0 to 1.
     pub falloff: f64,
 }
 
 /// The tools, as recipes name them.
-pub const TOOLS: [&str; 7] = ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth"];
+pub const TOOLS: [&str; 9] =
+    ["raise", "lower", "noise", "flatten", "ramp", "stamp", "smooth", "lake", "river"];
+/// The tools that paint layers, too.
+pub const LAYER_TOOLS: [&str; 6] = ["raise", "lower", "noise", "flatten", "ramp", "stamp"];
+/// How wide the bed of a river is, where it is not said, in metres.
+pub const RIVER_WIDTH_M: f64 = 10.0;
+/// How deep a lake is, where it is not said, in metres.
+pub const LAKE_DEPTH_M: f64 = 10.0;
+
+/// The ends of heights along a path: the first and the last of two, and otherwise the highest and
+/// the lowest, between which those of each point lie.
+pub(super) fn ends(heights: &[f64]) -> [f64; 2] {
+    match *heights {
+        [from, to] => [from, to],
+        _ => [
+            heights.iter().copied().fold(f64::MIN, f64::max),
+            heights.iter().copied().fold(f64::MAX, f64::min),
+        ],
+    }
+}
 
 /// A table of a recipe that is read as a stroke.
 struct Reader<'a> {
@@ -136,9 +187,15 @@ impl<'a> Reader<'a> {
                 &["file", amount, "turn_deg", height, "strength"]
             }
             "stamp" => &["file", amount, "turn_deg", height],
+            "lake" => &["level_m", "depth_m", "shore_m", "outlet_m", "seed"],
+            "river" => &[height, "width_m", "catchment_km2", "falloff"],
             _ => &["strength"],
         };
-        self.table.known(&[&["tool", "layer", "at_m", "radius_m", "falloff"], own].concat())
+        let all: &[&str] = match word {
+            "lake" | "river" => &["tool", "at_m", "radius_m"],
+            _ => &["tool", "layer", "at_m", "radius_m", "falloff"],
+        };
+        self.table.known(&[all, own].concat())
     }
 
     fn number(&self, key: &str, min: f64, max: f64, such: &str) -> Result<f64> {
@@ -175,7 +232,8 @@ impl<'a> Reader<'a> {
                 Tool::Flatten { from: to, to, strength: self.strength()? }
             }
             "ramp" => {
-                let [from, to] = self.ends()?;
+                let heights = self.along()?;
+                let [from, to] = ends(&heights);
                 Tool::Flatten { from, to, strength: self.strength()? }
             }
             "stamp" => Tool::Stamp {
@@ -184,28 +242,119 @@ impl<'a> Reader<'a> {
                 onto: self.table.number(height, least, most)?,
                 strength: self.strength()?,
             },
+            "lake" => Tool::Lake {
+                level: self.number("level_m", least, most, "300")?,
+                depth: self.table.number("depth_m", 0.0, most)?.unwrap_or(LAKE_DEPTH_M),
+                shore_m: self.shore_m()?,
+                outlet: self.outlet()?,
+                seed: self.table.seed()?.unwrap_or(1),
+            },
+            "river" => Tool::River {
+                width_m: self
+                    .table
+                    .number("width_m", 0.001, most)?
+                    .unwrap_or(RIVER_WIDTH_M),
+                catchment_km2: self.table.number("catchment_km2", 0.0, 1e12)?,
+            },
             _ => Tool::Smooth { strength: self.strength()? },
         })
     }
 
-    /// The heights at the two ends of a ramp.
-    fn ends(&self) -> Result<[f64; 2]> {
+    /// How wide the shore of a lake is: by default an eighth of the lake's longer side.
+    fn shore_m(&self) -> Result<f64> {
+        if let Some(given) = self.table.number("shore_m", 0.0, 1e9)? {
+            return Ok(given);
+        }
+        let path = self.path()?;
+        let [low, high] = water::around(&path);
+        let long = (high[0] - low[0]).max(high[1] - low[1]);
+        let radius_m = self.table.number("radius_m", 0.0, 1e9)?.unwrap_or(0.0);
+        Ok(if path.len() == 1 { radius_m / 4.0 } else { long / 8.0 })
+    }
+
+    /// Where the water of a lake leaves it.
+    fn outlet(&self) -> Result<Option<[f64; 2]>> {
+        let Some(given) = self.table.get("outlet_m") else { return Ok(None) };
+        let numbers =
+            given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+        let near = |v: &f64| (-FARTHEST_M..=FARTHEST_M).contains(v);
+        match numbers.as_deref() {
+            Some(&[Some(x), Some(y)]) if near(&x) && near(&y) => Ok(Some([x, y])),
+            _ => {
+                let allowed = "two numbers: metres to the east and to the south, such as \
+                               [900, 800]";
+                Err(self.table.wrong("outlet_m", given, allowed))
+            }
+        }
+    }
+
+    /// The radius of the brush.
+    fn radius_m(&self, tool: &Tool, points: usize) -> Result<f64> {
+        match tool {
+            Tool::Lake { .. } if points > 1 => match self.table.get("radius_m") {
+                None => Ok(0.0),
+                Some(given) => Err(self.table.wrong(
+                    "radius_m",
+                    given,
+                    "nothing for a lake with an outline; give a place alone for a lake of that \
+                     radius",
+                )),
+            },
+            Tool::River { width_m, .. } => {
+                Ok(self.table.number("radius_m", 0.0, 1e9)?.unwrap_or(5.0 * width_m))
+            }
+            _ => self.number("radius_m", 0.001, 1e9, "200"),
+        }
+    }
+
+    /// The heights along a ramp or a river: at its two ends, or at each point of its path.
+    fn along(&self) -> Result<Vec<f64>> {
         let ([_, key], [least, most]) = (self.keys(), self.heights());
-        let such = if self.layer.is_some() { "[0, 1]" } else { "[300, 500]" };
+        let such = if self.layer.is_some() { "[0, 1]" } else { "[500, 300]" };
         let given =
             self.table.get(key).ok_or_else(|| self.missing(key, &format!("{key} = {such}")))?;
-        let ends = given.as_array().map(|all| all.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
-        match ends.as_deref() {
-            Some(&[Some(from), Some(to)])
-                if [from, to].iter().all(|v| (least..=most).contains(v)) =>
+        let points = self.path()?.len();
+        let heights: Option<Vec<f64>> =
+            given.as_array().and_then(|all| all.iter().map(|v| v.as_f64()).collect());
+        match heights {
+            Some(heights)
+                if (heights.len() == 2 || heights.len() == points && points > 2)
+                    && heights.iter().all(|v| (least..=most).contains(v)) =>
             {
-                Ok([from, to])
+                Ok(heights)
             }
             _ => {
-                let allowed = format!("two numbers from {least} to {most}, such as {such}");
+                let each = match points {
+                    0..3 => String::new(),
+                    _ => format!(", or {points}, one for each point of the path"),
+                };
+                let allowed = format!("two numbers from {least} to {most}, such as {such}{each}");
                 Err(self.table.wrong(key, given, allowed))
             }
         }
+    }
+
+    /// The heights along its path, where it has some.
+    fn checked_heights(&self, word: &str) -> Result<Vec<f64>> {
+        let heights = match word {
+            "ramp" | "river" => self.along()?,
+            _ => return Ok(vec![]),
+        };
+        let rises = heights.windows(2).position(|pair| pair[1] > pair[0]);
+        if let Some(at) = rises.filter(|_| word == "river") {
+            let message = format!(
+                "{}: height_m rises from {} to {}: a river runs downhill; give heights that do not \
+                 rise along its path, or turn the path round",
+                self.place,
+                heights[at],
+                heights[at + 1]
+            );
+            let given = self.table.get("height_m").cloned().unwrap_or_default();
+            return Err(Invalid::of("height_m", given, "heights that do not rise")
+                .saying(message)
+                .into());
+        }
+        Ok(heights)
     }
 
     /// The file of its picture, which a stamp needs.
@@ -233,6 +382,12 @@ impl<'a> Reader<'a> {
             )
         })?;
         points.iter().map(|point| self.point(point)).collect()
+    }
+
+    /// Whether a point of its path says how hard it presses.
+    fn is_pressed(&self) -> bool {
+        let points = self.table.get("at_m").and_then(serde_json::Value::as_array);
+        points.into_iter().flatten().any(|point| point.as_array().is_some_and(|p| p.len() > 2))
     }
 
     fn point(&self, point: &serde_json::Value) -> Result<[f64; 3]> {
@@ -273,16 +428,32 @@ impl Stroke {
                 "{}: tool = \"smooth\": it smooths the height alone; leave layer out",
                 reader.place
             );
-            return Err(Invalid::of("tool", "smooth", "raise, lower, noise, flatten, ramp")
+            return Err(Invalid::of("tool", "smooth", LAYER_TOOLS.join(", "))
                 .saying(message)
                 .into());
+        }
+        let (at, heights) = (reader.path()?, reader.checked_heights(word)?);
+        let allowed = match (tool, at.len()) {
+            (Tool::Lake { .. }, 2) => {
+                Some("a place with a radius_m, or the points of an outline, three or more")
+            }
+            (Tool::River { .. }, 1) => Some("two points or more, from the spring to the mouth"),
+            _ if tool.holds() && reader.is_pressed() => {
+                Some("points of two numbers for a lake or a river, such as [900, 800]")
+            }
+            _ => None,
+        };
+        if let Some(allowed) = allowed {
+            let given = reader.table.get("at_m").cloned().unwrap_or_default();
+            return Err(reader.table.wrong("at_m", &given, allowed));
         }
         Ok(Self {
             tool,
             layer,
             file,
-            at: reader.path()?,
-            radius_m: reader.number("radius_m", 0.001, 1e9, "200")?,
+            radius_m: reader.radius_m(&tool, at.len())?,
+            at,
+            heights: if heights.len() > 2 || tool.holds() { heights } else { vec![] },
             falloff: reader.table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
         })
     }
@@ -299,6 +470,9 @@ impl Stroke {
             Err(Invalid::of(key, given, allowed).saying(message).into())
         };
         let cells = self.radius_m / spacing;
+        if self.tool.holds() {
+            return self.check_water(&place, site);
+        }
         // On coarser lattices than the recipe's a small stroke is left out.
         if cells > RADIUS_MAX || cells < 1.0 && site.level <= 0 {
             let (least, most) = (rounded(spacing), rounded(RADIUS_MAX * spacing));
@@ -346,9 +520,9 @@ impl Stroke {
     /// How many times a smoothing stroke passes over the map: its taps are 1, 2, 4 … cells apart.
     /// None for other strokes, and where the stroke is left out.
     pub(super) fn passes(&self, site: &Site) -> u32 {
-        let quarter = self.radius_m / site.spacing_m() / 4.0;
+        let cells = self.radius_m / site.spacing_m();
         match self.tool {
-            Tool::Smooth { .. } if self.drawn(site) => (quarter.max(1.0) as u32).ilog2() + 1,
+            Tool::Smooth { .. } if cells >= 1.0 => ((cells / 4.0).max(1.0) as u32).ilog2() + 1,
             _ => 0,
         }
     }
@@ -356,11 +530,6 @@ impl Stroke {
     /// Cells from which it takes what it puts somewhere.
     pub(super) fn spread(&self, site: &Site) -> u64 {
         (1 << self.passes(site)) - 1
-    }
-
-    /// Whether the lattice's cells are small enough for it.
-    pub(super) fn drawn(&self, site: &Site) -> bool {
-        self.radius_m >= site.spacing_m()
     }
 
     /// The stroke as a table of a recipe.
@@ -379,7 +548,7 @@ impl Stroke {
             Tool::Noise { amount, feature_m, seed } => {
                 json!({ "tool": "noise", amount_key: amount, "feature_m": feature_m, "seed": seed })
             }
-            Tool::Flatten { from, to, strength } if from == to => {
+            Tool::Flatten { from, to, strength } if from == to && self.heights.is_empty() => {
                 json!({ "tool": "flatten", height_key: to, "strength": strength })
             }
             Tool::Flatten { from, to, strength } => {
@@ -393,12 +562,33 @@ impl Stroke {
                     height_key: height, "strength": strength })
             }
             Tool::Smooth { strength } => json!({ "tool": "smooth", "strength": strength }),
+            Tool::Lake { level, depth, shore_m, seed, .. } => {
+                json!({ "tool": "lake", "level_m": level, "depth_m": depth, "shore_m": shore_m,
+                    "seed": seed })
+            }
+            Tool::River { width_m, .. } => json!({ "tool": "river", "width_m": width_m }),
         };
+        if let Tool::Lake { outlet: Some(outlet), .. } = self.tool {
+            table["outlet_m"] = json!(outlet);
+        }
+        if let Tool::River { catchment_km2: Some(area), .. } = self.tool {
+            table["catchment_km2"] = area.into();
+        }
+        if !self.heights.is_empty() {
+            table[height_key] = json!(self.heights);
+        }
         layer.into_iter().for_each(|layer| table["layer"] = layer.into());
         self.file.iter().for_each(|file| table["file"] = file.as_str().into());
-        table["at_m"] = self.at.iter().map(|point| json!(point)).collect();
-        table["radius_m"] = self.radius_m.into();
-        table["falloff"] = self.falloff.into();
+        // The points of lakes and rivers do not press.
+        let numbers = if self.tool.holds() { 2 } else { 3 };
+        table["at_m"] = self.at.iter().map(|point| json!(point[..numbers])).collect();
+        let is_lake = matches!(self.tool, Tool::Lake { .. });
+        if !is_lake || self.at.len() == 1 {
+            table["radius_m"] = self.radius_m.into();
+        }
+        if !is_lake {
+            table["falloff"] = self.falloff.into();
+        }
         table
     }
 }
@@ -414,4 +604,19 @@ pub fn strokes(s: &Settings) -> Result<Vec<Stroke>> {
 /// The strokes of a stage as the list of a recipe, with every setting in a fixed order.
 pub fn describe(s: &Settings) -> serde_json::Value {
     strokes(s).unwrap_or_default().iter().map(Stroke::describe).collect()
+}
+
+/// The settings of a stage that draws again what of these strokes is kept as it is, if they make
+/// lakes or rivers.
+pub fn held<'a>(all: impl Iterator<Item = &'a Settings>) -> Option<Settings> {
+    let strokes: Vec<Stroke> = all.flat_map(|s| strokes(s).unwrap_or_default()).collect();
+    let kept: Vec<_> = water::held(&strokes).iter().map(Stroke::describe).collect();
+    let given = [("stroke".to_string(), Value::List(kept.clone()))];
+    // Parts of a list that was accepted are accepted.
+    (!kept.is_empty()).then(|| Settings::new(super::PARAMS, &given).ok()).flatten()
+}
+
+/// The rivers that strokes make.
+pub fn rivers(s: &Settings) -> impl Iterator<Item = water::River> {
+    strokes(s).unwrap_or_default().into_iter().filter_map(water::River::of)
 }
