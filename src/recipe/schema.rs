@@ -193,6 +193,7 @@ fn stroke() -> Value {
         let most = if is_layer { 1.0 } else { 1e9 };
         let height = if is_layer { number(0.0, 1.0) } else { number(-1e9, 1e9) };
         let strength = ("strength", number(0.0, 1.0), false);
+        let hold = (!is_layer).then(|| ("hold", json!({ "type": "boolean" }), false));
         let own = match tool {
             "raise" | "lower" => vec![(amount_key, number(0.0, most), true)],
             "noise" => vec![
@@ -200,10 +201,12 @@ fn stroke() -> Value {
                 ("feature_m", number(0.001, 1e9), true),
                 ("seed", json!({ "$ref": "#/$defs/seed" }), false),
             ],
-            "flatten" => vec![(height_key, height, true), strength],
+            "flatten" => {
+                [(height_key, height, true), strength].into_iter().chain(hold).collect()
+            }
             "ramp" => {
                 let heights = json!({ "type": "array", "items": height, "minItems": 2 });
-                vec![(height_key, heights, true), strength]
+                [(height_key, heights, true), strength].into_iter().chain(hold).collect()
             }
             "lake" | "river" => return water_stroke(tool),
             "stamp" => vec![
@@ -249,7 +252,7 @@ fn water_stroke(tool: &str) -> Value {
     let mut own = match tool {
         "lake" => json!({
             "level_m": number(-1e9, 1e9), "depth_m": number(0.0, 1e9), "shore_m": number(0.0, 1e9),
-            "outlet_m": point, "seed": { "$ref": "#/$defs/seed" },
+            "outlet_m": point, "seed": { "$ref": "#/$defs/seed" }, "falloff": number(0.0, 1.0),
         }),
         _ => json!({
             "at_m": path(2), "radius_m": number(0.0, 1e9), "falloff": number(0.0, 1.0),

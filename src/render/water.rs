@@ -110,8 +110,8 @@ pub fn draw_water(picture: &mut RgbImage, map: &Map, waters: &Waters, style: &St
 }
 
 /// How much of each cell rivers cover, 0 to 1, and whether its water is a river's. A bed has water
-/// no farther out than its river is wide. So where there is more beside a river, the river crosses
-/// a lake.
+/// no farther out than its river is wide. So where there is more beside a river, or nothing dry
+/// since other rivers are near, the river crosses a lake.
 fn covered(
     widths: &Map,
     spacing_m: f64,
@@ -149,7 +149,8 @@ fn covered(
         let radius = radius(metres);
         let in_lake =
             |(u, v, _): (usize, usize, f64)| cover[v * width + u].0 == 0.0 && is_lake(u, v);
-        if !round(cell, radius + 2.0).any(in_lake) {
+        let is_surrounded = || round(cell, radius + 2.0).all(|(u, v, _)| is_lake(u, v));
+        if !round(cell, radius + 2.0).any(in_lake) && !is_surrounded() {
             round(cell, radius + 0.5).for_each(|(u, v, _)| cover[v * width + u].1 = true);
         }
     }

@@ -37,6 +37,7 @@ mod device;
 mod diamond_square;
 mod droplets;
 #[cfg(all(feature = "dungeon", feature = "io"))]
+mod drawn_water;
 mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;

@@ -22,7 +22,7 @@ const LAND: &str = "[[stage]]\nkind = \"diamond_square\"\nworld_cells = 4096\nfe
                     256\nrelief_m = 900\n";
 
 /// What comes after the land: every kind of stage, alone and together.
-const STAGES: [(&str, &str); 19] = [
+const STAGES: [(&str, &str); 20] = [
     ("droplets", "[[stage]]\nkind = \"droplets\"\nlifetime = 5\nrain = 0.5\ndensity = 0.5\n"),
     (
         "wide brush",
@@ -72,6 +72,15 @@ const STAGES: [(&str, &str); 19] = [
          radius_m = 900\nat_m = [[0, 0], [900, 2000]]\n\
          [[stage.stroke]]\ntool = \"smooth\"\nradius_m = 700\nat_m = [[500, 2900]]\n[[stage]]\n\
          kind = \"thermal\"\nsteps = 3\n",
+    ),
+    (
+        "lakes and rivers",
+        "[[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"river\"\n\
+         height_m = [400, 100, 50]\nat_m = [[0, 900], [900, 2000], [4500, 2500]]\n\
+         [[stage.stroke]]\ntool = \"lake\"\nlevel_m = 120\noutlet_m = [3000, 4200]\n\
+         at_m = [[1500, 3000], [2600, 2800], [2900, 3600], [1700, 3900]]\n\
+         [[stage]]\nkind = \"incision\"\nsteps = 6\nfall = 9\nlake_depth_m = 60\n\
+         [[stage]]\nkind = \"droplets\"\nlifetime = 4\nrain = 0.25\n",
     ),
     (
         "biomes",
@@ -699,7 +708,7 @@ fn an_edit_costs_the_tiles_within_its_reach() {
             low + f64::from(thalweg::arith::mix(8 * n + word)) / f64::from(u32::MAX) * (high - low)
         };
         let [x, y] = [draw(0, -10e3, 10e3), draw(1, -10e3, 10e3)];
-        let mut stroke = match n % 7 {
+        let mut stroke = match n % 9 {
             0 => json!({ "tool": "raise", "amount_m": draw(3, 20.0, 300.0) }),
             1 => json!({ "tool": "lower", "amount_m": draw(3, 20.0, 300.0) }),
             2 => {
@@ -712,6 +721,8 @@ fn an_edit_costs_the_tiles_within_its_reach() {
                     draw(4, -200.0, 300.0)] })
             }
             5 => json!({ "tool": "smooth" }),
+            6 => json!({ "tool": "river", "height_m": [200, draw(3, -200.0, 200.0)] }),
+            7 => json!({ "tool": "lake", "level_m": draw(3, -200.0, 300.0) }),
             _ => json!({ "tool": "raise", "layer": "hardness", "amount": draw(3, 0.1, 0.9) }),
         };
         stroke["at_m"] = json!([
@@ -719,16 +730,23 @@ fn an_edit_costs_the_tiles_within_its_reach() {
             [x + draw(5, -600.0, 600.0), y + draw(6, -600.0, 600.0), draw(7, 0.2, 1.0)]
         ]);
         stroke["radius_m"] = draw(2, 40.0, 900.0).into();
+        // What holds water has points without a pressure, and a lake of a radius one place.
+        if ["river", "lake"].iter().any(|tool| stroke["tool"] == **tool) {
+            let path = [[x, y], [x + draw(5, -600.0, 600.0), y + draw(6, -600.0, 600.0)]];
+            let points = if stroke["tool"] == "lake" { 1 } else { 2 };
+            stroke["at_m"] = json!(path[..points]);
+            stroke["radius_m"] = draw(2, 200.0, 900.0).into();
+        }
         stroke
     };
     // A layer that is painted at all is made everywhere.
-    let mut strokes = vec![stroke(6)];
+    let mut strokes = vec![stroke(8)];
     let mut first =
         Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());
     from_tiles(&mut first, 0, window, "height");
     let all = first.counts();
     assert_eq!(all[1], 0);
-    for n in 0..config(7).cases {
+    for n in 0..config(9).cases {
         strokes.push(stroke(n));
         let mut edited =
             Tiles::new(Job::new(stroked(&strokes)).unwrap(), 64).unwrap().stored_in(store());

@@ -92,7 +92,8 @@ fn lake(stroke: u32, share: i32, value: i32) -> i32 {
     let rest = 32768u - min(u, 32768u);
     let w = (((rest * rest) >> 15u) * (98304u - 2u * rest)) >> 14u;
     let shore = towards(value, strokes[stroke + 2u], i32(w));
-    if far >= -strokes[stroke + 14u] { return max(shore, strokes[stroke + 3u]); }
+    let rim = add_within(strokes[stroke + 3u], mul_q16(strokes[stroke + 15u], 2u * u32(-far)));
+    if far >= -strokes[stroke + 14u] { return max(shore, rim); }
     return shore;
 }
 
@@ -109,6 +110,9 @@ fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
         made = add_within(value, mul_q16(mul_q16(strokes[stroke + 1u], u32(best.y)), u32(best.x)));
     } else if tool == LAKE {
         made = lake(stroke, best.y, value);
+    } else if tool == BANK {
+        let bed = towards(strokes[stroke + 2u], strokes[stroke + 3u], best.y);
+        made = max(value, add_within(bed, strokes[stroke + 1u]));
     } else {
         var by = mul_q16(strokes[stroke + 1u], u32(best.x));
         if tool == NOISE {
@@ -137,7 +141,7 @@ struct Best {
 
 fn best_of(first: u32, end: u32, x: i32, y: i32) -> Best {
     let own = pieces[u32(lists[first])];
-    if u32(strokes[own]) >= STAMP {
+    if u32(strokes[own]) >= STAMP && u32(strokes[own]) <= LAKE {
         return Best(u32(own), stamp(u32(lists[first]), u32(own), x, y), first + 1u);
     }
     var best = vec3<i32>(0, 0, 2147483647);

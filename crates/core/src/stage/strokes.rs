@@ -18,14 +18,17 @@
 //!   highest, with straight lines between samples. A picture with more than √2 samples to a cell is
 //!   halved until it has fewer: its samples become means.
 //! - `lake`: within its outline the ground is the bed: `level_m` less `depth_m` · t · (2 − t), with
-//!   t the distance from the outline over 0.6 of the largest, at most 1. Up to 1.5 cells outside,
-//!   the rim, it is not below the water; with an `outlet_m`, it is a sixty-fourth of a cell above
-//!   it, but for a way at `level_m`, two cells to both sides, from the shore to there. Up to
+//!   t the distance from the outline over 0.6 of the largest, at most 1. Up to `shore_m` outside,
+//!   at least 1.5 cells, it is not below the water, by a hundredth of the distance; with an
+//!   `outlet_m`, also a sixty-fourth of a cell above it, but for a way at `level_m`, two cells to
+//!   both sides, from the shore to there. Up to the part `falloff` of
 //!   `shore_m` outside, h moves towards `level_m` by (1 − u)² · (1 + 2u) of the way, with u the
-//!   distance over `shore_m`. Distances come from a picture of the outline, as that of a stamp. The
+//!   distance over that. Distances come from a picture of the outline, as that of a stamp. The
 //!   outline round a place with a `radius_m` is a circle with waves of two to seven crests.
 //! - `river`: a `ramp` of `radius_m` and `falloff`, and a second one of half of `width_m`, at least
-//!   0.75 cells, and no falloff: its bed.
+//!   0.75 cells, and no falloff: its bed. For 1.5 cells beside the bed the ground is not below it,
+//!   and by what the river falls along a diagonal at its steepest above it: its banks, which keep
+//!   water in the bed also where the land is lower.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
 //!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
 //!
@@ -37,8 +40,9 @@
 //! Corners of outlines and of the paths of rivers are rounded.
 //!
 //! **Held.** After each step of each later stage that changes heights, and after the strokes
-//! themselves, lakes and beds are drawn again, without shores and valleys, rivers before lakes. So
-//! rivers that cut have them as base levels, and nothing fills or drains them.
+//! themselves, what holds is drawn again: `flatten` and `ramp` with `hold` where their brush does
+//! not fade, and lakes and rivers without bending the ground round them, first banks, then beds,
+//! lakes and outlets. So rivers that cut have them as base levels, and nothing fills or drains them.
 //!
 //! The heights of a `ramp` or a `river` go evenly from one end to the other, or are given at each
 //! point. Those of a river do not rise.
@@ -98,9 +102,9 @@ use water::parts;
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what
 /// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first
 /// word, columns and rows of its picture; of a lake, how wide its rim is, 2⁻¹⁵ of what its picture
-/// has outside. The heights of a lake are those of its water and of its rim, and its strength is
+/// has outside, and by how much the ground rises over all of that. The heights of a lake are those of its water and of its rim, and its strength is
 /// how wide the shore is, as a share of the same.
-const STROKE_WORDS: usize = 15;
+const STROKE_WORDS: usize = 16;
 constants! {
     const WGSL: &str;
 
@@ -118,6 +122,7 @@ constants! {
     const STAMP: u32 = 3;
     const PRESS: u32 = 4;
     const LAKE: u32 = 5;
+    const BANK: u32 = 6;
 }
 
 const RAISE: u32 = 0;

@@ -1,6 +1,6 @@
 //! The kernels. Twins of `shaders/strokes.wgsl`.
 
-use super::{FLATTEN, LAKE, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
+use super::{BANK, FLATTEN, LAKE, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
 use crate::arith::{fold, lerp, mul_q16};
 use crate::plan::Call;
 use crate::stage::octaves::{OCTAVE_WORDS, noise};
@@ -95,7 +95,8 @@ fn lake(stroke: &[i32], share: i32, value: i32) -> i32 {
     let rest = 32768 - u.min(32768);
     let w = ((rest * rest) >> 15) * (98304 - 2 * rest) >> 14;
     let shore = towards(value, stroke[2], w as i32);
-    if far >= -stroke[14] { shore.max(stroke[3]) } else { shore }
+    let rim = stroke[3].saturating_add(mul_q16(stroke[15], 2 * far.unsigned_abs()));
+    if far >= -stroke[14] { shore.max(rim) } else { shore }
 }
 
 /// What a stroke makes of a value.
@@ -124,6 +125,7 @@ fn drawn(
             towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32))
         }
         LAKE => lake(stroke, t, value),
+        BANK => value.max(towards(stroke[2], stroke[3], t).saturating_add(stroke[1])),
         _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
     };
     made.clamp(stroke[7], stroke[8])

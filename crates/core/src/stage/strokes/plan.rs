@@ -1,9 +1,9 @@
 //! From strokes to tables: pieces of paths, and for each square of cells the pieces that reach it.
 
-use super::stroke::{Stroke, Tool, strokes};
+use super::stroke::{Stroke, Tool, ends, strokes};
 use super::water::{self, Part, parts};
 use super::{
-    BLEND, FLATTEN, LAKE, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
+    BANK, BLEND, FLATTEN, LAKE, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
     PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS,
     TILE_BITS,
 };
@@ -265,17 +265,18 @@ fn piece(
     Some(Piece { stroke: i, columns, rows, words })
 }
 
-/// The words of a stroke, whose picture is the first word, columns and rows.
+/// The words of a part, whose picture is the first word, columns and rows.
 fn record(
-    stroke: &Stroke,
+    part: &Part,
     site: &Site,
     octaves: &mut Vec<i32>,
     picture: [i32; 3],
 ) -> [i32; STROKE_WORDS] {
+    let stroke = &part.stroke;
     let layer = stroke.layer.is_some();
     let amount = |v: f64| if layer { q16(v) } else { site.units(v) };
     let value = |v: f64| if layer { q16(v) } else { site.height_of(v) };
-    let (first, mut rim) = ((octaves.len() / OCTAVE_WORDS) as i32, 0);
+    let (first, mut rim) = ((octaves.len() / OCTAVE_WORDS) as i32, [0; 2]);
     let (tool, amount, ends, strength) = match stroke.tool {
         Tool::Raise(by) => (RAISE, amount(by), [0; 2], 0.0),
         Tool::Noise { amount: by, feature_m, seed } => {
@@ -296,11 +297,16 @@ fn record(
             // Where an outlet is kept open, water leaves nowhere else.
             let dam = if outlet.is_some() { CELL / 64 } else { 0 };
             let ends = [value(level), value(level).saturating_add(dam)];
-            rim = water::rim(&shape, site);
-            (LAKE, amount(depth), ends, shore_m / shape.far_m)
+            rim = water::rim(&shape, shore_m, site);
+            (LAKE, amount(depth), ends, shore_m * stroke.falloff / shape.far_m)
         }
-        // It is drawn as two ramps.
-        Tool::River { .. } => (FLATTEN, 0, [0; 2], 0.0),
+        // Of the parts of a river, its banks alone are not ramps. A neighbour of the bed has the
+        // height of a place that lies at most a diagonal farther down.
+        Tool::River { .. } => {
+            let ends = ends(&stroke.heights);
+            let above = site.units(water::step_m(part, ends, site)).saturating_add(CELL / 1024);
+            (BANK, above, ends.map(value), 0.0)
+        }
     };
     // 2²⁴ is the square of the radius.
     let inner = (1.0 - stroke.falloff) * (1.0 - stroke.falloff) * 16_777_216.0;
@@ -323,7 +329,8 @@ fn record(
         words,
         columns,
         rows,
-        rim,
+        rim[0],
+        rim[1],
     ]
 }
 
@@ -347,7 +354,7 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     let records: Vec<i32> = all
         .iter()
         .flat_map(|part| match part.is_drawn(site) {
-            true => record(&part.stroke, site, &mut octaves, place(&part.stroke)),
+            true => record(part, site, &mut octaves, place(&part.stroke)),
             false => [0; STROKE_WORDS],
         })
         .collect();
@@ -408,6 +415,7 @@ pub fn near(s: &Settings, site: &Site) -> Settings {
     let parts = parts(strokes(s).unwrap_or_default());
     let Ok(pieces) = strips(s, site, &parts) else { return near };
     let mut reached: Vec<usize> = pieces.iter().map(|piece| parts[piece.stroke].of).collect();
+    reached.sort_unstable();
     reached.dedup();
     let list = s.list("stroke");
     let mut left: Vec<_> = reached.into_iter().filter_map(|i| list.get(i)).cloned().collect();

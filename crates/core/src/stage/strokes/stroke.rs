@@ -77,7 +77,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Whether what it makes is kept as it is by the stages that follow.
+    /// Whether it makes water, which the stages that follow leave as it is.
     pub(super) fn holds(&self) -> bool {
         matches!(self, Self::Lake { .. } | Self::River { .. })
     }
@@ -101,7 +101,11 @@ pub struct Stroke {
     /// Radius of its brush in metres; 0 for a lake with an outline, and for a river without a
     /// valley.
     pub radius_m: f64,
-    /// Share of the radius over which the brush fades, 0 to 1.
+    /// Whether stages that follow leave it as it is, where the brush does not fade: lakes and rivers
+    /// are, and `flatten` and `ramp` can be.
+    pub hold: bool,
+    /// Share of the radius over which the brush fades, 0 to 1; of a lake's shore, over which the
+    /// ground is bent to its level.
     pub falloff: f64,
 }
 
@@ -181,13 +185,14 @@ impl<'a> Reader<'a> {
         let own: &[&str] = match word {
             "raise" | "lower" => &[amount],
             "noise" => &[amount, "feature_m", "seed"],
+            "flatten" | "ramp" if self.layer.is_none() => &[height, "strength", "hold"],
             "flatten" | "ramp" => &[height, "strength"],
             // How far it goes towards a height, where it has one.
             "stamp" if self.table.get(height).is_some() => {
                 &["file", amount, "turn_deg", height, "strength"]
             }
             "stamp" => &["file", amount, "turn_deg", height],
-            "lake" => &["level_m", "depth_m", "shore_m", "outlet_m", "seed"],
+            "lake" => &["level_m", "depth_m", "shore_m", "outlet_m", "seed", "falloff"],
             "river" => &[height, "width_m", "catchment_km2", "falloff"],
             _ => &["strength"],
         };
@@ -270,6 +275,16 @@ impl<'a> Reader<'a> {
         let long = (high[0] - low[0]).max(high[1] - low[1]);
         let radius_m = self.table.number("radius_m", 0.0, 1e9)?.unwrap_or(0.0);
         Ok(if path.len() == 1 { radius_m / 4.0 } else { long / 8.0 })
+    }
+
+    /// Whether stages that follow leave it as it is.
+    fn hold(&self) -> Result<bool> {
+        match self.table.get("hold") {
+            None => Ok(false),
+            Some(given) => {
+                given.as_bool().ok_or_else(|| self.table.wrong("hold", given, "true or false"))
+            }
+        }
     }
 
     /// Where the water of a lake leaves it.
@@ -454,6 +469,7 @@ impl Stroke {
             radius_m: reader.radius_m(&tool, at.len())?,
             at,
             heights: if heights.len() > 2 || tool.holds() { heights } else { vec![] },
+            hold: tool.holds() || reader.hold()?,
             falloff: reader.table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
         })
     }
@@ -581,14 +597,15 @@ impl Stroke {
         self.file.iter().for_each(|file| table["file"] = file.as_str().into());
         // The points of lakes and rivers do not press.
         let numbers = if self.tool.holds() { 2 } else { 3 };
+        if self.hold && !self.tool.holds() {
+            table["hold"] = true.into();
+        }
         table["at_m"] = self.at.iter().map(|point| json!(point[..numbers])).collect();
         let is_lake = matches!(self.tool, Tool::Lake { .. });
         if !is_lake || self.at.len() == 1 {
             table["radius_m"] = self.radius_m.into();
         }
-        if !is_lake {
-            table["falloff"] = self.falloff.into();
-        }
+        table["falloff"] = self.falloff.into();
         table
     }
 }

@@ -1,8 +1,8 @@
-//! Lakes and rivers that are drawn: what of them is drawn once, and what is kept from then on.
+//! Lakes and rivers that are drawn, and what of strokes is kept as it is from then on.
 //!
 //! A lake is a picture of the distance from its outline, whatever the lattice: 2¹⁵ on the outline,
-//! more inside and less outside. A river is two ramps along one path: a wide one bends the ground
-//! of its valley towards it, and a narrow one is its bed.
+//! more inside and less outside. A river is three brushes along one path: a wide ramp bends the
+//! ground of its valley towards it, banks keep the water in, and a narrow ramp is its bed.
 
 use super::stroke::{RADIUS_MAX, Stroke, Tool, ends};
 use crate::arith;
@@ -17,9 +17,11 @@ use std::sync::Arc;
 const SAMPLES: u32 = 257;
 /// A lake is drawn on lattices where its longer side has so many cells.
 const LAKE_CELLS: f64 = 6.0;
-/// The ground beside a lake is at least as high as its water for so many cells, so that water finds
+/// The ground beside a lake or a bed is at least as high as its water for so many cells, so that water finds
 /// no way out along a diagonal.
 const RIM_CELLS: f64 = 1.5;
+/// How steeply a shore rises at least, so that what runs down to a lake does not stand before it.
+const RISE: f64 = 0.01;
 /// Half of the least width of a bed, in cells: with more than half a diagonal it has no gap.
 const BED_CELLS: f64 = 0.75;
 /// And of an outlet, which leads through the whole rim.
@@ -44,20 +46,31 @@ pub(super) struct Part {
     pub stroke: Stroke,
     /// Where each point of the path lies between the two heights; empty: evenly.
     pub shares: Vec<f64>,
-    /// Its brush is never narrower than so many cells.
+    /// Its brush is never narrower than so many cells, and so many wider.
     least_cells: f64,
+    more_cells: f64,
+    /// Its place among the parts of lakes and rivers that follow each other.
+    rank: u32,
 }
+
+/// Where parts have their turns.
+const VALLEY: u32 = 0;
+const BANK: u32 = 1;
+const BED: u32 = 2;
+const LAKE: u32 = 3;
+const OUTLET: u32 = 4;
 
 impl Part {
     fn of(of: usize, stroke: Stroke) -> Self {
         let is_even = stroke.heights.is_empty();
         let shares = if is_even { vec![] } else { shares(&stroke.heights, ends(&stroke.heights)) };
-        Self { of, shares, stroke, least_cells: 0.0 }
+        Self { of, shares, stroke, least_cells: 0.0, more_cells: 0.0, rank: VALLEY }
     }
 
     /// The radius of its brush on a lattice, in metres.
     pub fn radius_m(&self, site: &Site) -> f64 {
-        self.stroke.radius_m.max(self.least_cells * site.spacing_m())
+        let least_m = self.least_cells * site.spacing_m();
+        self.stroke.radius_m.max(least_m) + self.more_cells * site.spacing_m()
     }
 
     /// Whether the lattice's cells are small enough for it.
@@ -78,9 +91,18 @@ fn first2([x, y, _]: [f64; 3]) -> [f64; 2] {
     [x, y]
 }
 
-/// What is drawn for strokes, in order.
+/// What is drawn for strokes, in order. Where rivers and lakes follow each other, all banks come
+/// before all beds, and those before lakes and outlets: so rivers meet each other and end at shores.
 pub(super) fn parts(strokes: Vec<Stroke>) -> Vec<Part> {
-    strokes.into_iter().enumerate().flat_map(|(i, stroke)| parts_of(i, stroke)).collect()
+    let numbered: Vec<_> = strokes.into_iter().enumerate().collect();
+    let runs = numbered.chunk_by(|(_, a), (_, b)| a.hold && b.hold);
+    let drawn = runs.map(|run| {
+        let mut parts: Vec<Part> =
+            run.iter().flat_map(|(i, stroke)| parts_of(*i, stroke.clone())).collect();
+        parts.sort_by_key(|part| part.rank);
+        parts
+    });
+    drawn.flatten().collect()
 }
 
 fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
@@ -92,14 +114,19 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
             let valley = Stroke { tool, at, ..stroke };
             let bed = Stroke { radius_m: width_m / 2.0, falloff: 0.0, ..valley.clone() };
             let has_valley = valley.radius_m > 0.0;
-            let of = |stroke: Stroke, least_cells: f64| Part {
+            let of = |rank: u32, stroke: Stroke, [least_cells, more_cells]: [f64; 2]| Part {
                 of: i,
                 stroke,
                 shares: shares.clone(),
                 least_cells,
+                more_cells,
+                rank,
             };
-            let valley = has_valley.then(|| of(valley, 0.0));
-            valley.into_iter().chain([of(bed, BED_CELLS)]).collect()
+            let bank = Stroke { tool: Tool::River { width_m, catchment_km2: None }, ..bed.clone() };
+            let valley = has_valley.then(|| of(VALLEY, valley, [0.0; 2]));
+            let (bank, bed) =
+                (of(BANK, bank, [BED_CELLS, RIM_CELLS]), of(BED, bed, [BED_CELLS, 0.0]));
+            valley.into_iter().chain([bank, bed]).collect()
         }
         Tool::Lake { level, outlet, .. } => {
             let outline = outline(&stroke);
@@ -108,33 +135,40 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
                 let tool = Tool::Flatten { from: level, to: level, strength: 1.0 };
                 let at = vec![[from[0], from[1], 1.0], [to[0], to[1], 1.0]];
                 let sill = Stroke { tool, at, radius_m: 0.0, falloff: 0.0, ..stroke.clone() };
-                Part { least_cells: OUTLET_CELLS, ..Part::of(i, sill) }
+                Part { least_cells: OUTLET_CELLS, rank: OUTLET, ..Part::of(i, sill) }
             });
             let at = outline.iter().map(|[x, y]| [*x, *y, 1.0]).collect();
-            let lake = Part::of(i, Stroke { at, falloff: 0.0, ..stroke });
+            let lake = Part { rank: LAKE, ..Part::of(i, Stroke { at, ..stroke }) };
             std::iter::once(lake).chain(sill).collect()
         }
         _ => vec![Part::of(i, stroke)],
     }
 }
 
-/// The strokes of lakes and rivers as they are kept after each step of later stages: without what
-/// bends the ground around them. Rivers come first, so that they end at the shores of lakes.
+/// The strokes that hold as they are kept after each step of later stages: without what bends the
+/// ground around them.
 pub(super) fn held(strokes: &[Stroke]) -> Vec<Stroke> {
-    let is_lake = |stroke: &&Stroke| matches!(stroke.tool, Tool::Lake { .. });
     let kept = |stroke: &Stroke| match stroke.tool {
-        Tool::Lake { level, depth, outlet, seed, .. } => Stroke {
-            tool: Tool::Lake { level, depth, shore_m: 0.0, outlet, seed },
-            ..stroke.clone()
-        },
+        Tool::Lake { .. } => Stroke { falloff: 0.0, ..stroke.clone() },
+        Tool::Flatten { .. } => {
+            let radius_m = stroke.radius_m * (1.0 - stroke.falloff);
+            Stroke { radius_m, falloff: 0.0, ..stroke.clone() }
+        }
         _ => Stroke { radius_m: 0.0, ..stroke.clone() },
     };
-    let water = || strokes.iter().filter(|stroke| stroke.tool.holds());
-    water()
-        .filter(|stroke| !is_lake(stroke))
-        .chain(water().filter(is_lake))
-        .map(kept)
-        .collect()
+    strokes.iter().filter(|stroke| stroke.hold).map(kept).collect()
+}
+
+/// How far a river falls at most from a cell to the next, along a diagonal, in metres.
+pub(super) fn step_m(part: &Part, [from, to]: [f64; 2], site: &Site) -> f64 {
+    let sides = part.stroke.at.windows(2).zip(part.shares.windows(2));
+    let slope = |(at, share): (&[[f64; 3]], &[f64])| {
+        let long = square(first2(at[0]), first2(at[1])).sqrt();
+        if long > 0.0 { (share[1] - share[0]) * (from - to) / long } else { 0.0 }
+    };
+    let steepest = sides.map(slope).fold(0.0, f64::max);
+    // As if the whole river were a fall at most.
+    (steepest * site.spacing_m() * std::f64::consts::SQRT_2).min(from - to)
 }
 
 /// The lowest and the highest numbers of points.
@@ -245,9 +279,12 @@ pub(super) fn shape(at: &[[f64; 3]], shore_m: f64) -> Shape {
     Shape { picture, middle, radius_m: f64::from(SAMPLES - 1) * step / 2.0, far_m }
 }
 
-/// How far from the outline, in 2⁻¹⁵ of the picture's range, the ground is not below the water.
-pub(super) fn rim(shape: &Shape, site: &Site) -> i32 {
-    ((RIM_CELLS * site.spacing_m() / shape.far_m).min(1.0) * 32768.0).ceil() as i32
+/// How far from the outline the ground is not below the water, in 2⁻¹⁵ of the picture's range, and
+/// by how much it rises over all of that range.
+pub(super) fn rim(shape: &Shape, shore_m: f64, site: &Site) -> [i32; 2] {
+    let wide_m = shore_m.max(RIM_CELLS * site.spacing_m());
+    let wide = ((wide_m / shape.far_m).min(1.0) * 32768.0).ceil() as i32;
+    [wide, site.units(shape.far_m * RISE)]
 }
 
 impl Stroke {
@@ -291,7 +328,7 @@ impl Stroke {
             }
             Tool::River { width_m, .. } => {
                 within("height_m", &self.heights)?;
-                for (key, radius) in [("radius_m", self.radius_m), ("width_m", width_m / 2.0)] {
+                for (key, radius) in [("width_m", width_m), ("radius_m", self.radius_m)] {
                     if radius / spacing > RADIUS_MAX {
                         let most = rounded(RADIUS_MAX * spacing);
                         return wrong(key, radius, format!("up to {most} m, {RADIUS_MAX} cells"));
