@@ -202,12 +202,14 @@ fn stretch(value: &mut Json, factor: f64) {
     const OF_DISCHARGE: [&str; 2] = ["width_m", "depth_m"];
     match value {
         Json::Object(object) => {
+            // The bed of a river and of a lake that are drawn are as large as the land.
+            let is_stroke = object.contains_key("tool");
             // A layer by height has the ends of its ramp in metres.
             let is_by_height = object.get("from").is_some_and(|from| from == "height");
             for (key, value) in object {
                 let by = match key.rsplit('_').next() {
                     Some("start" | "end") if is_by_height => Some(factor),
-                    Some("m") if !OF_DISCHARGE.contains(&key.as_str()) => Some(factor),
+                    Some("m") if is_stroke || !OF_DISCHARGE.contains(&key.as_str()) => Some(factor),
                     Some("m2" | "km2") => Some(factor * factor),
                     _ => None,
                 };

@@ -7,7 +7,7 @@ macro_rules! recipes {
 
 /// The recipes of `examples/`, but for the one that needs a file beside it: names and TOML.
 pub const EXAMPLES: &[(&str, &str)] = recipes!(
-    "archipelago" "badlands" "biomes" "block-out" "boulders" "canyon" "climate" "coast" "desert" "downs" "dungeons" "fjords" "island" "mountains" "oasis" "plateaus" "rain-shadow" "ranges" "rivers" "snowballs" "valley" "volcano" "world"
+    "archipelago" "badlands" "biomes" "block-out" "boulders" "canyon" "climate" "coast" "desert" "downs" "dungeons" "fjords" "game-large" "game-medium" "game-small" "island" "mountains" "oasis" "plateaus" "rain-shadow" "ranges" "rivers" "snowballs" "valley" "volcano" "world"
 );
 
 /// The first sentence of the comment that a recipe begins with.

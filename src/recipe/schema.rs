@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 pub const RELATIONS: &[(&str, &str)] = &[
     (
         "arithmetic",
-        "sums, products and orders of several numbers, such as heights against 8000 cells, or the \
-         lower of two first",
+        "sums, products and orders of several numbers, such as heights against 8000 cells, the lower \
+         of two first, or as many heights as points",
     ),
     (
         "names",
@@ -201,9 +201,7 @@ fn stroke() -> Value {
                 ("feature_m", number(0.001, 1e9), true),
                 ("seed", json!({ "$ref": "#/$defs/seed" }), false),
             ],
-            "flatten" => {
-                [(height_key, height, true), strength].into_iter().chain(hold).collect()
-            }
+            "flatten" => [(height_key, height, true), strength].into_iter().chain(hold).collect(),
             "ramp" => {
                 let heights = json!({ "type": "array", "items": height, "minItems": 2 });
                 [(height_key, heights, true), strength].into_iter().chain(hold).collect()

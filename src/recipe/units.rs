@@ -149,7 +149,9 @@ impl<'a> Making<'a> {
     }
 
     fn unit(&self, stage: usize, mut step: Step, level: i32, grouped: bool) -> Unit {
-        let held = self.held[stage].clone().filter(|_| std::ptr::eq(step.stage, self.recipe.stages[stage].stage));
+        let held = self.held[stage]
+            .clone()
+            .filter(|_| std::ptr::eq(step.stage, self.recipe.stages[stage].stage));
         step.with.extend(held.map(|step| Nested { every: 1, step }));
         Unit {
             layers: self.layers[stage],

@@ -21,7 +21,8 @@ impl Schedule {
             let step = &mut near.units[i].step;
             let nested = step.with.iter_mut().map(|nested| &mut nested.step);
             // Those that are drawn again after each step, too.
-            let held: Vec<_> = nested.filter(|step| step.stage.name == strokes::STAGE.name).collect();
+            let held: Vec<_> =
+                nested.filter(|step| step.stage.name == strokes::STAGE.name).collect();
             for step in held {
                 step.settings = strokes::near(&step.settings, &site);
             }

@@ -28,13 +28,13 @@ pub(crate) use slab::{Kept, keep_on, needed_by};
 pub use slab::{Moment, Slab};
 pub(crate) use windows::shown;
 
+use crate::arith;
 use crate::error::{Invalid, Result};
 use crate::plan::Plan;
 use crate::recipe::{Nested, Recipe, Step, Unit};
-use crate::arith;
 use crate::site::{Layer, Scale, Site, Window, World};
-use crate::stage::{layer, strokes};
 use crate::stage::levels::{lattice, spacing_m};
+use crate::stage::{layer, strokes};
 use std::collections::BTreeMap;
 
 /// The site of the `n`-th run of a stage between the steps of another, whose site is `site`; it is

@@ -293,7 +293,9 @@ impl Water {
                 Some(rain) => rain.iter().map(|rain| i64::from(*rain)).collect(),
                 None => vec![RAIN; ground.len()],
             };
-            springs.iter().for_each(|(cell, more)| drops[*cell] = drops[*cell].saturating_add(*more));
+            springs
+                .iter()
+                .for_each(|(cell, more)| drops[*cell] = drops[*cell].saturating_add(*more));
             drops
         };
         let spreads = (settings.area_routing == AreaRouting::Mfd).then(|| drops(&rain));

@@ -55,7 +55,12 @@ impl Place {
     }
 
     /// The cells where rivers spring, and what comes out there, in the unit of the rain.
-    pub(super) fn springs_of(&self, size: Size, scale: &Scale, water: &Settings) -> Vec<(usize, i64)> {
+    pub(super) fn springs_of(
+        &self,
+        size: Size,
+        scale: &Scale,
+        water: &Settings,
+    ) -> Vec<(usize, i64)> {
         let usual_m2 = water.channel_m2(self.extent(size, scale));
         let more = |area: &Option<f64>| drained(area.unwrap_or(usual_m2), scale);
         self.springs.iter().map(|(cell, area)| (*cell, more(area))).collect()

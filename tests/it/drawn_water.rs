@@ -126,6 +126,28 @@ proptest! {
     }
 }
 
+/// A river that begins in a lake is its outlet: the lake stands at its level, and its water, with
+/// that of the river that comes in, goes down the bed.
+#[test]
+fn a_river_out_of_a_lake_is_its_outlet() {
+    for (seed, then) in (0..).zip(stages()) {
+        let strokes = json!([
+            { "tool": "river", "at_m": [[200, 100], [500, 400]], "height_m": [160, 90],
+                "catchment_km2": 3 },
+            { "tool": "lake", "at_m": [[600, 500]], "radius_m": 200, "level_m": 90 },
+            { "tool": "river", "at_m": [[640, 520], [1100, 800], [1200, 1300]],
+                "height_m": [90, 60, 20], "catchment_km2": 0 },
+        ]);
+        let made = made(&recipe(seed, None, &strokes, &then), &mut cpu());
+        let [surface, rivers] = ["water_level", "river_width"].map(|name| &made.maps[name].data);
+        assert!((surface[at(60, 50)] - 90.0).abs() < 1e-3, "{then}: {}", surface[at(60, 50)]);
+        // Where the path ends at the map's edge, all water of the spring arrives.
+        let widest = |y: usize| (0..SIZE[0]).map(|x| rivers[at(x, y)]).fold(0.0, f32::max);
+        let near = (112..118).map(|x| rivers[at(x, 105)]).fold(0.0, f32::max);
+        assert!(near > 0.0 && near == widest(105), "{then}: {near} and {}", widest(105));
+    }
+}
+
 /// What cannot be a lake or a river is refused by the key that is wrong.
 #[test]
 fn lakes_and_rivers_that_cannot_be_are_refused() {
@@ -158,9 +180,14 @@ fn lakes_and_rivers_that_cannot_be_are_refused() {
         (&lake, json!({ "depth_m": 90000 }), "-80000 to 80000 m", "depth_m"),
         (&lake, json!({ "at_m": [[1, 1]] }), "radius_m is missing", "radius_m"),
         (&lake, json!({ "at_m": [[1, 1], [9, 9]] }), "three or more", "at_m"),
-        (&lake, json!({ "at_m": [[1, 1], [9, 9], [9, 1]] }), "60 to 327670 m, 6 cells", "at_m"),
+        (
+            &lake,
+            json!({ "at_m": [[1, 1], [9, 9], [9, 1]] }),
+            "60 to 327670 m, 6 to 32767 cells",
+            "at_m",
+        ),
         (&lake, json!({ "at_m": [[1, 1], [9, 9], [9, 9, 1]] }), "points of two numbers", "at_m"),
-        (&lake, json!({ "at_m": [[1, 1]], "radius_m": 5 }), "6 cells", "radius_m"),
+        (&lake, json!({ "at_m": [[1, 1]], "radius_m": 5 }), "6 to 32767 cells", "radius_m"),
         (&lake, json!({ "radius_m": 50 }), "nothing for a lake with an outline", "radius_m"),
         (&lake, json!({ "outlet_m": [1] }), "outlet_m = [1]: allowed two numbers", "outlet_m"),
         (&lake, json!({ "layer": "rain" }), "\"layer\": no such key", "layer"),
@@ -168,7 +195,12 @@ fn lakes_and_rivers_that_cannot_be_are_refused() {
         (&river, json!({ "height_m": null }), "height_m is missing", "height_m"),
         (&river, json!({ "height_m": [20, 90] }), "a river runs downhill", "height_m"),
         (&river, json!({ "height_m": [90, 50, 60] }), "rises from 50 to 60", "height_m"),
-        (&river, json!({ "height_m": [90, 50, 40, 3] }), "or 3, one for each point", "height_m"),
+        (
+            &river,
+            json!({ "height_m": [90, 50, 40, 3] }),
+            "or one for each of the 3 points",
+            "height_m",
+        ),
         (&river, json!({ "height_m": [90000, 50] }), "height_m = 90000", "height_m"),
         (&river, json!({ "at_m": [[1, 1]] }), "two points or more", "at_m"),
         (&river, json!({ "width_m": 0 }), "width_m = 0: allowed", "width_m"),

@@ -35,9 +35,9 @@ mod deltas;
 mod device;
 #[cfg(feature = "classic")]
 mod diamond_square;
-mod droplets;
 #[cfg(all(feature = "dungeon", feature = "io"))]
 mod drawn_water;
+mod droplets;
 mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;

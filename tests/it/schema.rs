@@ -222,6 +222,8 @@ const WORDS: &[(&str, &[&str])] = &[
             "two sides of the land",
             "too far from 0 m",
             "either way",
+            "one for each of the",
+            "a river runs downhill",
         ],
     ),
     (

@@ -83,6 +83,7 @@ fn towards(start: i32, end: i32, w: i32) -> i32 {
 // What a lake makes of a height, where its picture has `share`.
 fn lake(stroke: u32, share: i32, value: i32) -> i32 {
     let far = share - 32768;
+    if far >= 0 && u32(strokes[stroke]) == LIP { return value; }
     if far >= 0 {
         let rest = u32(65536 - min(2 * far, 65536));
         let part = u32(65536 - mul_q16(i32(rest), rest));
@@ -108,8 +109,10 @@ fn drawn(stroke: u32, best: vec3<i32>, value: i32, x: i32, y: i32) -> i32 {
         made = towards(value, goal, mul_q16(strokes[stroke + 4u], u32(best.x)));
     } else if tool == STAMP {
         made = add_within(value, mul_q16(mul_q16(strokes[stroke + 1u], u32(best.y)), u32(best.x)));
-    } else if tool == LAKE {
+    } else if tool == LAKE || tool == LIP {
         made = lake(stroke, best.y, value);
+    } else if tool == BED {
+        made = min(value, towards(strokes[stroke + 2u], strokes[stroke + 3u], best.y));
     } else if tool == BANK {
         let bed = towards(strokes[stroke + 2u], strokes[stroke + 3u], best.y);
         made = max(value, add_within(bed, strokes[stroke + 1u]));
@@ -141,7 +144,8 @@ struct Best {
 
 fn best_of(first: u32, end: u32, x: i32, y: i32) -> Best {
     let own = pieces[u32(lists[first])];
-    if u32(strokes[own]) >= STAMP && u32(strokes[own]) <= LAKE {
+    let tool = u32(strokes[own]);
+    if tool >= STAMP && tool <= LIP {
         return Best(u32(own), stamp(u32(lists[first]), u32(own), x, y), first + 1u);
     }
     var best = vec3<i32>(0, 0, 2147483647);

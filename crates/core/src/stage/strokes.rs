@@ -25,10 +25,10 @@
 //!   `shore_m` outside, h moves towards `level_m` by (1 − u)² · (1 + 2u) of the way, with u the
 //!   distance over that. Distances come from a picture of the outline, as that of a stamp. The
 //!   outline round a place with a `radius_m` is a circle with waves of two to seven crests.
-//! - `river`: a `ramp` of `radius_m` and `falloff`, and a second one of half of `width_m`, at least
-//!   0.75 cells, and no falloff: its bed. For 1.5 cells beside the bed the ground is not below it,
-//!   and by what the river falls along a diagonal at its steepest above it: its banks, which keep
-//!   water in the bed also where the land is lower.
+//! - `river`: a `ramp` of `radius_m` and `falloff`, and along the same path a second brush of half
+//!   of `width_m`, at least 0.75 cells, and no falloff: its bed, above which there is no ground. For
+//!   1.5 cells beside the bed the ground is above it by at least what the river falls along a
+//!   diagonal at its steepest: its banks, which keep water in the bed also where the land is lower.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
 //!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
 //!
@@ -41,8 +41,9 @@
 //!
 //! **Held.** After each step of each later stage that changes heights, and after the strokes
 //! themselves, what holds is drawn again: `flatten` and `ramp` with `hold` where their brush does
-//! not fade, and lakes and rivers without bending the ground round them, first banks, then beds,
-//! lakes and outlets. So rivers that cut have them as base levels, and nothing fills or drains them.
+//! not fade, and lakes and rivers without bending the ground round them, first banks, then
+//! lakes, then beds and outlets, and then the lips of lakes: the ground within 1.5 cells of the
+//! outline is not below the water. So rivers that cut have them as base levels, and nothing fills or drains them.
 //!
 //! The heights of a `ramp` or a `river` go evenly from one end to the other, or are given at each
 //! point. Those of a river do not rise.
@@ -122,7 +123,9 @@ constants! {
     const STAMP: u32 = 3;
     const PRESS: u32 = 4;
     const LAKE: u32 = 5;
-    const BANK: u32 = 6;
+    const LIP: u32 = 6;
+    const BANK: u32 = 7;
+    const BED: u32 = 8;
 }
 
 const RAISE: u32 = 0;

@@ -82,7 +82,7 @@ fn stamps() -> Vec<Json> {
     ]
 }
 
-/// Lakes with and without an outlet, a shore and a depth, one too small, and rivers.
+/// Lakes with and without an outlet, a shore and a depth, and rivers.
 fn water() -> Vec<Json> {
     vec![
         json!({ "tool": "river", "at_m": [[-100, 60], [250, 200], [300, 420], [340, 800]],
@@ -93,7 +93,7 @@ fn water() -> Vec<Json> {
             "shore_m": 0, "seed": 7 }),
         json!({ "tool": "lake", "at_m": [[700, 640]], "radius_m": 70, "level_m": 80000,
             "depth_m": 80000, "shore_m": 500, "outlet_m": [705, 640] }),
-        json!({ "tool": "lake", "at_m": [[60, 640]], "radius_m": 20, "level_m": 0 }),
+        json!({ "tool": "lake", "at_m": [[60, 640]], "radius_m": 40, "level_m": 0 }),
         json!({ "tool": "river", "at_m": [[500, 600], [640, 600]], "height_m": [20, 20],
             "radius_m": 0, "width_m": 60 }),
     ]

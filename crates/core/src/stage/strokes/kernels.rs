@@ -1,6 +1,9 @@
 //! The kernels. Twins of `shaders/strokes.wgsl`.
 
-use super::{BANK, FLATTEN, LAKE, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS, TILE_BITS};
+use super::{
+    BANK, BED, FLATTEN, LAKE, LIP, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS,
+    TILE_BITS,
+};
 use crate::arith::{fold, lerp, mul_q16};
 use crate::plan::Call;
 use crate::stage::octaves::{OCTAVE_WORDS, noise};
@@ -85,10 +88,14 @@ fn towards(from: i32, to: i32, w: i32) -> i32 {
 /// What a lake makes of a height, where its picture has `share`.
 fn lake(stroke: &[i32], share: i32, value: i32) -> i32 {
     let far = share - 32768;
+    if far >= 0 && stroke[0] as u32 == LIP {
+        return value;
+    }
     if far >= 0 {
         // 1 − (1 − t)² of the depth.
         let rest = (65536 - (2 * far).min(65536)) as u32;
-        return stroke[2].saturating_sub(mul_q16(stroke[1], 65536 - mul_q16(rest as i32, rest) as u32));
+        return stroke[2]
+            .saturating_sub(mul_q16(stroke[1], 65536 - mul_q16(rest as i32, rest) as u32));
     }
     // All of 15 bits, so that no product has more than 32. The distance is at most 2¹⁵.
     let u = ((2 * far.unsigned_abs()) << 15) / (stroke[4] as u32).max(1);
@@ -124,7 +131,8 @@ fn drawn(
         PRESS => {
             towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32))
         }
-        LAKE => lake(stroke, t, value),
+        LAKE | LIP => lake(stroke, t, value),
+        BED => value.min(towards(stroke[2], stroke[3], t)),
         BANK => value.max(towards(stroke[2], stroke[3], t).saturating_add(stroke[1])),
         _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
     };
@@ -153,7 +161,7 @@ fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [
                 let own = pieces[*first as usize];
                 let stroke = &strokes[own as usize..own as usize + STROKE_WORDS];
                 let mut best = NOWHERE;
-                let stamps = [STAMP, PRESS, LAKE].contains(&(stroke[0] as u32));
+                let stamps = [STAMP, PRESS, LAKE, LIP].contains(&(stroke[0] as u32));
                 while let Some((at, after)) = rest.split_first() {
                     let piece = &pieces[*at as usize..*at as usize + PIECE_WORDS];
                     if piece[0] != own {

@@ -1,11 +1,11 @@
 //! From strokes to tables: pieces of paths, and for each square of cells the pieces that reach it.
 
-use super::stroke::{Stroke, Tool, ends, strokes};
+use super::stroke::{Tool, ends, strokes};
 use super::water::{self, Part, parts};
 use super::{
-    BANK, BLEND, FLATTEN, LAKE, LIFT, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN, PAINT_UPLIFT,
-    PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP, STROKE_WORDS,
-    TILE_BITS,
+    BANK, BED, BLEND, FLATTEN, LAKE, LIFT, LIP, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN,
+    PAINT_UPLIFT, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP,
+    STROKE_WORDS, TILE_BITS,
 };
 use crate::arith::CELL;
 use crate::error::{Invalid, Result};
@@ -65,10 +65,11 @@ struct Shown {
 
 /// The picture that a stroke stamps, if it does. Where it has more than √2 samples to a cell it is
 /// halved, so that none is passed over.
-fn shown(s: &Settings, stroke: &Stroke, site: &Site) -> Option<Shown> {
+fn shown(s: &Settings, part: &Part, site: &Site) -> Option<Shown> {
+    let stroke = &part.stroke;
     let (mut picture, radius_m, name, at, turn_deg) = match (stroke.tool, &stroke.file) {
-        (Tool::Lake { shore_m, .. }, _) => {
-            let shape = water::shape(&stroke.at, shore_m);
+        (Tool::Lake { .. }, _) => {
+            let shape = water::shape(part);
             let [x, y] = shape.middle;
             let name = format!("a lake {:?} {}", stroke.at, shape.far_m);
             (shape.picture, shape.radius_m, name, vec![[x, y, 1.0]], 0.0)
@@ -105,7 +106,7 @@ fn q16(share: f64) -> i32 {
 pub(super) fn strips(s: &Settings, site: &Site, parts: &[Part]) -> Result<Vec<Piece>> {
     let mut pieces = vec![];
     for (i, part) in parts.iter().enumerate().filter(|(_, part)| part.is_drawn(site)) {
-        match shown(s, &part.stroke, site) {
+        match shown(s, part, site) {
             Some(shown) => {
                 pieces.extend(shown.at.iter().filter_map(|point| stamp(i, site, point, &shown)));
             }
@@ -292,16 +293,21 @@ fn record(
         }
         Tool::Flatten { from, to, strength } => (FLATTEN, 0, [value(from), value(to)], strength),
         Tool::Smooth { strength } => (FLATTEN, 0, [0; 2], strength),
+        Tool::Lake { level, .. } if part.is_lip() => {
+            rim = [water::rim(&water::shape(part), 0.0, site)[0], 0];
+            (LIP, 0, [value(level); 2], 0.0)
+        }
         Tool::Lake { level, depth, shore_m, outlet, .. } => {
-            let shape = water::shape(&stroke.at, shore_m);
+            let shape = water::shape(part);
             // Where an outlet is kept open, water leaves nowhere else.
             let dam = if outlet.is_some() { CELL / 64 } else { 0 };
             let ends = [value(level), value(level).saturating_add(dam)];
             rim = water::rim(&shape, shore_m, site);
             (LAKE, amount(depth), ends, shore_m * stroke.falloff / shape.far_m)
         }
-        // Of the parts of a river, its banks alone are not ramps. A neighbour of the bed has the
-        // height of a place that lies at most a diagonal farther down.
+        Tool::River { .. } if part.is_bed() => (BED, 0, ends(&stroke.heights).map(value), 0.0),
+        // Its banks. A neighbour of the bed has the height of a place that lies at most a diagonal
+        // farther down.
         Tool::River { .. } => {
             let ends = ends(&stroke.heights);
             let above = site.units(water::step_m(part, ends, site)).saturating_add(CELL / 1024);
@@ -342,8 +348,8 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     let mut octaves = vec![];
     // The pictures, each once, and where their words begin.
     let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
-    let mut place = |stroke: &Stroke| {
-        let Some(Shown { picture, name, .. }) = shown(s, stroke, site) else { return [0; 3] };
+    let mut place = |part: &Part| {
+        let Some(Shown { picture, name, .. }) = shown(s, part, site) else { return [0; 3] };
         let first = *places.entry((name, picture.width, picture.height)).or_insert_with(|| {
             pictures.push(picture.clone());
             end += picture.words.len();
@@ -354,7 +360,7 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     let records: Vec<i32> = all
         .iter()
         .flat_map(|part| match part.is_drawn(site) {
-            true => record(part, site, &mut octaves, place(&part.stroke)),
+            true => record(part, site, &mut octaves, place(part)),
             false => [0; STROKE_WORDS],
         })
         .collect();

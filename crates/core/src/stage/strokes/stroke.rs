@@ -255,10 +255,7 @@ impl<'a> Reader<'a> {
                 seed: self.table.seed()?.unwrap_or(1),
             },
             "river" => Tool::River {
-                width_m: self
-                    .table
-                    .number("width_m", 0.001, most)?
-                    .unwrap_or(RIVER_WIDTH_M),
+                width_m: self.table.number("width_m", 0.001, most)?.unwrap_or(RIVER_WIDTH_M),
                 catchment_km2: self.table.number("catchment_km2", 0.0, 1e12)?,
             },
             _ => Tool::Smooth { strength: self.strength()? },
@@ -339,11 +336,10 @@ impl<'a> Reader<'a> {
                 Ok(heights)
             }
             _ => {
-                let each = match points {
-                    0..3 => String::new(),
-                    _ => format!(", or {points}, one for each point of the path"),
-                };
-                let allowed = format!("two numbers from {least} to {most}, such as {such}{each}");
+                let allowed = format!(
+                    "two numbers from {least} to {most}, such as {such}, or one for each of the \
+                     {points} points of the path"
+                );
                 Err(self.table.wrong(key, given, allowed))
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A lake is a picture of the distance from its outline, whatever the lattice: 2¹⁵ on the outline,
 //! more inside and less outside. A river is three brushes along one path: a wide ramp bends the
-//! ground of its valley towards it, banks keep the water in, and a narrow ramp is its bed.
+//! ground of its valley towards it, banks keep the water in, and between them its bed is cut.
 
 use super::stroke::{RADIUS_MAX, Stroke, Tool, ends};
 use crate::arith;
@@ -56,9 +56,9 @@ pub(super) struct Part {
 /// Where parts have their turns.
 const VALLEY: u32 = 0;
 const BANK: u32 = 1;
-const BED: u32 = 2;
-const LAKE: u32 = 3;
-const OUTLET: u32 = 4;
+const LAKE: u32 = 2;
+const BED: u32 = 3;
+const LIP: u32 = 4;
 
 impl Part {
     fn of(of: usize, stroke: Stroke) -> Self {
@@ -71,6 +71,16 @@ impl Part {
     pub fn radius_m(&self, site: &Site) -> f64 {
         let least_m = self.least_cells * site.spacing_m();
         self.stroke.radius_m.max(least_m) + self.more_cells * site.spacing_m()
+    }
+
+    /// Whether it cuts the bed of a river, or the outlet of a lake.
+    pub fn is_bed(&self) -> bool {
+        self.rank == BED
+    }
+
+    /// Whether it is no more of a lake than the ground next to its outline.
+    pub fn is_lip(&self) -> bool {
+        self.rank == LIP
     }
 
     /// Whether the lattice's cells are small enough for it.
@@ -92,7 +102,8 @@ fn first2([x, y, _]: [f64; 3]) -> [f64; 2] {
 }
 
 /// What is drawn for strokes, in order. Where rivers and lakes follow each other, all banks come
-/// before all beds, and those before lakes and outlets: so rivers meet each other and end at shores.
+/// before all lakes, and those before beds, which only cut: so rivers meet each other, go through
+/// shores, and leave no dam in a lake. The lips of lakes come last.
 pub(super) fn parts(strokes: Vec<Stroke>) -> Vec<Part> {
     let numbered: Vec<_> = strokes.into_iter().enumerate().collect();
     let runs = numbered.chunk_by(|(_, a), (_, b)| a.hold && b.hold);
@@ -111,8 +122,9 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
             let [from, to] = ends(&stroke.heights);
             let tool = Tool::Flatten { from, to, strength: 1.0 };
             let (at, shares) = rounded_path(&stroke.at, &stroke.heights);
-            let valley = Stroke { tool, at, ..stroke };
-            let bed = Stroke { radius_m: width_m / 2.0, falloff: 0.0, ..valley.clone() };
+            let bed = Stroke { at, radius_m: width_m / 2.0, falloff: 0.0, ..stroke.clone() };
+            let valley =
+                Stroke { tool, radius_m: stroke.radius_m, falloff: stroke.falloff, ..bed.clone() };
             let has_valley = valley.radius_m > 0.0;
             let of = |rank: u32, stroke: Stroke, [least_cells, more_cells]: [f64; 2]| Part {
                 of: i,
@@ -122,7 +134,7 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
                 more_cells,
                 rank,
             };
-            let bank = Stroke { tool: Tool::River { width_m, catchment_km2: None }, ..bed.clone() };
+            let bank = bed.clone();
             let valley = has_valley.then(|| of(VALLEY, valley, [0.0; 2]));
             let (bank, bed) =
                 (of(BANK, bank, [BED_CELLS, RIM_CELLS]), of(BED, bed, [BED_CELLS, 0.0]));
@@ -132,14 +144,18 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
             let outline = outline(&stroke);
             let sill = outlet.map(|to| {
                 let from = nearest(&outline, to);
-                let tool = Tool::Flatten { from: level, to: level, strength: 1.0 };
+                let tool = Tool::River { width_m: 0.0, catchment_km2: None };
                 let at = vec![[from[0], from[1], 1.0], [to[0], to[1], 1.0]];
-                let sill = Stroke { tool, at, radius_m: 0.0, falloff: 0.0, ..stroke.clone() };
-                Part { least_cells: OUTLET_CELLS, rank: OUTLET, ..Part::of(i, sill) }
+                let heights = vec![level; 2];
+                let sill =
+                    Stroke { tool, at, heights, radius_m: 0.0, falloff: 0.0, ..stroke.clone() };
+                Part { least_cells: OUTLET_CELLS, rank: BED, ..Part::of(i, sill) }
             });
             let at = outline.iter().map(|[x, y]| [*x, *y, 1.0]).collect();
             let lake = Part { rank: LAKE, ..Part::of(i, Stroke { at, ..stroke }) };
-            std::iter::once(lake).chain(sill).collect()
+            // A river that leaves does not cut below the lake's level.
+            let lip = Part { rank: LIP, ..lake.clone() };
+            [lake, lip].into_iter().chain(sill).collect()
         }
         _ => vec![Part::of(i, stroke)],
     }
@@ -250,17 +266,21 @@ pub(super) struct Shape {
     pub far_m: f64,
 }
 
-/// The picture of a lake with an outline.
-pub(super) fn shape(at: &[[f64; 3]], shore_m: f64) -> Shape {
+/// The picture of a lake, whose path is its outline.
+pub(super) fn shape(part: &Part) -> Shape {
+    let (at, tool) = (&part.stroke.at, part.stroke.tool);
+    let shore_m = if let Tool::Lake { shore_m, .. } = tool { shore_m } else { 0.0 };
     let [low, high] = around(at);
     let size = [high[0] - low[0], high[1] - low[1]];
     let far_m = (size[0].max(size[1]) / 4.0).max(shore_m);
     let sides_m = size.map(|side| side + 2.0 * far_m);
     let step = sides_m[0].max(sides_m[1]) / f64::from(SAMPLES - 1);
-    let [width, height] = sides_m.map(|side| (side / step).ceil().min(f64::from(SAMPLES - 1)) as u32 + 1);
+    let [width, height] =
+        sides_m.map(|side| (side / step).ceil().min(f64::from(SAMPLES - 1)) as u32 + 1);
     let middle = [0, 1].map(|k| (low[k] + high[k]) / 2.0);
     let picture = MADE.get(format!("{at:?} {far_m}"), || {
-        let outline: Vec<[f64; 2]> = at.iter().map(|[x, y, _]| [x - middle[0], y - middle[1]]).collect();
+        let outline: Vec<[f64; 2]> =
+            at.iter().map(|[x, y, _]| [x - middle[0], y - middle[1]]).collect();
         let place = |n: u32, count: u32| (f64::from(n) - f64::from(count - 1) / 2.0) * step;
         let signed: Vec<f64> = (0..width * height)
             .map(|i| {
@@ -301,11 +321,12 @@ impl Stroke {
         };
         let most = f64::from(HEIGHT_MAX) * spacing;
         let [low, high] = [-most, most].map(|v| rounded(site.datum_m() + v));
-        let within = |key: &str, heights: &[f64]| {
-            match heights.iter().find(|v| (**v - site.datum_m()).abs() > most) {
-                Some(height) => wrong(key, *height, format!("{low} to {high} m")),
-                None => Ok(()),
-            }
+        let within = |key: &str, heights: &[f64]| match heights
+            .iter()
+            .find(|v| (**v - site.datum_m()).abs() > most)
+        {
+            Some(height) => wrong(key, *height, format!("{low} to {high} m")),
+            None => Ok(()),
         };
         match self.tool {
             Tool::Lake { level, depth, shore_m, .. } => {
@@ -317,12 +338,17 @@ impl Stroke {
                 if site.level <= 0 && long < least || long + wide > largest {
                     let key = if self.at.len() == 1 { "radius_m" } else { "at_m" };
                     let allowed = format!(
-                        "a lake whose longer side has {} to {} m, {LAKE_CELLS} cells to \
-                         {RADIUS_MAX}, with its shores",
+                        "{} to {} m, {LAKE_CELLS} to {RADIUS_MAX} cells, with its shores",
                         rounded(least),
                         rounded(largest)
                     );
-                    return wrong(key, long, allowed);
+                    let message = format!(
+                        "{place}: {key}: the longer side of the lake has {} m, at spacing_m = {}: \
+                         allowed {allowed}",
+                        rounded(long),
+                        rounded(spacing)
+                    );
+                    return Err(Invalid::of(key, long, allowed).saying(message).into());
                 }
                 Ok(())
             }
@@ -364,7 +390,8 @@ impl River {
             let long = (way[0] * way[0] + way[1] * way[1]).sqrt();
             // More than any window has.
             let count = (long / apart_m).ceil().clamp(1.0, 1e6) as u32;
-            let at = move |n: u32, k: usize| pair[0][k] + way[k] * (f64::from(n) / f64::from(count));
+            let at =
+                move |n: u32, k: usize| pair[0][k] + way[k] * (f64::from(n) / f64::from(count));
             (0..=count).map(move |n| [at(n, 0), at(n, 1)])
         })
     }
