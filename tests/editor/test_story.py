@@ -147,6 +147,57 @@ def test_draw_simulate_compare_take_away_and_find_again(window, thalweg, tmp_pat
     keep(editor, "story-again")
 
 
+def test_lakes_and_rivers_that_are_drawn_stay(window, thalweg, tmp_path, keep):
+    """A range, a lake and a river are drawn, and rivers cut the land: at the end the lake stands at
+    its level and the river runs where it was drawn, by the maps of the command, with the bytes of
+    the page."""
+    land = {
+        **SMALL,
+        "name": "waters",
+        "stage": [
+            {"kind": "noise", "feature_cells": 90, "relief_m": 240},
+            {"kind": "incision", "steps": 24, "uplift_m": 1, "repose_deg": 38},
+        ],
+    }
+    editor = window(land)
+    page = editor.page
+    page.keyboard.press("1")
+    page.fill("#brush-amount", "300")
+    editor.draw((0.25, 0.3), (0.7, 0.25), steps=3)
+    page.keyboard.press("l")
+    shore = [(0.42, 0.52), (0.5, 0.47), (0.58, 0.52), (0.6, 0.6), (0.52, 0.66), (0.43, 0.62)]
+    editor.draw(*shore, steps=3)
+    page.keyboard.press("i")
+    page.fill("#brush-size", "300")
+    editor.draw((0.3, 0.35), (0.28, 0.5), (0.34, 0.7), (0.3, 0.85), steps=3)
+    page.keyboard.press("v")
+    state = editor.settled()
+    strokes = state["recipe"]["stage"][1]["stroke"]
+    assert [stroke["tool"] for stroke in strokes] == ["raise", "lake", "river", "river"]
+    assert state["recipe"]["water"] == {"sea_level_m": 0}, "what was drawn as water is to be seen"
+    _, lake, outflow, river = strokes
+    assert outflow["height_m"][0] <= lake["level_m"], "a river leaves the lake"
+    assert river["height_m"] == sorted(river["height_m"], reverse=True)
+    editor.simulate()
+    editor.wait("thalweg.view.after.hasWater")
+    keep(editor, "story-waters")
+    made = heights_taken(editor)
+    the_same_by_the_command(editor, thalweg, tmp_path, made)
+
+    maps = '["height","water_level","water_depth","river_width"]'
+    command = ["run", "land.toml", "-o", "wet", "-q", "--device", "cpu", "--set"]
+    formats = ["--set", "output.format=npy"]
+    subprocess.run([thalweg, *command, f"output.maps={maps}", *formats], cwd=tmp_path, check=True)
+    level, depth, width = (
+        np.load(tmp_path / f"wet/{name}.npy") for name in ("water_level", "water_depth", "river_width")
+    )
+    at = [round(sum(point[k] for point in lake["at_m"]) / len(lake["at_m"]) / 20) for k in (0, 1)]
+    assert abs(level[at[1], at[0]] - lake["level_m"]) < 0.001 and depth[at[1], at[0]] > 1
+    cells = [(round(x / 20), round(y / 20)) for x, y in river["at_m"][1:-1]]
+    near = [width[y - 2 : y + 3, x - 2 : x + 3].max() > 0 for x, y in cells]
+    assert len(near) > 1 and all(near), f"no river at some of {cells}: {near}"
+
+
 def test_water_is_where_the_map_has_it(window, thalweg, tmp_path):
     """By pixels, from above: what the view draws blue is what the command's maps of the same level
     call a lake or a river."""

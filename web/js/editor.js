@@ -4,6 +4,7 @@
 import * as R from './recipe.js';
 import * as api from './api.js';
 import { $, view } from './base.js';
+import { drawWater, wayOut } from './drawnwater.js';
 import { numberRow } from './forms.js';
 import {
   drawStrokes,
@@ -11,6 +12,7 @@ import {
   frameOf,
   keepPicture,
   LiveStroke,
+  holdsWater,
   pictureKey,
   pictures,
   resample,
@@ -94,6 +96,20 @@ export const TOOLS = [
     label: 'Stamp',
     key: '0',
     text: 'A click puts a picture on the land, dragging moves it. Ctrl digs it in, Shift smooths.',
+  },
+  {
+    id: 'lake',
+    label: 'Lake',
+    key: 'L',
+    water: true,
+    text: 'Draw its shore. It stays at the height of its lowest place, and a river leaves it.',
+  },
+  {
+    id: 'river',
+    label: 'River',
+    key: 'I',
+    water: true,
+    text: 'Draw its course from the spring to the mouth. It stays, and runs downhill.',
   },
   {
     id: 'hardness',
@@ -656,6 +672,9 @@ const HEIGHTS = ['raise', 'lower', 'noise', 'stamp'];
 function settings(event, place) {
   const t = tool(),
     base = { radius_m: radiusM(), falloff: brush.falloff };
+  if (t.id === 'lake') return { tool: 'lake', level_m: 0, depth_m: 0 };
+  if (t.id === 'river')
+    return { tool: 'river', height_m: [], width_m: rounded(radiusM() / 6), ...base };
   if (event.shiftKey && t.id !== 'ramp' && !t.layer)
     return { tool: 'smooth', ...base, strength: 1 };
   if (t.layer) {
@@ -762,6 +781,10 @@ export function extend(event, place, pressure) {
   } else if (s.tool === 'stamp') {
     stroke.points = [[x, y, p]];
     redraw();
+  } else if (holdsWater(s)) {
+    stroke.points.push([x, y, 1]);
+    levelled();
+    redraw();
   } else {
     const last = stroke.points.at(-1);
     if (last && Math.hypot(last[0] - x, last[1] - y) < s.radius_m * 0.04) return;
@@ -769,6 +792,37 @@ export function extend(event, place, pressure) {
     changed(stroke.live.to(x, y, p));
   }
   follow();
+}
+
+/** The ground before the stroke at a place of its path, in metres. */
+const groundBefore = ([x, y]) => {
+  const { width, height, step } = live.grid,
+    cell = (metres, count) => Math.min(Math.max(Math.round(metres / step), 0), count - 1);
+  return stroke.old[cell(y, height) * width + cell(x, width)];
+};
+
+/** The path of a lake or a river as the recipe has it, and the heights that follow from it. */
+function levelled() {
+  const s = stroke.settings;
+  stroke.path = simplified(stroke.points, longest() * 0.006);
+  const heights = stroke.path.map(groundBefore),
+    lowest = Math.min(...heights);
+  if (s.tool === 'lake') {
+    const size = (k) => {
+      const all = stroke.path.map((point) => point[k]);
+      return Math.max(...all) - Math.min(...all);
+    };
+    s.level_m = rounded(lowest);
+    s.depth_m = rounded(Math.max(Math.max(size(0), size(1)) * 0.03, 0.1));
+    return;
+  }
+  // A river that was drawn uphill is turned round.
+  if (heights.at(-1) > heights[0]) {
+    stroke.path.reverse();
+    heights.reverse();
+  }
+  let low = Infinity;
+  s.height_m = heights.map((h) => (low = Math.min(low, Math.round(h * 100) / 100)));
 }
 
 /** Draws the current stroke anew, on a ground that changed or with another path. */
@@ -779,7 +833,8 @@ function redraw() {
     const before = values.slice();
     values.set(s.old);
     s.live = new LiveStroke(values, live.grid, s.settings);
-    for (const [x, y, p] of s.points) s.live.to(x, y, p);
+    if (holdsWater(s.settings)) drawWater(values, s.old, live.grid, s.settings, s.path);
+    else for (const [x, y, p] of s.points) s.live.to(x, y, p);
     if (!s.settings.layer) lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
     else showFields(current().frames.at(-1) ?? blockOut(live.grid));
   } else {
@@ -815,11 +870,51 @@ export function lift(before, [x0, y0, x1, y1]) {
   view.draw();
 }
 
+/** Whether a lake or a river is long enough to be one. */
+function isWhole() {
+  const { path, settings } = stroke,
+    size = (k) => Math.max(...path.map((p) => p[k])) - Math.min(...path.map((p) => p[k]));
+  return (
+    path.length > (settings.tool === 'lake' ? 2 : 1) && Math.max(size(0), size(1)) > 8 * cellM()
+  );
+}
+
+/** The river that leaves the lake that was drawn, by the lowest way out of the land. */
+function outflow() {
+  const { path, settings, old } = stroke,
+    way = wayOut(old, live.grid, path, settings.level_m, R.seaOf(recipe()) ?? undefined);
+  if (way.length < 2) return [];
+  const [a, b] = way.slice(-2),
+    beyond = (recipe().margin_cells ?? 0) * cellM() + live.grid.step;
+  // On through the margin, where the land has one.
+  way.push([b[0] + Math.sign(b[0] - a[0]) * beyond, b[1] + Math.sign(b[1] - a[1]) * beyond, b[2]]);
+  const course = simplified(
+      way.map(([x, y, z]) => [x, y, 1, z]),
+      longest() * 0.006,
+    ),
+    [ox, oy] = live.grid.origin.map((v) => v * live.grid.cell),
+    round = (v, digits) => Math.round(v * digits) / digits;
+  return [
+    {
+      tool: 'river',
+      at_m: course.map(([x, y]) => [round(x + ox, 10), round(y + oy, 10)]),
+      height_m: course.map(([, , , z]) => round(z, 100)),
+      width_m: rounded(longest() * 0.004),
+      radius_m: rounded(longest() * 0.03),
+    },
+  ];
+}
+
 /** The stroke as the recipe has it. */
 function made() {
-  if (!stroke?.points.length) return null;
+  const isWater = stroke && holdsWater(stroke.settings);
+  if (!stroke?.points.length || (isWater && !isWhole())) return null;
   const [ox, oy] = live.grid.origin.map((v) => v * live.grid.cell),
     tenth = (v) => Math.round(v * 10) / 10;
+  if (isWater) {
+    const at_m = stroke.path.map(([x, y]) => [tenth(x + ox), tenth(y + oy)]);
+    return { ...stroke.settings, at_m };
+  }
   const path =
     stroke.settings.tool === 'ramp'
       ? stroke.points
@@ -834,12 +929,15 @@ function made() {
 
 export function end() {
   if (!stroke) return;
-  const now = made();
+  const now = made(),
+    more = now?.tool === 'lake' ? outflow() : [];
   const label = stroke.settings.layer ? words(stroke.settings.layer) : words(stroke.settings.tool);
   stroke = null;
   was = null;
   if (!now) return;
-  history.push(R.withStrokes(recipe(), [...R.strokesOf(recipe()), now]), label);
+  const drawn = R.withStrokes(recipe(), [...R.strokesOf(recipe()), now, ...more]);
+  // What was drawn as water is to be seen.
+  history.push(holdsWater(now) && !drawn.water ? R.withWater(drawn) : drawn, label);
   const before = ground;
   draw();
   lift(before, [0, 0, live.grid.width - 1, live.grid.height - 1]);
@@ -898,6 +996,10 @@ function renderBrush() {
     });
   const side = longest(),
     relief = reliefM();
+  if (t.id === 'lake') {
+    host.replaceChildren(el('h2', {}, t.label, el('kbd', {}, t.key)), el('p', {}, t.text));
+    return;
+  }
   const rows = [
     metres(
       'size',
@@ -941,7 +1043,7 @@ function renderBrush() {
       ),
     );
   else if (t.layer) rows.push(share('paint', 'Amount', 'paint', 1, '- and ='));
-  else rows.push(share('strength', 'Strength', 'strength', 1, '- and ='));
+  else if (!t.water) rows.push(share('strength', 'Strength', 'strength', 1, '- and ='));
   rows.push(
     share(
       'falloff',
@@ -1263,7 +1365,7 @@ function reset(kept2) {
 export const switchTheme = theme((dark) => view.setDark(dark));
 $('tools').append(
   ...TOOLS.flatMap((t) => [
-    t.id === 'raise' || t.id === 'hardness' ? el('hr') : null,
+    ['raise', 'lake', 'hardness'].includes(t.id) ? el('hr') : null,
     el(
       'button',
       {
@@ -1355,7 +1457,7 @@ export async function start() {
   }
   toast('Drag turns the land. Keys 1 to 6 draw on it. Ctrl+Enter makes it in full size.');
   const island = examples.find((x) => x.name === 'island') ?? examples[0];
-  openRecipe(island ? R.example(island) : recipe(), island?.name);
+  openRecipe(island ? R.withWater(island.recipe) : recipe(), island?.name);
 }
 
 export { groundKey, running };

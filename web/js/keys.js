@@ -144,7 +144,7 @@ const ACTIONS = () => [
     group: 'Example',
     title: x.name,
     more: x.text,
-    run: () => openRecipe(R.example(x), x.name),
+    run: () => openRecipe(R.withWater(x.recipe), x.name),
   })),
   ...presets.map((p) => ({
     group: 'Preset',

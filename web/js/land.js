@@ -2,6 +2,7 @@
 // that of the stage `strokes`; here it
 // is in floats and only for the eye, until the service answers with the exact land.
 
+import { drawWater } from './drawnwater.js';
 import { noiseOf } from './noise.js';
 
 /**
@@ -353,10 +354,18 @@ export function keepPicture(file, { width, height, data }) {
   });
 }
 
+/** Whether a stroke makes a lake or a river. */
+export const holdsWater = (stroke) => stroke.tool === 'lake' || stroke.tool === 'river';
+
 /** Draws whole strokes on values. */
 export function drawStrokes(values, grid, strokes) {
   const offset = grid.origin.map((v) => v * grid.cell);
   for (const stroke of strokes) {
+    if (holdsWater(stroke)) {
+      const path = stroke.at_m.map(([x, y]) => [x - offset[0], y - offset[1]]);
+      drawWater(values, values.slice(), grid, stroke, path);
+      continue;
+    }
     if (stroke.radius_m < grid.step) continue;
     const live = new LiveStroke(values, grid, stroke);
     const path =

@@ -80,7 +80,7 @@ export function openNew() {
         examples.map((x) =>
           el(
             'button',
-            { type: 'button', onclick: () => start(x.name, R.example(x)) },
+            { type: 'button', onclick: () => start(x.name, R.withWater(x.recipe)) },
             el('b', {}, x.name),
             el('span', {}, x.text),
           ),
@@ -198,16 +198,14 @@ async function openFile(file) {
     const { schema = 2, seed = 1 } = recipe();
     const name = file.name.replace(/\.\w+$/, '');
     openRecipe(
-      R.example({
-        recipe: {
-          schema,
-          seed,
-          name: name.replace(/[^\w.-]+/g, '-'),
-          input: { upload: input.digest },
-          ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
-          stage: [presets[0].stage_by_level],
-          output: { format: 'tif' },
-        },
+      R.withWater({
+        schema,
+        seed,
+        name: name.replace(/[^\w.-]+/g, '-'),
+        input: { upload: input.digest },
+        ...(Math.min(input.width, input.height) >= 64 ? { levels: 'auto' } : {}),
+        stage: [presets[0].stage_by_level],
+        output: { format: 'tif' },
       }),
       name,
     );

@@ -180,7 +180,7 @@ export const asCurl = (toml, base, token) =>
   `curl -sS ${new URL('v1/jobs', base)} ${token ? '-H "Authorization: Bearer $THALWEG_TOKEN" ' : ''}-H 'content-type: application/toml' --data-binary @- <<'END'\n${toml.trimEnd()}\nEND\n`;
 
 /** A recipe with the water and the maps that the view draws. */
-export function example(x) {
-  const maps = new Set([...(x.recipe.output?.maps ?? ['height']), ...fieldsOf(x.recipe), ...WATER]);
-  return { ...x.recipe, water: waterOf(x.recipe), output: { ...x.recipe.output, maps: [...maps] } };
+export function withWater(recipe) {
+  const maps = new Set([...(recipe.output?.maps ?? ['height']), ...fieldsOf(recipe), ...WATER]);
+  return { ...recipe, water: waterOf(recipe), output: { ...recipe.output, maps: [...maps] } };
 }
