@@ -67,6 +67,8 @@ pub enum Origin {
     Ledger,
     /// Runs of recipes with a table `water`.
     Water,
+    /// Runs of recipes with a table `materials`.
+    Materials,
 }
 
 /// What becomes of a field between two resolutions of the same land.
@@ -92,6 +94,8 @@ pub(crate) enum Source {
     Grid(fn(&HeightGrid) -> Vec<f32>),
     /// Computed from the water of the final height on the host, as words.
     Water(fn(&Water) -> Vec<i32>),
+    /// The weight of a material, by its number in [`crate::materials::NAMES`], from other maps.
+    Material(usize),
 }
 
 impl Source {
@@ -105,7 +109,7 @@ impl Source {
 }
 
 /// Every field, in the order in which recipes list them.
-pub static FIELDS: [Field; 30] = [
+pub static FIELDS: [Field; 38] = [
     Field {
         name: "height",
         unit: "m",
@@ -428,6 +432,86 @@ pub static FIELDS: [Field; 30] = [
         origin: Origin::Stage,
         resample: Resample::Derived,
         source: Source::cell("beach"),
+    },
+    Field {
+        name: "grass",
+        unit: "0 to 1",
+        about: "The share of grass: what nothing else covers. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(0),
+    },
+    Field {
+        name: "forest",
+        unit: "0 to 1",
+        about: "The share of forest: by default on slopes that trees stand on, below the tree line. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(1),
+    },
+    Field {
+        name: "gravel",
+        unit: "0 to 1",
+        about: "The share of gravel: beds and banks. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(2),
+    },
+    Field {
+        name: "sand",
+        unit: "0 to 1",
+        about: "The share of sand: shores of the sea, and deposits on level ground. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(3),
+    },
+    Field {
+        name: "wet",
+        unit: "0 to 1",
+        about: "The share of wet ground: where water gathers. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(4),
+    },
+    Field {
+        name: "scree",
+        unit: "0 to 1",
+        about: "The share of scree: below cliffs. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(5),
+    },
+    Field {
+        name: "rock",
+        unit: "0 to 1",
+        about: "The share of bare rock: steep ground. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(6),
+    },
+    Field {
+        name: "snow",
+        unit: "0 to 1",
+        about: "The share of snow: high ground that is not too steep. The weights of all eight materials add up to 65536 words. See \
+                [materials.md](materials.md).",
+        decode: Decode::Fraction,
+        origin: Origin::Materials,
+        resample: Resample::Derived,
+        source: Source::Material(7),
     },
 ];
 

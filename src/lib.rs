@@ -108,6 +108,7 @@ pub mod format;
 pub mod identity;
 pub mod job;
 mod keys;
+pub mod materials;
 #[doc(hidden)]
 pub mod morphometry;
 pub mod recipe;

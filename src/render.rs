@@ -310,6 +310,10 @@ const GRASS: &Ramp =
     &[(0.0, [96, 118, 62]), (0.35, [112, 124, 70]), (0.65, [134, 130, 86]), (1.0, [146, 138, 108])];
 const ROCK: &Ramp = &[(0.0, [128, 116, 102]), (1.0, [150, 146, 140])];
 const SAND: [u8; 3] = [200, 182, 138];
+const FOREST: [u8; 3] = [62, 84, 50];
+const GRAVEL: [u8; 3] = [150, 144, 130];
+const WET: [u8; 3] = [84, 100, 62];
+const SCREE: [u8; 3] = [142, 132, 116];
 const RIVER: [u8; 3] = [62, 104, 128];
 /// From the shore down, as from the air.
 const DEEP: &Ramp =
@@ -384,6 +388,37 @@ pub fn ground(map: &Map, ground: &Ground, style: &Style) -> Result<RgbImage> {
         let land = ramp(GRASS, high).lerp(ramp(ROCK, high), bare).lerp(vec(SAND), fine);
         let land = land.lerp(vec(SNOW), snow(z, steep, style));
         (land.lerp(vec(RIVER), wet), 1.0 + (BED - 1.0) * wet)
+    }))
+}
+
+/// The land as seen from the air, in the colours of what its ground is made of: `weights` has the
+/// shares of the materials of [`crate::materials::NAMES`], 0 to 1.
+///
+/// # Errors
+/// [`Error::Param`] if the maps differ in size, or are not as many.
+pub fn made_of(map: &Map, weights: &[&Map], style: &Style) -> Result<RgbImage> {
+    let count = crate::materials::NAMES.len();
+    if weights.len() != count {
+        return Err(Error::param(format!("{} maps of materials: allowed {count}", weights.len())));
+    }
+    weights.iter().try_for_each(|other| same_size(map, other))?;
+    let (lo, hi) = limits(map, style.range_m);
+    let shore = style.sea_level_m.unwrap_or(f64::NEG_INFINITY);
+    let base = if shore > lo { shore } else { lo };
+    let width = map.width as usize;
+    Ok(Light::new(map, style).paint(|row, col, z, _| {
+        if z < shore {
+            return (ramp(DEEP, share(-z, -shore, -lo)), BED);
+        }
+        let high = share(z, base, hi);
+        let colours =
+            [ramp(GRASS, high), vec(FOREST), vec(GRAVEL), vec(SAND), vec(WET), vec(SCREE)];
+        let colours = colours.into_iter().chain([ramp(ROCK, high), vec(SNOW)]);
+        let mixed = colours
+            .zip(weights)
+            .map(|(colour, weights)| colour * weights.data[row * width + col])
+            .fold(Vec3::ZERO, |sum, part| sum + part);
+        (mixed, 1.0)
     }))
 }
 

@@ -21,7 +21,8 @@ use crate::io::engine::README;
 use crate::io::{Encoded, MapFormat, Stored, encode_colours, encode_numbers, encode_within};
 use crate::job::{Event, Job, Outcome};
 use crate::map::Map;
-use crate::recipe::Recipe;
+use crate::materials;
+use crate::recipe::{Colour, Recipe};
 use crate::water;
 use image::RgbImage;
 use serde_json::json;
@@ -412,6 +413,7 @@ impl Outcome {
             .maps()
             .iter()
             .chain(&["water_depth", "river_width"])
+            .chain(if output.colour == Colour::Ground { &materials::NAMES[..] } else { &[] })
             .filter(|name| self.names().any(|known| known == **name));
         let others = others.map(|name| Ok((*name, self.map(name)?))).collect::<Result<Vec<_>>>()?;
         let other =

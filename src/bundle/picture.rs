@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::map::Map;
+use crate::materials;
 use crate::recipe::{Colour, Output};
-use crate::render::{Ground, Style, Waters, coloured, draw_water, ground, shaded};
+use crate::render::{Ground, Style, Waters, coloured, draw_water, ground, made_of, shaded};
 use image::RgbImage;
 
 /// How the pictures of a recipe's output are drawn.
@@ -35,7 +36,14 @@ pub fn picture<'a>(
                 ["flow", "erosion", "deposition", "sediment", "beach"].map(&other);
             // Water is drawn once: by its own maps where they are, else by the flow.
             let flow = flow.filter(|_| depth.is_none() && width.is_none());
-            ground(height, &Ground { flow, erosion, deposition, sediment, beach }, style)?
+            let weights: Option<Vec<&Map>> =
+                materials::NAMES.iter().map(|name| other(name)).collect();
+            match weights {
+                Some(weights) => made_of(height, &weights, style)?,
+                None => {
+                    ground(height, &Ground { flow, erosion, deposition, sediment, beach }, style)?
+                }
+            }
         }
     };
     let as_from_the_air = output.colour != Colour::Height;

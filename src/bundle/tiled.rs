@@ -31,8 +31,10 @@ impl Job {
     /// Why the bundle of the job cannot be made by tiles; none if it can.
     pub fn untileable(&self) -> Option<String> {
         let output = &self.recipe().output;
-        let is_water =
-            |name: &String| field::find(name).is_some_and(|field| field.origin == Origin::Water);
+        let is_water = |name: &String| {
+            field::find(name)
+                .is_some_and(|field| [Origin::Water, Origin::Materials].contains(&field.origin))
+        };
         let what = match () {
             () if output.format != "tif" => {
                 format!("output.format is {:?}; only tif is written block by block", output.format)

@@ -11,6 +11,7 @@ use crate::io::engine::{Engine, Land};
 use crate::io::{Encoded, MapFormat, Stored, encode_layers, encode_picture};
 use crate::job::{Event, Job, Outcome};
 use crate::map::{Georef, Map};
+use crate::materials;
 use crate::recipe::Output;
 use crate::stage::biomes;
 use image::RgbaImage;
@@ -185,8 +186,8 @@ impl Writer<'_> {
         warnings: &mut Vec<String>,
         watch: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<()> {
-        let (Some(settings), Some(vectors)) = (&self.outcome.recipe.water, &self.outcome.vectors)
-        else {
+        let settings = self.outcome.recipe.water.as_ref().filter(|water| water.has_vectors());
+        let (Some(settings), Some(vectors)) = (settings, &self.outcome.vectors) else {
             return Ok(());
         };
         let encoding = Moment::now();
@@ -282,13 +283,24 @@ impl Writer<'_> {
         let maps = others.iter().map(|name| outcome.map(name)).collect::<Result<Vec<_>>>()?;
         let layers: Vec<(&str, &Map)> =
             others.iter().map(|name| name.as_str()).zip(&maps).collect();
-        let textures: Vec<(&[String], &[u8])> =
-            outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect();
+        // What the ground is made of, or its biomes.
+        let materials: Option<Vec<&[i32]>> =
+            materials::NAMES.iter().map(|name| outcome.words(name).ok()).collect();
+        let made =
+            materials.and_then(|all| Some(materials::textures(all.as_slice().try_into().ok()?)));
+        let names = materials::NAMES.map(String::from);
+        let textures: Vec<(&[String], &[u8])> = match &made {
+            Some(made) => {
+                names.chunks(4).zip(made).map(|(names, rgba)| (names, &rgba[..])).collect()
+            }
+            None => outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect(),
+        };
         let land = Land {
             height: &height,
             range_m: *range_m,
             sea_level_m: *sea_level_m,
             textures: &textures,
+            water: outcome.vectors.as_ref(),
             layers: &layers,
         };
         let (files, more) = engine.export(&outcome.recipe.name, &land)?;

@@ -19,6 +19,7 @@ pub use crate::engine::Engine;
 use crate::engine::UNREAL_TILE;
 use crate::map::Map;
 use crate::params::rounded;
+use crate::water::{Splines, Vectors};
 use crate::{Error, Result};
 
 /// The name of the text with the numbers to type.
@@ -26,6 +27,9 @@ pub const README: &str = "README.txt";
 
 /// Lowest and highest block of Minecraft since 1.18.
 const BLOCKS: [f64; 2] = [-64.0, 319.0];
+
+/// Most lakes that a text names.
+const LAKES_MAX: usize = 12;
 
 /// A land to hand over.
 pub struct Land<'a> {
@@ -37,6 +41,8 @@ pub struct Land<'a> {
     pub sea_level_m: Option<f64>,
     /// Weights of biomes, four to a texture: names, and red, green, blue and alpha of each cell.
     pub textures: &'a [(&'a [String], &'a [u8])],
+    /// Its rivers and lakes, where they are known.
+    pub water: Option<&'a Vectors>,
     /// Other maps by name, for programs whose format holds layers.
     pub layers: &'a [(&'a str, &'a Map)],
 }
@@ -113,6 +119,37 @@ impl Made<'_> {
         [map.width, map.height].map(|n| f64::from(n - 1) * map.spacing_m)
     }
 
+    /// Says where lakes stand, the largest first: each by a place on its shore and the height of its
+    /// water. `at` writes metres to the east, to the south and up from the north-west sample.
+    fn lakes(&mut self, from: &str, at: impl Fn([f64; 3]) -> String) {
+        let Some(water) = self.land.water else { return };
+        let mut lakes: Vec<_> = water.lakes.iter().filter(|lake| lake.id > 0).collect();
+        lakes.sort_by(|a, b| b.area_m2.total_cmp(&a.area_m2));
+        if lakes.is_empty() {
+            return;
+        }
+        self.say(format!("Lakes, by a place on their shores, {from}:"));
+        let spacing_m = self.land.height.spacing_m;
+        for lake in lakes.iter().take(LAKES_MAX) {
+            let ring = lake.polygons.first().and_then(|polygon| polygon.first());
+            let [x, y] = ring.and_then(|ring| ring.first()).copied().unwrap_or_default();
+            let [x, y] = [x, y].map(|half| f64::from(half) / 2.0 * spacing_m);
+            let (place, area) = (at([x, y, lake.level_m.into()]), rounded(lake.area_m2));
+            self.say(format!("  {place}: {area} m2, up to {} m deep", rounded(lake.depth_m)));
+        }
+        if lakes.len() > LAKES_MAX {
+            self.say(format!("  and {} smaller ones", lakes.len() - LAKES_MAX));
+        }
+    }
+
+    /// Adds the file of rivers for a program, where there are some.
+    fn rivers(&mut self, program: Splines, what: &str) {
+        let Some(water) = self.land.water.filter(|water| !water.reaches.is_empty()) else { return };
+        let (name, bytes) = super::splines::encode(water, self.land.height, program);
+        self.say(format!("Rivers: {name}, {what}."));
+        self.out.files.push((name, bytes));
+    }
+
     /// A Landscape of Unreal Engine, whole or as tiles of World Partition.
     fn unreal(&mut self, tiled: bool) -> Result<()> {
         let land = self.land;
@@ -148,6 +185,10 @@ impl Made<'_> {
         self.say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
         self.say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
         self.say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
+        self.lakes("centimetres from the corner of the landscape", |[x, y, z]| {
+            format!("X {}, Y {}, Z {}", cm(x), cm(y), cm(z))
+        });
+        self.rivers(Splines::Unreal, "points of splines for a Water Body River each");
         self.out.weights(land, map)?;
         self.out.normals(map, true)?;
         self.say("Normal map: DirectX (green down).".into());
@@ -191,6 +232,9 @@ impl Made<'_> {
         ));
         self.say(format!("Position Y: {}", rounded(low)));
         self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
+        self.lakes("from the terrain's south-west corner", |[x, y, z]| {
+            format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(down - y))
+        });
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
@@ -211,6 +255,10 @@ impl Made<'_> {
         );
         self.say(format!("Vertex Spacing: {}", rounded(spacing_m)));
         self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
+        self.lakes("from the north-west corner", |[x, y, z]| {
+            format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(y))
+        });
+        self.rivers(Splines::Godot, "a scene with a Path3D for each river");
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
@@ -245,6 +293,14 @@ impl Made<'_> {
         self.say("Image texture: the EXR with Color Space Non-Color; Extension Extend.".into());
         self.say("Displace modifier: that texture, Coordinates UV, Midlevel 0, Strength 1.".into());
         self.say(sea(land, |m| format!("Water at Z = {}", rounded(m))));
+        self.lakes("from the middle of the grid", |[x, y, z]| {
+            format!(
+                "X {}, Y {}, Z {}",
+                rounded(x - across / 2.0),
+                rounded(down / 2.0 - y),
+                rounded(z)
+            )
+        });
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up), Color Space Non-Color.".into());
@@ -315,6 +371,11 @@ impl Made<'_> {
         ));
         Ok(())
     }
+}
+
+/// Centimetres, for people.
+fn cm(metres: f64) -> f64 {
+    rounded(metres * 100.0)
 }
 
 /// A stem that no program takes for more: digits, an x and digits would be the place of a tile.

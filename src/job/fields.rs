@@ -5,6 +5,7 @@ use super::piece::{cut, within};
 use crate::error::{Error, Result};
 use crate::exec::Executor;
 use crate::field::{self, Field, Source};
+use crate::materials::{Quantity, wetness};
 use crate::morphometry::{HeightGrid, SKY_REACH};
 use crate::schedule::{Schedule, padded};
 use crate::site::Window;
@@ -82,6 +83,10 @@ impl Job {
                 Some(water) => Ok(of(&water)),
                 None => Err(no_water(field.name)),
             },
+            Source::Material(of) => {
+                let mut weights = self.materials(level, window, None, from)?;
+                Ok(std::mem::take(&mut weights[of]))
+            }
             Source::Grid(of) => {
                 // What is seen from a window lies beyond it, so more is read, and the map is cut.
                 let seen = self.seen_from(level, window)?;
@@ -112,6 +117,85 @@ impl Job {
         // Such a map is of floats, whose bits are its words.
         let words: Vec<i32> = of(&grid).into_iter().map(|v| v.to_bits() as i32).collect();
         cut(&words, &seen, window, 1, 0..1)
+    }
+
+    /// The weights of all materials in a window of a level, with its water if that is known.
+    ///
+    /// # Errors
+    /// As [`Job::field_words`] of the maps that rules have conditions on.
+    pub(super) fn materials(
+        &self,
+        level: i32,
+        window: &Window,
+        water: Option<&Water>,
+        from: &mut dyn Words,
+    ) -> Result<[Vec<i32>; 8]> {
+        let recipe = self.recipe();
+        let rules = recipe.materials.clone().unwrap_or_default();
+        let scale = self.schedule.scale_on(level);
+        let quantities = rules.quantities();
+        let is_wet = |quantity: &Quantity| match quantity {
+            Quantity::Map(name) => {
+                field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)))
+            }
+            Quantity::Wetness | Quantity::Shore => true,
+            Quantity::Height => false,
+        };
+        let found = match (water, quantities.iter().any(is_wet)) {
+            (None, true) => self.water(level, window, recipe.has_rain(), from)?,
+            _ => None,
+        };
+        let water = water.or(found.as_ref());
+        let known = recipe.fields();
+        let mut values = |name: &str| -> Result<Option<Vec<f32>>> {
+            let field = known.iter().find(|field| field.name == name);
+            let Some(field) = field.filter(|field| recipe.lacks(field, level).is_none()) else {
+                return Ok(None);
+            };
+            let words = match (field.source, water) {
+                (Source::Water(of), Some(water)) => of(water),
+                (Source::Water(_), None) => return Ok(None),
+                _ => self.field_words(level, window, field, from)?,
+            };
+            Ok(Some(field.values(&words, &scale)))
+        };
+        let sea_m = recipe.water.as_ref().and_then(|water| water.sea_level_m);
+        let sea_m = sea_m.or(recipe.output.sea_level_m).unwrap_or(0.0) as f32;
+        let mut all = vec![];
+        for quantity in quantities {
+            let found = match quantity {
+                Quantity::Map(name) => values(name)?,
+                Quantity::Height => {
+                    values("height")?.map(|all| all.iter().map(|h| h - sea_m).collect())
+                }
+                Quantity::Shore => water.map(|water| {
+                    let words = water.distance_to_shores();
+                    // Where there is none, it is as far as can be.
+                    let metres = words.into_iter().map(|bits| f32::from_bits(bits as u32));
+                    metres.map(|far| if far < 0.0 { f32::MAX } else { far }).collect()
+                }),
+                Quantity::Wetness => match (values("drainage_area")?, values("slope")?) {
+                    (Some(areas), Some(slopes)) => Some(
+                        areas
+                            .iter()
+                            .zip(&slopes)
+                            .map(|(area, slope)| wetness(*area, *slope, scale.spacing_m))
+                            .collect(),
+                    ),
+                    _ => None,
+                },
+            };
+            all.extend(found.map(|values| (quantity, values)));
+        }
+        let names = recipe.biome_names();
+        let numbers = match (names.is_empty(), rules.biomes().next(), field::find("biome")) {
+            (false, Some(_), Some(field)) if recipe.lacks(field, level).is_none() => {
+                Some(self.field_words(level, window, field, from)?)
+            }
+            _ => None,
+        };
+        let biomes = numbers.as_ref().map(|numbers| (&names[..], &numbers[..]));
+        Ok(rules.weights(window.cells(), &all, biomes))
     }
 
     /// The water of a window of a level, with the layer of rain if that is there; none if the

@@ -13,7 +13,7 @@ use crate::recipe::Recipe;
 use crate::site::{Scale, Window};
 use crate::water::carve::Beds;
 use crate::water::vectors::Vectors;
-use crate::water::{self, Water};
+use crate::water::Water;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -378,7 +378,9 @@ impl Job {
         from.heights =
             height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
         let mut words = self.read_maps(&known, &mut water, &mut from)?;
-        let asks = recipe.water.as_ref().is_some_and(water::Settings::has_vectors);
+        // The files for a program have rivers and lakes.
+        let has_program = recipe.output.program.is_some();
+        let asks = recipe.water.as_ref().is_some_and(|water| water.has_vectors() || has_program);
         if asks && water.is_none() {
             water = self.find_water(&mut from)?;
         }
@@ -421,6 +423,8 @@ impl Job {
     ) -> Result<BTreeMap<&'static str, Vec<i32>>> {
         let (level, land) = (self.schedule.until_level(), self.window());
         let mut words = BTreeMap::new();
+        // All materials are weighed together.
+        let mut ground: Option<[Vec<i32>; 8]> = None;
         for name in self.recipe().wanted().filter(|name| *name != "height") {
             self.cancel.check()?;
             let Some(field) = known.iter().find(|field| field.name == name) else { continue };
@@ -430,8 +434,14 @@ impl Job {
             if matches!(field.source, Source::Water(_)) && water.is_none() {
                 *water = self.find_water(from)?;
             }
+            if let (Source::Material(_), None) = (field.source, &ground) {
+                ground = Some(self.materials(level, &land, water.as_ref(), from)?);
+            }
             let own = match (field.source, water.as_ref()) {
                 (Source::Water(of), Some(water)) => of(water),
+                (Source::Material(of), _) => {
+                    ground.as_mut().map(|all| std::mem::take(&mut all[of])).unwrap_or_default()
+                }
                 _ => self.field_words(level, &land, field, from)?,
             };
             words.insert(field.name, own);

@@ -31,8 +31,13 @@ impl Job {
         if !matches!(self.start, Start::Nothing | Start::Heights(_)) {
             return wrong("part: a run that resumes from a snapshot makes its whole land");
         }
-        let is_water =
-            |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Water(_)));
+        let has_water = self.schedule.recipe.water.is_some();
+        let is_water = |name| {
+            field::find(name).is_some_and(|field| match field.source {
+                Source::Material(_) => has_water,
+                source => matches!(source, Source::Water(_)),
+            })
+        };
         if !self.schedule.recipe.endless && self.schedule.recipe.wanted().any(is_water) {
             return wrong(
                 "part: drainage depends on all of the land, so a part has no rivers of its own; \

@@ -362,7 +362,7 @@ impl Job {
     pub(super) fn kept_name(&self, name: &str) -> Result<&'static str> {
         let buffers = field::FIELDS.iter().filter_map(|field| match field.source {
             Source::Word { buffer, .. } | Source::Difference { buffer, .. } => Some(buffer),
-            Source::Grid(_) | Source::Water(_) => None,
+            Source::Grid(_) | Source::Water(_) | Source::Material(_) => None,
         });
         let all =
             buffers.chain(field::FIELDS.iter().map(|field| field.name)).chain(["splat", "weights"]);

@@ -41,6 +41,8 @@ impl Recipe {
         self.check_lists()?;
         self.check_biomes()?;
         self.water.iter().try_for_each(water::Settings::check)?;
+        let names = self.biome_names();
+        self.materials.iter().try_for_each(|materials| materials.check(&names))?;
         self.check_traffic()?;
         self.check_output()
     }
@@ -260,6 +262,11 @@ impl Recipe {
                     invalid.message = format!(
                         "{map:?}: a recipe has this map if it has a table [water]; see \
                          docs/water.md"
+                    );
+                } else if field::find(map).is_some_and(|f| f.origin == Origin::Materials) {
+                    invalid.message = format!(
+                        "{map:?}: a recipe has this map if it has a table [materials]; see \
+                         docs/materials.md"
                     );
                 } else if stage::STAGES.iter().any(|stage| stage.maps.contains(&map.as_str())) {
                     let kinds = stage::names(|stage| stage.maps.contains(&map.as_str()));

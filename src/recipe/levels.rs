@@ -294,7 +294,8 @@ impl Recipe {
     /// The map that must be there for a map to be: maps of water follow `flow` where rivers are by
     /// it.
     fn follows<'a>(&self, field: &'a Field) -> &'a Field {
-        let by_flow = field.origin == Origin::Water
+        // So do materials, which ask where water is.
+        let by_flow = [Origin::Water, Origin::Materials].contains(&field.origin)
             && self.water.as_ref().is_some_and(|water| water.channel_flow.is_some());
         if by_flow { field::find("flow").unwrap_or(field) } else { field }
     }
@@ -316,7 +317,7 @@ impl Recipe {
         let makes = |step: &Step| match field.origin {
             Origin::Stage => step.stages().any(|stage| stage.maps.contains(&field.name)),
             Origin::Layer(layer) => (step.stage.layers)(&step.settings).has(layer),
-            Origin::Every | Origin::Ledger | Origin::Water => false,
+            Origin::Every | Origin::Ledger | Origin::Water | Origin::Materials => false,
         };
         let makers = || self.stages.iter().enumerate().filter(|(_, step)| makes(step));
         let (last, step) = makers().next_back()?;

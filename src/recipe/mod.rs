@@ -20,6 +20,7 @@ use crate::arith;
 use crate::error::Result;
 use crate::field::{self, FIELDS, Field, Origin};
 use crate::map::Samples;
+use crate::materials;
 use crate::params::{ParamKind, Settings};
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
@@ -78,6 +79,8 @@ pub struct Recipe {
     pub dungeons: Option<Placing>,
     /// Rivers, lakes and the sea of the final height; none: they are not looked for.
     pub water: Option<water::Settings>,
+    /// What the ground is made of, where that is asked for.
+    pub materials: Option<materials::Settings>,
     /// What a run leaves.
     pub output: Output,
 }
@@ -173,6 +176,7 @@ impl Recipe {
             #[cfg(feature = "dungeon")]
             dungeons: None,
             water: None,
+            materials: None,
             output: Output::default(),
         };
         recipe.check()?;
@@ -207,7 +211,9 @@ impl Recipe {
     /// Whether anything needs the ledger of what was laid down and worn.
     fn keeps_ledger(&self) -> bool {
         self.wanted()
-            .any(|name| field::find(name).is_some_and(|field| field.origin == Origin::Ledger))
+            .filter_map(field::find)
+            // Materials follow what was laid down.
+            .any(|field| [Origin::Ledger, Origin::Materials].contains(&field.origin))
             || self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Ledger))
     }
 
@@ -221,10 +227,17 @@ impl Recipe {
             .as_ref()
             .is_some_and(|water| self.output.preview || water.carve || water.has_vectors());
         let water: &[&str] = if wet { &["water_depth", "river_width"] } else { &[] };
+        // What one sees is what a program gets.
+        let shown = self.output.colour == Colour::Ground && self.output.preview;
+        let ground: &[&str] = match self.materials.is_some() {
+            true if shown || self.output.program.is_some() => &materials::NAMES,
+            _ => &[],
+        };
         std::iter::once("height")
             .chain(asked)
             .chain(self.output.colour.maps().iter().copied())
             .chain(water.iter().copied())
+            .chain(ground.iter().copied())
     }
 
     /// The rivers that are drawn.
@@ -250,6 +263,12 @@ impl Recipe {
         let found =
             self.stages.iter().enumerate().rfind(|(_, step)| step.stage.name == biomes::STAGE.name);
         found.map(|(i, step)| (i, &step.settings))
+    }
+
+    /// The names of its biomes, by their numbers.
+    pub(crate) fn biome_names(&self) -> Vec<String> {
+        let listed = self.biomes().and_then(|(_, settings)| biomes::biomes(settings).ok());
+        listed.unwrap_or_default().into_iter().map(|biome| biome.name).collect()
     }
 
     /// How many textures the weights of its biomes become; four biomes share one.
@@ -278,6 +297,7 @@ impl Recipe {
             Origin::Layer(layer) => layers.has(layer),
             Origin::Ledger => stages.iter().any(|stage| !stage.is_generator),
             Origin::Water => self.water.is_some(),
+            Origin::Materials => self.materials.is_some(),
         };
         FIELDS.iter().filter(there).collect()
     }

@@ -108,6 +108,7 @@ pub(super) fn source(field: &Field) -> Option<Value> {
     match field.origin {
         Origin::Every => None,
         Origin::Water => Some(json!({ "required": ["water"] })),
+        Origin::Materials => Some(json!({ "required": ["materials"] })),
         Origin::Stage => {
             let own = having("kind", &kinds(&|stage| stage.maps.contains(&field.name)), false);
             let nested = json!({ "properties": { "interleave": { "contains": own } },

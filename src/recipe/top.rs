@@ -5,6 +5,7 @@ use super::parse::{origin, plain, stages};
 use super::{Input, LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, rules};
 use crate::error::{Invalid, Result};
 use crate::keys::{self, Key, Kind, Own, Told};
+use crate::materials;
 use crate::params::unknown;
 use crate::site::Window;
 use crate::stage::{biomes, flat, strokes};
@@ -39,11 +40,12 @@ pub(super) struct Top {
     #[cfg(feature = "dungeon")]
     pub dungeons: Option<Placing>,
     pub water: Option<water::Settings>,
+    pub materials: Option<materials::Settings>,
     pub output: Output,
 }
 
 /// The keys, in the order in which a recipe is written.
-static KEYS: [Key<Top>; 19] = {
+static KEYS: [Key<Top>; 20] = {
     use Kind::{Maybe, Own, Range, Switch, Whole};
     use Told::Always;
     [
@@ -102,6 +104,12 @@ static KEYS: [Key<Top>; 19] = {
         Key::new("stage", Own(STAGE), Always, "What forms the land, in order."),
         Key::new("dungeons", Own(DUNGEONS), Always, "Dungeons on the land: docs/dungeons.md."),
         Key::new("water", Own(WATER), Always, "Rivers, lakes and the sea: docs/water.md."),
+        Key::new(
+            "materials",
+            Own(MATERIALS),
+            Always,
+            "What the ground is made of: docs/materials.md.",
+        ),
         Key::new("output", Own(OUTPUT), Always, "The maps to write, and how."),
     ]
 };
@@ -243,6 +251,17 @@ const WATER: Own<Top> = Own {
     is_list: false,
 };
 
+const MATERIALS: Own<Top> = Own {
+    read: |table, t| {
+        let materials = table.get("materials").map(materials::Settings::parse).transpose();
+        t.materials = materials.map_err(|e| e.inside("", "/materials"))?;
+        Ok(())
+    },
+    value: |t| t.materials.as_ref().map_or(Value::Null, materials::Settings::describe),
+    schema: materials::Settings::schema,
+    is_list: false,
+};
+
 const OUTPUT: Own<Top> = Own {
     read: |table, t| {
         let output = Output::parse(table.get("output"));
@@ -299,6 +318,7 @@ impl Top {
             #[cfg(feature = "dungeon")]
             dungeons: recipe.dungeons.clone(),
             water: recipe.water.clone(),
+            materials: recipe.materials.clone(),
             output: recipe.output.clone(),
         }
     }
@@ -424,6 +444,7 @@ impl Recipe {
             #[cfg(feature = "dungeon")]
             dungeons: top.dungeons,
             water: top.water,
+            materials: top.materials,
             output: top.output,
         };
         recipe.check()?;

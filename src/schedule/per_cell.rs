@@ -74,6 +74,7 @@ impl Schedule {
                 Source::Word { buffer, .. } | Source::Difference { buffer, .. } => buffer == name,
                 Source::Grid(_) => name == "height",
                 Source::Water(_) => name == "height" || name == "rain",
+                Source::Material(_) => ["height", "rain", "ledger", "biome"].contains(&name),
             })
     }
 

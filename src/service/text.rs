@@ -15,7 +15,8 @@ pub fn toml(recipe: &Value) -> Option<String> {
 fn is_table(at: &str, key: &str, value: &Value) -> bool {
     let tables =
         value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object));
-    tables || (at.is_empty() && value.is_object() && matches!(key, "dungeons" | "water" | "output"))
+    let named = matches!(key, "dungeons" | "water" | "materials" | "output");
+    tables || (at.is_empty() && value.is_object() && named)
 }
 
 fn table(all: &Map<String, Value>, at: &str, text: &mut String) -> Option<()> {

@@ -350,6 +350,11 @@ impl Tiles {
         if let Some(why) = self.job.recipe().lacks(field, level) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
+        if matches!(field.source, Source::Material(_)) && self.job.recipe().water.is_some() {
+            let why = "materials ask where water is, and drainage depends on all of the land; run \
+                       the whole land for them, or leave the table [water] out";
+            return Err(Error::param(format!("{}: {why}", field.name)));
+        }
         if let Source::Water(of) = field.source {
             return self.water_words(level, window, field.name, of, executor);
         }
@@ -489,8 +494,12 @@ impl Tiles {
     pub fn fields_of(job: &Job) -> Vec<&'static Field> {
         let known = job.recipe().fields();
         let mut fields: Vec<&'static Field> = vec![];
-        let there =
-            |field: &&Field| !job.recipe().endless || !matches!(field.source, Source::Water(_));
+        let there = |field: &&Field| match field.source {
+            Source::Water(_) => !job.recipe().endless,
+            // They ask for the water of their own level.
+            Source::Material(_) => job.recipe().water.is_none(),
+            _ => true,
+        };
         // The colours of a picture name maps that only some recipes leave.
         let find = |name: &str| known.iter().copied().find(|field| field.name == name);
         for field in job.recipe().wanted().filter_map(find).filter(there) {

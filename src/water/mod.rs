@@ -544,7 +544,16 @@ impl Water {
     /// Metres to the nearest cell with a river, a lake, a puddle or the sea, 0 there and −1 where
     /// the map has none, as bits of floats.
     pub fn distance(&self) -> Vec<i32> {
-        let squares = distance::squares(self.size, |cell| self.has_water(cell));
+        self.distance_to(|cell| self.has_water(cell))
+    }
+
+    /// The same to rivers, lakes and the sea, without puddles.
+    pub(crate) fn distance_to_shores(&self) -> Vec<i32> {
+        self.distance_to(|cell| self.is_wet(cell) || self.is_river(cell))
+    }
+
+    fn distance_to(&self, is_there: impl Fn(usize) -> bool + Sync) -> Vec<i32> {
+        let squares = distance::squares(self.size, is_there);
         self.values(|cell| match squares[cell] {
             u64::MAX => -1.0,
             square => (square as f64).sqrt() * self.scale.spacing_m,

@@ -54,6 +54,7 @@ mod lattice;
 mod layer;
 mod levels;
 #[cfg(feature = "io")]
+mod materials;
 mod mesh;
 mod missing;
 mod morphometry;

@@ -232,6 +232,7 @@ fn the_page_of_maps_is_that_of_the_fields() {
             Origin::Layer(Layer::Sediment) => "`layer`".into(),
             Origin::Layer(_) => "`layer`, `strokes` or `biomes` that set it".into(),
             Origin::Water => "`[water]`".into(),
+            Origin::Materials => "`[materials]`".into(),
             _ => "stages that change heights".into(),
         };
         assert!(!made.is_empty(), "{}: no stage makes it", field.name);

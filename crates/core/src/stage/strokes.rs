@@ -26,8 +26,8 @@
 //!   distance over that. Distances come from a picture of the outline, as that of a stamp. The
 //!   outline round a place with a `radius_m` is a circle with waves of two to seven crests.
 //! - `river`: a `ramp` of `radius_m` and `falloff`, and along the same path a second brush of half
-//!   of `width_m`, at least 0.75 cells, and no falloff: its bed, above which there is no ground. For
-//!   1.5 cells beside the bed the ground is above it by at least what the river falls along a
+//!   of `width_m`, at least 0.75 cells, and no falloff: its bed, above which there is no ground.
+//!   For 1.5 cells beside the bed the ground is above it by at least what the river falls along a
 //!   diagonal at its steepest: its banks, which keep water in the bed also where the land is lower.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
 //!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
@@ -41,9 +41,10 @@
 //!
 //! **Held.** After each step of each later stage that changes heights, and after the strokes
 //! themselves, what holds is drawn again: `flatten` and `ramp` with `hold` where their brush does
-//! not fade, and lakes and rivers without bending the ground round them, first banks, then
-//! lakes, then beds and outlets, and then the lips of lakes: the ground within 1.5 cells of the
-//! outline is not below the water. So rivers that cut have them as base levels, and nothing fills or drains them.
+//! not fade, and lakes and rivers without bending the ground round them, first banks, then lakes,
+//! then beds and outlets, and then the lips of lakes: the ground within 1.5 cells of the outline is
+//! not below the water. So rivers that cut have them as base levels, and nothing fills or drains
+//! them.
 //!
 //! The heights of a `ramp` or a `river` go evenly from one end to the other, or are given at each
 //! point. Those of a river do not rise.
@@ -69,12 +70,12 @@
 //! # Reach
 //! None, but for `smooth`: less than half its radius.
 //!
-//! # Source
-//! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a block-out
-//! with such and lets the water do the rest. Stamps of pictures as terrain editors have them, with
-//! P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place between
-//! samples. Corners: G. Chaikin, *An algorithm for high-speed curve generation*, 1974. M. Holschneider et al., *A real-time algorithm for signal analysis with the help of the
-//! wavelet transform*, 1989, for a kernel whose taps move apart.
+//! # Source The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a
+//! block-out with such and lets the water do the rest. Stamps of pictures as terrain editors have
+//! them, with P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place
+//! between samples. Corners: G. Chaikin, *An algorithm for high-speed curve generation*, 1974. M.
+//! Holschneider et al., *A real-time algorithm for signal analysis with the help of the wavelet
+//! transform*, 1989, for a kernel whose taps move apart.
 //!
 //! # Costs
 //! A cell and a piece near it: some 20 operations, two divisions. A smoothing stroke: a pass over
@@ -96,15 +97,15 @@ use encase::ShaderType;
 pub use plan::near;
 use plan::{plan, strips};
 pub use stroke::{FARTHEST_M, LAKE_DEPTH_M, LAYER_TOOLS, RIVER_WIDTH_M, TOOLS};
-pub use stroke::{Stroke, Tool, describe, held, rivers, strokes};
-pub use water::River;
+pub use stroke::{Stroke, Tool, describe, strokes};
 use water::parts;
+pub use water::{River, held, rivers};
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what
 /// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first
 /// word, columns and rows of its picture; of a lake, how wide its rim is, 2⁻¹⁵ of what its picture
-/// has outside, and by how much the ground rises over all of that. The heights of a lake are those of its water and of its rim, and its strength is
-/// how wide the shore is, as a share of the same.
+/// has outside, and by how much the ground rises over all of that. The heights of a lake are those
+/// of its water and of its rim, and its strength is how wide the shore is, as a share of the same.
 const STROKE_WORDS: usize = 16;
 constants! {
     const WGSL: &str;

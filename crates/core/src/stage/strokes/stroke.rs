@@ -1,8 +1,7 @@
 //! A stroke as recipes describe it.
 
-use super::water;
 use crate::error::{Error, Invalid, Result};
-use crate::params::{Settings, Value, rounded};
+use crate::params::{Settings, rounded};
 use crate::site::{HEIGHT_MAX, Layer, Site};
 use crate::table::Table;
 use serde_json::json;
@@ -101,8 +100,8 @@ pub struct Stroke {
     /// Radius of its brush in metres; 0 for a lake with an outline, and for a river without a
     /// valley.
     pub radius_m: f64,
-    /// Whether stages that follow leave it as it is, where the brush does not fade: lakes and rivers
-    /// are, and `flatten` and `ramp` can be.
+    /// Whether stages that follow leave it as it is, where the brush does not fade: lakes and
+    /// rivers are, and `flatten` and `ramp` can be.
     pub hold: bool,
     /// Share of the radius over which the brush fades, 0 to 1; of a lake's shore, over which the
     /// ground is bent to its level.
@@ -118,6 +117,14 @@ pub const LAYER_TOOLS: [&str; 6] = ["raise", "lower", "noise", "flatten", "ramp"
 pub const RIVER_WIDTH_M: f64 = 10.0;
 /// How deep a lake is, where it is not said, in metres.
 pub const LAKE_DEPTH_M: f64 = 10.0;
+
+/// The lowest and the highest numbers of points.
+pub(super) fn around(path: &[[f64; 3]]) -> [[f64; 2]; 2] {
+    let end = |of: fn(f64, f64) -> f64, start: f64| {
+        [0, 1].map(|k| path.iter().map(|point| point[k]).fold(start, of))
+    };
+    [end(f64::min, f64::MAX), end(f64::max, f64::MIN)]
+}
 
 /// The ends of heights along a path: the first and the last of two, and otherwise the highest and
 /// the lowest, between which those of each point lie.
@@ -268,7 +275,7 @@ impl<'a> Reader<'a> {
             return Ok(given);
         }
         let path = self.path()?;
-        let [low, high] = water::around(&path);
+        let [low, high] = around(&path);
         let long = (high[0] - low[0]).max(high[1] - low[1]);
         let radius_m = self.table.number("radius_m", 0.0, 1e9)?.unwrap_or(0.0);
         Ok(if path.len() == 1 { radius_m / 4.0 } else { long / 8.0 })
@@ -545,7 +552,7 @@ impl Stroke {
     }
 
     /// The stroke as a table of a recipe.
-    fn describe(&self) -> serde_json::Value {
+    pub(super) fn describe(&self) -> serde_json::Value {
         let layer = Layer::PAINTED
             .iter()
             .find(|(_, layer, _)| Some(*layer) == self.layer)
@@ -617,19 +624,4 @@ pub fn strokes(s: &Settings) -> Result<Vec<Stroke>> {
 /// The strokes of a stage as the list of a recipe, with every setting in a fixed order.
 pub fn describe(s: &Settings) -> serde_json::Value {
     strokes(s).unwrap_or_default().iter().map(Stroke::describe).collect()
-}
-
-/// The settings of a stage that draws again what of these strokes is kept as it is, if they make
-/// lakes or rivers.
-pub fn held<'a>(all: impl Iterator<Item = &'a Settings>) -> Option<Settings> {
-    let strokes: Vec<Stroke> = all.flat_map(|s| strokes(s).unwrap_or_default()).collect();
-    let kept: Vec<_> = water::held(&strokes).iter().map(Stroke::describe).collect();
-    let given = [("stroke".to_string(), Value::List(kept.clone()))];
-    // Parts of a list that was accepted are accepted.
-    (!kept.is_empty()).then(|| Settings::new(super::PARAMS, &given).ok()).flatten()
-}
-
-/// The rivers that strokes make.
-pub fn rivers(s: &Settings) -> impl Iterator<Item = water::River> {
-    strokes(s).unwrap_or_default().into_iter().filter_map(water::River::of)
 }

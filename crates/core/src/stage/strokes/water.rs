@@ -4,10 +4,10 @@
 //! more inside and less outside. A river is three brushes along one path: a wide ramp bends the
 //! ground of its valley towards it, banks keep the water in, and between them its bed is cut.
 
-use super::stroke::{RADIUS_MAX, Stroke, Tool, ends};
+use super::stroke::{RADIUS_MAX, Stroke, Tool, around, ends, strokes};
 use crate::arith;
 use crate::error::{Invalid, Result};
-use crate::params::rounded;
+use crate::params::{Settings, Value, rounded};
 use crate::picture::Picture;
 use crate::site::{HEIGHT_MAX, Site};
 use crate::stage::survey::Memory;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 const SAMPLES: u32 = 257;
 /// A lake is drawn on lattices where its longer side has so many cells.
 const LAKE_CELLS: f64 = 6.0;
-/// The ground beside a lake or a bed is at least as high as its water for so many cells, so that water finds
-/// no way out along a diagonal.
+/// The ground beside a lake or a bed is at least as high as its water for so many cells, so that
+/// water finds no way out along a diagonal.
 const RIM_CELLS: f64 = 1.5;
 /// How steeply a shore rises at least, so that what runs down to a lake does not stand before it.
 const RISE: f64 = 0.01;
@@ -163,7 +163,7 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
 
 /// The strokes that hold as they are kept after each step of later stages: without what bends the
 /// ground around them.
-pub(super) fn held(strokes: &[Stroke]) -> Vec<Stroke> {
+fn kept(strokes: &[Stroke]) -> Vec<Stroke> {
     let kept = |stroke: &Stroke| match stroke.tool {
         Tool::Lake { .. } => Stroke { falloff: 0.0, ..stroke.clone() },
         Tool::Flatten { .. } => {
@@ -185,14 +185,6 @@ pub(super) fn step_m(part: &Part, [from, to]: [f64; 2], site: &Site) -> f64 {
     let steepest = sides.map(slope).fold(0.0, f64::max);
     // As if the whole river were a fall at most.
     (steepest * site.spacing_m() * std::f64::consts::SQRT_2).min(from - to)
-}
-
-/// The lowest and the highest numbers of points.
-pub(super) fn around(path: &[[f64; 3]]) -> [[f64; 2]; 2] {
-    let end = |of: fn(f64, f64) -> f64, start: f64| {
-        [0, 1].map(|k| path.iter().map(|point| point[k]).fold(start, of))
-    };
-    [end(f64::min, f64::MAX), end(f64::max, f64::MIN)]
 }
 
 fn longer_m(path: &[[f64; 3]]) -> f64 {
@@ -443,4 +435,19 @@ fn rounded_path(at: &[[f64; 3]], heights: &[f64]) -> (Vec<[f64; 3]>, Vec<f64>) {
     let path = cut_corners(&path, false);
     let shares = path.iter().map(|point| point[2]).collect();
     (path.into_iter().map(|[x, y, _]| [x, y, 1.0]).collect(), shares)
+}
+
+/// The settings of a stage that draws again what of these strokes is kept as it is, if they make
+/// lakes or rivers.
+pub fn held<'a>(all: impl Iterator<Item = &'a Settings>) -> Option<Settings> {
+    let strokes: Vec<Stroke> = all.flat_map(|s| strokes(s).unwrap_or_default()).collect();
+    let kept: Vec<_> = kept(&strokes).iter().map(Stroke::describe).collect();
+    let given = [("stroke".to_string(), Value::List(kept.clone()))];
+    // Parts of a list that was accepted are accepted.
+    (!kept.is_empty()).then(|| Settings::new(super::PARAMS, &given).ok()).flatten()
+}
+
+/// The rivers that strokes make.
+pub fn rivers(s: &Settings) -> impl Iterator<Item = River> {
+    strokes(s).unwrap_or_default().into_iter().filter_map(River::of)
 }

@@ -1,0 +1,175 @@
+//! Materials: the rules in plain floats, sums, and what is refused.
+
+use crate::common::{config, cpu, made};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use thalweg::materials::{NAMES, WHOLE, textures};
+use thalweg::{Recipe, Result};
+
+fn recipe(seed: u64, materials: &Value, more: &Value) -> Result<Recipe> {
+    let maps = ["slope", "height", "change", "erosion", "curvature", "aspect", "water_depth"];
+    let mut recipe = json!({
+        "schema": 2, "seed": seed, "width": 60, "height": 45, "spacing_m": 30,
+        "stage": [{ "kind": "noise", "feature_cells": 25, "octaves": 4, "relief_m": 1500, "base_m": 800 },
+            { "kind": "thermal", "steps": 4, "repose_deg": 30 }],
+        "water": { "sea_level_m": 900 }, "materials": materials,
+        "output": { "maps": maps.iter().chain(&NAMES).collect::<Vec<_>>(), "preview": false },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        recipe[key] = value.clone();
+    }
+    Recipe::from_json(&recipe.to_string(), "", "materials")
+}
+
+/// How far a condition holds, as the page of materials says it.
+fn holds(values: &[f64], value: f64) -> f64 {
+    let risen = |from: f64, to: f64| match from == to {
+        true => f64::from(u8::from(value >= to)),
+        false => ((value - from) / (to - from)).clamp(0.0, 1.0),
+    };
+    match values {
+        [from, to] => risen(*from, *to),
+        [from, to, back, end] => risen(*from, *to) * (1.0 - risen(*back, *end)),
+        _ => unreachable!(),
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    /// Each cell has the weights of the rules, worked out here from the maps that the run leaves,
+    /// and they add up to one.
+    #[test]
+    fn weights_follow_from_the_maps_by_the_rules(
+        seed in any::<u32>(),
+        rules in prop::collection::vec((1usize..8, prop::collection::vec(
+            (0usize..7, prop::collection::vec(-40f64..60.0, 2), any::<bool>()), 0..3,
+        ), 0f64..=1.0), 0..12),
+    ) {
+        const KEYS: [(&str, &str, f64); 7] = [
+            ("slope_deg", "slope", 1.0), ("height_m", "height", 30.0), ("change_m", "change", 1.0),
+            ("erosion_m", "erosion", 1.0), ("curvature", "curvature", 0.001),
+            ("aspect_deg", "aspect", 6.0), ("water_depth_m", "water_depth", 5.0),
+        ];
+        let mut table = json!({});
+        let mut own = vec![vec![]; 8];
+        for name in &NAMES[1..] {
+            table[name] = json!([]);
+        }
+        for (material, conditions, share) in &rules {
+            let mut rule = json!({ "share": share });
+            let mut kept: Vec<(usize, Vec<f64>)> = vec![];
+            for (key, ends, falls) in conditions {
+                let mut values: Vec<f64> = ends.iter().map(|v| v * KEYS[*key].2).collect();
+                if *falls {
+                    values.extend([values[1] + 3.0, values[1] + 20.0]);
+                }
+                rule[KEYS[*key].0] = json!(values);
+                kept.retain(|(known, _)| known != key);
+                kept.push((*key, values));
+            }
+            kept.sort_by_key(|(key, _)| *key);
+            table[NAMES[*material]].as_array_mut().unwrap().push(rule);
+            own[*material].push((kept, *share));
+        }
+        let made = made(&recipe(seed.into(), &table, &json!({})).unwrap(), &mut cpu());
+        let words = NAMES.map(|name| made.outcome.words(name).unwrap());
+        for cell in 0..60 * 45 {
+            prop_assert_eq!(words.iter().map(|all| all[cell]).sum::<i32>(), WHOLE);
+            let value = |key: usize| {
+                let height = if KEYS[key].1 == "height" { 900.0f32 } else { 0.0 };
+                f64::from(made.maps[KEYS[key].1].data[cell] - height)
+            };
+            let mut left = f64::from(WHOLE);
+            for material in (1..8).rev() {
+                let strength = own[material].iter().map(|(conditions, share)| {
+                    // In the order of the keys of the page, so that the product is the same.
+                    let order = [0, 1, 4, 5, 2, 3, 6];
+                    order.iter().filter_map(|key| conditions.iter().find(|(of, _)| of == key))
+                        .fold(*share, |all, (key, values)| all * holds(values, value(*key)))
+                }).fold(0.0, f64::max);
+                let weight = (left * strength).round();
+                prop_assert_eq!(f64::from(words[material][cell]), weight, "{}", NAMES[material]);
+                left -= weight;
+            }
+        }
+    }
+
+    /// The bytes of two textures add up to 255 in each cell, and each is its share to one step.
+    #[test]
+    fn textures_add_up(cuts in prop::collection::vec(0i32..=WHOLE, 7)) {
+        let mut cuts = [cuts, vec![0, WHOLE]].concat();
+        cuts.sort_unstable();
+        let weights: Vec<i32> = cuts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let columns: Vec<[i32; 1]> = weights.iter().map(|weight| [*weight]).collect();
+        let all: [&[i32]; 8] = std::array::from_fn(|i| &columns[i][..]);
+        let bytes = textures(&all).concat();
+        prop_assert_eq!(bytes.iter().map(|b| u32::from(*b)).sum::<u32>(), 255);
+        for (byte, weight) in bytes.iter().zip(&weights) {
+            let exact = f64::from(*weight) / f64::from(WHOLE) * 255.0;
+            prop_assert!((f64::from(*byte) - exact).abs() < 1.0, "{byte} for {exact}");
+        }
+    }
+}
+
+/// On a biome that a rule names a material has its factor, and on others all of it.
+#[test]
+fn biomes_multiply_materials() {
+    let stages = json!([{ "kind": "biomes", "feature_cells": 20, "biome": [
+        { "name": "meadow", "colour": "#408020" }, { "name": "dunes", "colour": "#d0c080" }] }]);
+    let rules = json!({ "forest": [{ "share": 0.5, "biomes": { "dunes": 0.25 } }], "gravel": [],
+        "sand": [], "wet": [], "scree": [], "rock": [], "snow": [] });
+    let made = made(
+        &recipe(4, &rules, &json!({ "stage": stages, "output": { "maps": ["biome", "forest"] } }))
+            .unwrap(),
+        &mut cpu(),
+    );
+    let (biome, forest) = (&made.maps["biome"].data, &made.maps["forest"].data);
+    let mut seen = [0; 2];
+    for (biome, forest) in biome.iter().zip(forest) {
+        seen[*biome as usize] += 1;
+        assert!(*forest <= [0.5, 0.125][*biome as usize]);
+    }
+    let most = |of: f32| {
+        let own = biome.iter().zip(forest).filter(|(biome, _)| **biome == of);
+        own.map(|(_, forest)| *forest).fold(0.0, f32::max)
+    };
+    assert_eq!([most(0.0), most(1.0)], [0.5, 0.125], "{seen:?}");
+}
+
+/// The picture of the ground and the files for a program show the same weights.
+#[test]
+fn what_one_sees_is_what_a_program_gets() {
+    let output = json!({ "maps": ["height"], "colour": "ground", "program": "unity" });
+    let recipe = recipe(9, &json!({}), &json!({ "output": output })).unwrap();
+    let made = made(&recipe, &mut cpu());
+    assert!(NAMES.iter().all(|name| made.maps.contains_key(name)), "all are there unasked");
+    let drawn = made.outcome.picture().unwrap();
+    let none = json!({ "forest": [], "gravel": [], "sand": [], "wet": [], "scree": [], "rock": [],
+        "snow": [] });
+    let all_grass = self::recipe(9, &none, &json!({ "output": output })).unwrap();
+    let grass = crate::common::made(&all_grass, &mut cpu()).outcome.picture().unwrap();
+    let other = drawn.pixels().zip(grass.pixels()).filter(|(a, b)| a != b).count();
+    assert!(other > 500, "only {other} pixels show what the rules say");
+}
+
+/// What cannot be a table of materials is refused by the key that is wrong.
+#[test]
+fn tables_that_cannot_be_are_refused() {
+    for (table, expected, pointer) in [
+        (json!({ "rocks": [] }), "did you mean \"rock\"?", "/materials/rocks"),
+        (json!({ "rock": 3 }), "allowed a list of at most 16 tables", "/materials/rock"),
+        (json!({ "rock": [3] }), "rock, rule 1", "/materials/rock/0"),
+        (json!({ "rock": [{ "slope": [1, 2] }] }), "slope_deg", "/materials/rock/0/slope"),
+        (json!({ "rock": [{ "slope_deg": [1] }] }), "two numbers", "/materials/rock/0/slope_deg"),
+        (json!({ "rock": [{}, { "share": 2 }] }), "allowed 0 to 1", "/materials/rock/1/share"),
+        (json!({ "snow": [{ "biomes": { "tundra": 0.5 } }] }), "tundra", "/materials"),
+        (json!({ "snow": vec![json!({}); 17] }), "at most 16", "/materials/snow"),
+    ] {
+        let error = recipe(1, &table, &json!({})).unwrap_err();
+        let thalweg::Error::Param(invalid) = error else { panic!("{error}") };
+        let message = &invalid.message;
+        assert!(message.contains(expected), "{message}\nlacks {expected}");
+        assert_eq!(invalid.pointer.as_deref(), Some(pointer), "{message}");
+    }
+}
