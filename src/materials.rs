@@ -20,6 +20,7 @@
 use crate::error::Result;
 use crate::params::unknown;
 use crate::table::Table;
+use rayon::prelude::*;
 use serde_json::{Map as Object, Value, json};
 
 /// The materials, from the one at the bottom to that on top.
@@ -304,18 +305,18 @@ impl Settings {
             };
             rules.iter().map(product).fold(0.0, f64::max)
         };
-        let mut weights: [Vec<i32>; 8] = std::array::from_fn(|_| vec![0; cells]);
-        for cell in 0..cells {
-            let mut left = WHOLE;
+        let weigh = |cell: usize| {
+            let (mut weights, mut left) = ([0; 8], WHOLE);
             for material in (1..NAMES.len()).rev() {
                 let strength = strength(&self.rules[material], cell);
-                let own = (f64::from(left) * strength).round() as i32;
-                weights[material][cell] = own;
-                left -= own;
+                weights[material] = (f64::from(left) * strength).round() as i32;
+                left -= weights[material];
             }
-            weights[0][cell] = left;
-        }
-        weights
+            weights[0] = left;
+            weights
+        };
+        let all: Vec<[i32; 8]> = (0..cells).into_par_iter().map(weigh).collect();
+        std::array::from_fn(|material| all.iter().map(|weights| weights[material]).collect())
     }
 
     /// Refuses names of biomes that the recipe has not.

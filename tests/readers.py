@@ -26,6 +26,7 @@ import shapely
 import trimesh
 import xarray
 import zarr
+from PIL import Image
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
 tests = pathlib.Path(__file__).resolve().parent
@@ -126,6 +127,73 @@ hold("houdini's exr, OpenEXR", channels["height"].pixels, height)
 run("convert", source, "godot", "--engine", "godot")
 channels = OpenEXR.File(str(root / "godot" / "big_height.exr")).channels()
 hold("godot's exr, OpenEXR", channels["RGB"].pixels[:, :, 0], height)
+
+
+def numbers(program, line):
+    """The numbers of the line of a README that begins so."""
+    text = (root / "game" / program / "README.txt").read_text()
+    found = [own for own in text.splitlines() if own.strip().startswith(line)]
+    assert found, f"{program}: no line begins with {line!r}: {text}"
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", found[0][len(line) :])]
+
+
+# A game map: what the texts tell people to type makes the land, its lake and its rivers.
+maps = '["height","water_level","water_depth","rock"]'
+for program in ["unreal", "unity", "godot"]:
+    size = {"unity": 513}.get(program, 505)
+    run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", program, "--size", size,
+        "--force", "--set", f"output.maps={maps}", "--set", "output.format=npy")
+    land = {name: np.load(root / f"game/{name}.npy") for name in ["height", "water_level", "rock"]}
+    low, high = float(land["height"].min()), float(land["height"].max())
+    folder = root / "game" / program
+    if program == "unreal":
+        levels = np.fromfile(folder / "game-small_height.r16", "<u2").reshape(size, size)
+        (location,) = numbers(program, "Location Z:")
+        across, up = numbers(program, "Scale X and Y:")
+        hold("unreal's scale", np.array([across]), np.array([200.0]))
+        made = (location + (levels.astype(float) - 32768) * up / 128) / 100
+        hold("unreal's heights", made, land["height"], (high - low) / 65535)
+        x, y, z = np.array(numbers(program, "X")[:3]) / 100
+        weights = [Image.open(file) for file in sorted(folder.glob("*_weight_*.png"))]
+        assert len(weights) == 8
+        total = sum(np.asarray(weight).astype(int) for weight in weights)
+        hold("unreal's weights", total, np.full((size, size), 255))
+        rock = np.asarray(Image.open(folder / "game-small_weight_rock.png")) / 255
+        hold("unreal's rock", rock, land["rock"], 1 / 255)
+        rivers = json.loads((folder / "rivers_unreal.json").read_text())["rivers"]
+        points = [point for river in rivers for point in river["points"]]
+        off = max(
+            abs(
+                point["z"] / 100
+                - land["water_level"][round(point["y"] / 200), round(point["x"] / 200)]
+            )
+            for point in points
+        )
+        assert len(points) > 20 and off < 1, f"rivers are {off} m off"
+    elif program == "unity":
+        levels = np.fromfile(folder / "game-small_height.raw", "<u2").reshape(size, size)[::-1]
+        width, tall, deep = numbers(program, "Terrain Size: X")
+        (bottom,) = numbers(program, "Position Y:")
+        made = bottom + levels / 65536 * tall
+        hold("unity's heights", made, land["height"], 1.01 * tall / 65536)
+        x, z, y = numbers(program, "X")[:3]
+        y = deep - y
+    else:
+        pixels = OpenEXR.File(str(folder / "game-small_height.exr")).channels()["RGB"].pixels
+        hold("godot's heights", pixels[:, :, 0], land["height"])
+        x, z, y = numbers(program, "X")[:3]
+        scene = (folder / "rivers_godot.tscn").read_text()
+        assert scene.count('type="Path3D"') > 1
+    splats = [np.asarray(Image.open(file)).astype(int) for file in folder.glob("*_splat_*.png")]
+    if program != "unreal":
+        assert len(splats) == 2
+        hold(f"{program}'s splats", sum(s.sum(axis=2) for s in splats), np.full((size, size), 255))
+    # The place of the lake is a corner of its shore: one of the cells round it is the lake.
+    column, row = int(x / 2), int(y / 2)
+    near = land["water_level"][row - 1 : row + 3, column - 1 : column + 3]
+    assert np.abs(near - z).min() < 0.001, f"{program}: no lake at {z} m at {x}, {y}: {near}"
+    opened.append(f"{program}'s lake")
+
 # Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7),
 # and cells have the sizes of their rows (F9).
 hills = (900 + 3 * np.arange(64)[None, :] + 40 * np.sin(np.arange(64)[:, None] * 0.3)).astype("f4")

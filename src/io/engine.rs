@@ -119,8 +119,8 @@ impl Made<'_> {
         [map.width, map.height].map(|n| f64::from(n - 1) * map.spacing_m)
     }
 
-    /// Says where lakes stand, the largest first: each by a place on its shore and the height of its
-    /// water. `at` writes metres to the east, to the south and up from the north-west sample.
+    /// Says where lakes stand, the largest first: each by a place on its shore and the height of
+    /// its water. `at` writes metres to the east, to the south and up from the north-west sample.
     fn lakes(&mut self, from: &str, at: impl Fn([f64; 3]) -> String) {
         let Some(water) = self.land.water else { return };
         let mut lakes: Vec<_> = water.lakes.iter().filter(|lake| lake.id > 0).collect();

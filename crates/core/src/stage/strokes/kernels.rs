@@ -100,7 +100,7 @@ fn lake(stroke: &[i32], share: i32, value: i32) -> i32 {
     // All of 15 bits, so that no product has more than 32. The distance is at most 2¹⁵.
     let u = ((2 * far.unsigned_abs()) << 15) / (stroke[4] as u32).max(1);
     let rest = 32768 - u.min(32768);
-    let w = ((rest * rest) >> 15) * (98304 - 2 * rest) >> 14;
+    let w = (((rest * rest) >> 15) * (98304 - 2 * rest)) >> 14;
     let shore = towards(value, stroke[2], w as i32);
     let rim = stroke[3].saturating_add(mul_q16(stroke[15], 2 * far.unsigned_abs()));
     if far >= -stroke[14] { shore.max(rim) } else { shore }
