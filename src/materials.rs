@@ -88,16 +88,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let rule = |conditions: &[(&str, &[f64])], share: f64| Rule {
-            conditions: conditions
-                .iter()
-                .filter_map(|(key, values)| {
-                    let at = QUANTITIES.iter().position(|(known, ..)| known == key)?;
-                    Some((at, values.to_vec()))
-                })
-                .collect(),
-            share,
-            biomes: vec![],
+        let rule = |conditions: &[(&str, &[f64])], share: f64| {
+            // In the order of the quantities, as they are read.
+            let of = |(at, (known, ..)): (usize, &(&str, Quantity, &str))| {
+                let (_, values) = conditions.iter().find(|(key, _)| key == known)?;
+                Some((at, values.to_vec()))
+            };
+            let conditions = QUANTITIES.iter().enumerate().filter_map(of).collect();
+            Rule { conditions, share, biomes: vec![] }
         };
         Self {
             rules: [

@@ -113,23 +113,34 @@ struct Making<'a> {
     /// what the next level begins with.
     last_flow: Option<usize>,
     last_water: Option<usize>,
-    /// For each stage, what draws the lakes and rivers again that it must leave as they are.
-    held: Vec<Option<Step>>,
+    /// For each stage, what draws the lakes and rivers that it must leave as they are.
+    held: Vec<Option<Settings>>,
 }
 
 /// For each stage, what draws the lakes and rivers again that it must leave as they are: those of
-/// all strokes up to it.
-fn held(recipe: &Recipe) -> Vec<Option<Step>> {
-    let until = |i: usize| recipe.stages[..=i].iter().map(|step| (step.stage, &step.settings));
+/// all strokes before it.
+fn held(recipe: &Recipe) -> Vec<Option<Settings>> {
     let held = |i: usize| {
-        let strokes = until(i).filter(|(stage, _)| stage.name == strokes::STAGE.name);
-        strokes::held(strokes.map(|(_, settings)| settings))
+        let before = recipe.stages[..i].iter();
+        let strokes = before.filter(|step| step.stage.name == strokes::STAGE.name);
+        strokes::held(strokes.map(|step| &step.settings))
     };
     let changes = |step: &Step| step.stage.changes || step.stage.is_generator;
     let each = recipe.stages.iter().enumerate();
-    each.map(|(i, step)| held(i).filter(|_| changes(step)))
-        .map(|settings| settings.map(|settings| Step::of(&strokes::STAGE, settings)))
-        .collect()
+    each.map(|(i, step)| if changes(step) { held(i) } else { None }).collect()
+}
+
+/// A stage that leaves lakes and rivers as they are: they are drawn again after each of its steps,
+/// or, where it draws itself, last.
+fn holding(mut step: Step, held: &Settings) -> Step {
+    if step.stage.name == strokes::STAGE.name {
+        let own = [step.settings.list("stroke"), held.list("stroke")].concat();
+        // Lists that were accepted are accepted together.
+        let _ = step.settings.set(step.stage.params, "stroke", &Value::List(own));
+        return step;
+    }
+    step.with.push(Nested { every: 1, step: Step::of(&strokes::STAGE, held.clone()) });
+    step
 }
 
 impl<'a> Making<'a> {
@@ -149,10 +160,10 @@ impl<'a> Making<'a> {
     }
 
     fn unit(&self, stage: usize, mut step: Step, level: i32, grouped: bool) -> Unit {
-        let held = self.held[stage]
-            .clone()
-            .filter(|_| std::ptr::eq(step.stage, self.recipe.stages[stage].stage));
-        step.with.extend(held.map(|step| Nested { every: 1, step }));
+        let is_own = std::ptr::eq(step.stage, self.recipe.stages[stage].stage);
+        if let Some(held) = self.held[stage].as_ref().filter(|_| is_own) {
+            step = holding(step, held);
+        }
         Unit {
             layers: self.layers[stage],
             torus: self.torus,

@@ -2,6 +2,7 @@
 
 use super::{Schedule, Slab};
 use crate::error::Result;
+use crate::recipe::{Nested, Step};
 use crate::site::{Site, Window};
 use crate::stage::strokes;
 use serde_json::{Value, json};
@@ -19,13 +20,16 @@ impl Schedule {
         for i in self.units_of(level) {
             let site = Site { window: wide, ..self.site(i) };
             let step = &mut near.units[i].step;
-            let nested = step.with.iter_mut().map(|nested| &mut nested.step);
-            // Those that are drawn again after each step, too.
-            let held: Vec<_> =
-                nested.filter(|step| step.stage.name == strokes::STAGE.name).collect();
-            for step in held {
+            // Those that are drawn again after each step, too; where none is near, none is drawn.
+            let is_drawn = |step: &Step| step.stage.name == strokes::STAGE.name;
+            let mut nested = std::mem::take(&mut step.with);
+            for Nested { step, .. } in nested.iter_mut().filter(|nested| is_drawn(&nested.step)) {
                 step.settings = strokes::near(&step.settings, &site);
             }
+            nested.retain(|Nested { step, .. }| {
+                !is_drawn(step) || !step.settings.list("stroke").is_empty()
+            });
+            step.with = nested;
             if step.stage.name == strokes::STAGE.name {
                 step.settings = strokes::near(&step.settings, &site);
             }

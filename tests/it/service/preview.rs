@@ -143,7 +143,8 @@ fn every_map_of_every_level_is_there_or_refused() {
         let land = RECIPE.split("[[stage]]\nkind = \"droplets\"").next().unwrap();
         let text = |maps: &[&str]| {
             format!(
-                "{land}{stages}[water]\nchannel_area_km2 = 0.02\n[output]\nmaps = {maps:?}\n\
+                "{land}{stages}[materials]\n[water]\nchannel_area_km2 = 0.02\n[output]\n\
+                 maps = {maps:?}\n\
                  format = \"npy\"\npreview = false\n"
             )
         };

@@ -39,8 +39,8 @@
 //!
 //! Corners of outlines and of the paths of rivers are rounded.
 //!
-//! **Held.** After each step of each later stage that changes heights, and after the strokes
-//! themselves, what holds is drawn again: `flatten` and `ramp` with `hold` where their brush does
+//! **Held.** After each step of each later stage that changes heights, and last in later stages
+//! of strokes, what holds is drawn again: `flatten` and `ramp` with `hold` where their brush does
 //! not fade, and lakes and rivers without bending the ground round them, first banks, then lakes,
 //! then beds and outlets, and then the lips of lakes: the ground within 1.5 cells of the outline is
 //! not below the water. So rivers that cut have them as base levels, and nothing fills or drains

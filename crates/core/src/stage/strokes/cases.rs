@@ -94,6 +94,11 @@ fn water() -> Vec<Json> {
         json!({ "tool": "lake", "at_m": [[700, 640]], "radius_m": 70, "level_m": 80000,
             "depth_m": 80000, "shore_m": 500, "outlet_m": [705, 640] }),
         json!({ "tool": "lake", "at_m": [[60, 640]], "radius_m": 40, "level_m": 0 }),
+        // Above all hills: a rim and banks hold the water.
+        json!({ "tool": "lake", "at_m": [[560, 130]], "radius_m": 50, "level_m": 900,
+            "shore_m": 60, "falloff": 0 }),
+        json!({ "tool": "river", "at_m": [[60, 400], [200, 600]], "height_m": [900, 700],
+            "radius_m": 0 }),
         json!({ "tool": "river", "at_m": [[500, 600], [640, 600]], "height_m": [20, 20],
             "radius_m": 0, "width_m": 60 }),
     ]

@@ -49,7 +49,7 @@ pub(super) struct Part {
     /// Its brush is never narrower than so many cells, and so many wider.
     least_cells: f64,
     more_cells: f64,
-    /// Its place among the parts of lakes and rivers that follow each other.
+    /// When it has its turn.
     rank: u32,
 }
 
@@ -101,19 +101,14 @@ fn first2([x, y, _]: [f64; 3]) -> [f64; 2] {
     [x, y]
 }
 
-/// What is drawn for strokes, in order. Where rivers and lakes follow each other, all banks come
-/// before all lakes, and those before beds, which only cut: so rivers meet each other, go through
-/// shores, and leave no dam in a lake. The lips of lakes come last.
+/// What is drawn for strokes, in order. Banks come after all other strokes, then lakes, then beds,
+/// which only cut: so rivers meet each other, go through shores, and leave no dam in a lake. The
+/// lips of lakes come last. Strokes that do not reach a window change nothing of the order there.
 pub(super) fn parts(strokes: Vec<Stroke>) -> Vec<Part> {
-    let numbered: Vec<_> = strokes.into_iter().enumerate().collect();
-    let runs = numbered.chunk_by(|(_, a), (_, b)| a.hold && b.hold);
-    let drawn = runs.map(|run| {
-        let mut parts: Vec<Part> =
-            run.iter().flat_map(|(i, stroke)| parts_of(*i, stroke.clone())).collect();
-        parts.sort_by_key(|part| part.rank);
-        parts
-    });
-    drawn.flatten().collect()
+    let each = strokes.into_iter().enumerate();
+    let mut parts: Vec<Part> = each.flat_map(|(i, stroke)| parts_of(i, stroke)).collect();
+    parts.sort_by_key(|part| part.rank);
+    parts
 }
 
 fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
