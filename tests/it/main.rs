@@ -35,9 +35,9 @@ mod deltas;
 mod device;
 #[cfg(feature = "classic")]
 mod diamond_square;
-#[cfg(all(feature = "dungeon", feature = "io"))]
 mod drawn_water;
 mod droplets;
+#[cfg(all(feature = "dungeon", feature = "io"))]
 mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;
@@ -55,6 +55,7 @@ mod layer;
 mod levels;
 #[cfg(feature = "io")]
 mod materials;
+#[cfg(feature = "io")]
 mod mesh;
 mod missing;
 mod morphometry;
