@@ -436,7 +436,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "grass",
         unit: "0 to 1",
-        about: "The share of grass: what nothing else covers. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of grass: what nothing else covers. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -446,7 +446,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "forest",
         unit: "0 to 1",
-        about: "The share of forest: by default on slopes that trees stand on, below the tree line. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of forest: by default on slopes that trees stand on, below the tree line. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -456,7 +456,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "gravel",
         unit: "0 to 1",
-        about: "The share of gravel: beds and banks. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of gravel: beds and banks. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -466,7 +466,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "sand",
         unit: "0 to 1",
-        about: "The share of sand: shores of the sea, and deposits on level ground. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of sand: shores of the sea, and deposits on level ground. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -476,7 +476,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "wet",
         unit: "0 to 1",
-        about: "The share of wet ground: where water gathers. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of wet ground: where water gathers. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -486,7 +486,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "scree",
         unit: "0 to 1",
-        about: "The share of scree: below cliffs. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of scree: below cliffs. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -496,7 +496,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "rock",
         unit: "0 to 1",
-        about: "The share of bare rock: steep ground. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of bare rock: steep ground. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,
@@ -506,7 +506,7 @@ pub static FIELDS: [Field; 38] = [
     Field {
         name: "snow",
         unit: "0 to 1",
-        about: "The share of snow: high ground that is not too steep. The weights of all eight materials add up to 65536 words. See \
+        about: "The share of snow: high ground that is not too steep. See \
                 [materials.md](materials.md).",
         decode: Decode::Fraction,
         origin: Origin::Materials,

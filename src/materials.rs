@@ -1,7 +1,8 @@
 //! What the ground is made of: shares of rock, scree, grass, forest, sand, snow, wet ground and
 //! gravel, by rules that a recipe can change.
 //!
-//! # Rule A rule is a product of conditions. A condition on a quantity of the land is two numbers,
+//! # Rule
+//! A rule is a product of conditions. A condition on a quantity of the land is two numbers,
 //! between which it rises from 0 at the first to 1 at the second (which may be the lower one), or
 //! four, with a second such pair by which it falls again. The strength of a material is the largest
 //! product of its rules. Materials lie on each other in the order of [`NAMES`]: each covers its
@@ -204,8 +205,12 @@ impl Settings {
         let table = Table::new("materials", value)?;
         let mut read = Self::default();
         for (name, value) in table.entries() {
+            if name == NAMES[0] {
+                let allowed = "no rules: it is what the others leave";
+                return Err(table.wrong(name, value, allowed));
+            }
             let Some(at) = NAMES.iter().position(|known| known == name) else {
-                return Err(unknown("material", name, NAMES.into_iter())
+                return Err(unknown("material", name, NAMES[1..].iter().copied())
                     .inside("", &format!("/{name}"))
                     .into());
             };
@@ -229,7 +234,7 @@ impl Settings {
         let rules = |(name, rules): (&&str, &Vec<Rule>)| {
             (name.to_string(), rules.iter().map(Rule::describe).collect())
         };
-        Value::Object(NAMES.iter().zip(&self.rules).map(rules).collect())
+        Value::Object(NAMES.iter().zip(&self.rules).skip(1).map(rules).collect())
     }
 
     /// The JSON Schema of the table.
@@ -250,7 +255,7 @@ impl Settings {
         let rule = json!({ "type": "object", "properties": keys, "additionalProperties": false });
         let rules = json!({ "type": "array", "items": rule, "maxItems": RULES_MAX });
         let all: Object<String, Value> =
-            NAMES.iter().map(|name| (name.to_string(), rules.clone())).collect();
+            NAMES[1..].iter().map(|name| (name.to_string(), rules.clone())).collect();
         json!({ "type": "object", "properties": all, "additionalProperties": false })
     }
 

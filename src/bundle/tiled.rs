@@ -32,8 +32,11 @@ impl Job {
     pub fn untileable(&self) -> Option<String> {
         let output = &self.recipe().output;
         let is_water = |name: &String| {
-            field::find(name)
-                .is_some_and(|field| [Origin::Water, Origin::Materials].contains(&field.origin))
+            field::find(name).is_some_and(|field| match field.origin {
+                // They ask where it is.
+                Origin::Materials => self.recipe().water.is_some(),
+                origin => origin == Origin::Water,
+            })
         };
         let what = match () {
             () if output.format != "tif" => {

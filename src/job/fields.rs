@@ -12,6 +12,10 @@ use crate::site::Window;
 use crate::water::{self, Water};
 use std::borrow::Cow;
 
+/// Bytes of memory that weighing the materials of a cell takes: their weights twice, and the values
+/// of all quantities.
+const MATERIALS_BYTES: u64 = 112;
+
 /// What has the words that a run leaves on a level.
 pub(crate) trait Words {
     /// Of a buffer of `each` words a cell, these words of each cell of a window: a map for each.
@@ -130,6 +134,7 @@ impl Job {
         water: Option<&Water>,
         from: &mut dyn Words,
     ) -> Result<[Vec<i32>; 8]> {
+        crate::memory::admit("materials", window.cells() as u64 * MATERIALS_BYTES)?;
         let recipe = self.recipe();
         let rules = recipe.materials.clone().unwrap_or_default();
         let scale = self.schedule.scale_on(level);

@@ -378,8 +378,8 @@ impl Job {
         from.heights =
             height.as_ref().or(last.map(|last| &last.words)).map(|words| (land, &words[..]));
         let mut words = self.read_maps(&known, &mut water, &mut from)?;
-        // The files for a program have rivers and lakes.
-        let has_program = recipe.output.program.is_some();
+        // The files for a program have rivers and lakes. Those of a part are none of the land's.
+        let has_program = recipe.output.program.is_some() && !self.schedule.is_part();
         let asks = recipe.water.as_ref().is_some_and(|water| water.has_vectors() || has_program);
         if asks && water.is_none() {
             water = self.find_water(&mut from)?;

@@ -199,7 +199,7 @@ impl Recipe {
 /// their names tell.
 fn stretch(value: &mut Json, factor: f64) {
     /// Of rivers with a discharge of 1 m³/s, which the land's size does not change.
-    const OF_DISCHARGE: [&str; 2] = ["width_m", "depth_m"];
+    const OF_DISCHARGE: [&str; 3] = ["width_m", "depth_m", "distance_to_water_m"];
     match value {
         Json::Object(object) => {
             // The bed of a river and of a lake that are drawn are as large as the land.

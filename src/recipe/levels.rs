@@ -271,8 +271,11 @@ impl Recipe {
 
     /// The same for all of its maps: light comes from afar.
     pub(crate) fn halo_of_maps(&self, level: i32) -> u64 {
-        let is_grid =
-            |name| field::find(name).is_some_and(|field| matches!(field.source, Source::Grid(_)));
+        // Materials follow the slope, which is made as all such maps are.
+        let is_grid = |name| {
+            field::find(name)
+                .is_some_and(|field| matches!(field.source, Source::Grid(_) | Source::Material(_)))
+        };
         let light = if self.wanted().any(is_grid) { u64::from(SKY_REACH) } else { 0 };
         self.ground_round(level) + light
     }

@@ -255,7 +255,7 @@ fn water_stroke(tool: &str) -> Value {
         _ => json!({
             "at_m": path(2), "radius_m": number(0.0, 1e9), "falloff": number(0.0, 1.0),
             "height_m": { "type": "array", "items": number(-1e9, 1e9), "minItems": 2 },
-            "width_m": number(0.001, 1e9), "catchment_km2": number(0.0, 1e12),
+            "width_m": number(0.001, 1e9), "catchment_km2": number(0.0, 1e7),
         }),
     };
     own["tool"] = json!({ "const": tool });
@@ -266,6 +266,7 @@ fn water_stroke(tool: &str) -> Value {
     // By an outline, or by a place and a radius.
     let mut round = own.clone();
     own["at_m"] = path(3);
+    own["at_m"]["maxItems"] = strokes::OUTLINE_MAX.into();
     round["at_m"] = json!({ "type": "array", "items": point, "minItems": 1, "maxItems": 1 });
     round["radius_m"] = number(0.001, 1e9);
     json!({ "oneOf": [

@@ -63,7 +63,9 @@ impl Place {
     ) -> Vec<(usize, i64)> {
         let usual_m2 = water.channel_m2(self.extent(size, scale));
         let more = |area: &Option<f64>| drained(area.unwrap_or(usual_m2), scale);
-        self.springs.iter().map(|(cell, area)| (*cell, more(area))).collect()
+        // All of them together, and the rain, fit the words of sums.
+        let most = (1i64 << 60) / self.springs.len().max(1) as i64;
+        self.springs.iter().map(|(cell, area)| (*cell, more(area).min(most))).collect()
     }
 
     /// The rain on each cell, weighted by its area.

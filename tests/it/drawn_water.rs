@@ -126,6 +126,28 @@ proptest! {
     }
 }
 
+/// What holds keeps its height through all stages, where its brush does not fade, and also where
+/// later strokes go over it.
+#[test]
+fn what_holds_stays_level() {
+    let over = json!([{ "kind": "strokes", "stroke": [{ "tool": "raise", "at_m": [[700, 500]],
+        "radius_m": 300, "amount_m": 90 }] }]);
+    for (seed, then) in (0..).zip(stages().into_iter().chain([over])) {
+        let strokes = json!([
+            { "tool": "flatten", "at_m": [[700, 500], [760, 520]], "radius_m": 160,
+                "falloff": 0.5, "height_m": 70, "hold": true },
+            { "tool": "lake", "at_m": [[300, 700]], "radius_m": 150, "level_m": 40 },
+        ]);
+        let made = made(&recipe(seed, None, &strokes, &then), &mut cpu());
+        let height = &made.maps["height"].data;
+        for (x, y) in [(70, 50), (73, 51), (76, 52), (70, 56), (64, 50), (72, 44)] {
+            let here = height[at(x, y)];
+            assert!((here - 70.0).abs() < 1e-3, "{then}: {here} m at {x}, {y}");
+        }
+        assert!(height[at(30, 70)] < 35.0, "{then}: the lake has no bed");
+    }
+}
+
 /// A river that begins in a lake is its outlet: the lake stands at its level, and its water, with
 /// that of the river that comes in, goes down the bed.
 #[test]
@@ -161,6 +183,9 @@ fn lakes_and_rivers_that_cannot_be_are_refused() {
         Recipe::from_json(&recipe.to_string(), "", "refused").and_then(thalweg::Job::new)
     };
     of(json!([lake, river])).unwrap_or_else(|e| panic!("{e}"));
+    let flat = json!({ "tool": "flatten", "at_m": [[500, 500]], "radius_m": 100,
+        "height_m": 10, "hold": true, "falloff": 0.5 });
+    of(json!([flat])).unwrap_or_else(|e| panic!("{e}"));
     let changed = |stroke: &Value, changes: Value| {
         let mut stroke = stroke.clone();
         for (key, value) in changes.as_object().unwrap() {
@@ -175,6 +200,12 @@ fn lakes_and_rivers_that_cannot_be_are_refused() {
         (invalid.message, invalid.pointer.unwrap_or_default())
     };
     for (stroke, changes, expected, pointer) in [
+        (&flat, json!({ "falloff": 1 }), "falloff below 1", "hold"),
+        (&flat, json!({ "falloff": null }), "falloff below 1", "hold"),
+        (&flat, json!({ "strength": 0.5 }), "strength = 1", "hold"),
+        (&flat, json!({ "at_m": [[1, 1, 0.5]] }), "without a pressure", "hold"),
+        (&flat, json!({ "hold": 1 }), "hold = 1: allowed true or false", "hold"),
+        (&lake, json!({ "shore_m": 700 }), "twice its length", "shore_m"),
         (&lake, json!({ "level_m": null }), "level_m is missing", "level_m"),
         (&lake, json!({ "level_m": 90000 }), "level_m = 90000 at spacing_m = 10", "level_m"),
         (&lake, json!({ "depth_m": 90000 }), "-80000 to 80000 m", "depth_m"),
@@ -189,6 +220,7 @@ fn lakes_and_rivers_that_cannot_be_are_refused() {
         (&lake, json!({ "at_m": [[1, 1], [9, 9], [9, 9, 1]] }), "points of two numbers", "at_m"),
         (&lake, json!({ "at_m": [[1, 1]], "radius_m": 5 }), "6 to 32767 cells", "radius_m"),
         (&lake, json!({ "radius_m": 50 }), "nothing for a lake with an outline", "radius_m"),
+        (&lake, json!({ "at_m": vec![[5, 5]; 1025] }), "at_m has 1025 points", "at_m"),
         (&lake, json!({ "outlet_m": [1] }), "outlet_m = [1]: allowed two numbers", "outlet_m"),
         (&lake, json!({ "layer": "rain" }), "\"layer\": no such key", "layer"),
         (&lake, json!({ "falloff": 2 }), "falloff = 2: allowed 0 to 1", "falloff"),

@@ -137,6 +137,40 @@ fn biomes_multiply_materials() {
     assert_eq!([most(0.0), most(1.0)], [0.5, 0.125], "{seen:?}");
 }
 
+/// A part, and the tiles of a land, have the materials of the whole, also at their edges.
+#[test]
+fn parts_have_the_materials_of_the_whole() {
+    use thalweg::site::Window;
+    use thalweg::tiles::Tiles;
+    let text = |endless: bool| {
+        let window = if endless { [90, 80] } else { [120, 100] };
+        format!(
+            "schema = 2\nseed = 3\nwidth = {}\nheight = {}\nspacing_m = 20\nendless = {endless}\n\
+             [[stage]]\nkind = \"noise\"\nfeature_cells = 40\noctaves = 4\nrelief_m = 900\n\
+             [[stage]]\nkind = \"thermal\"\nsteps = 3\n[materials]\n[output]\n\
+             maps = [\"rock\", \"forest\"]\npreview = false\n",
+            window[0], window[1]
+        )
+    };
+    let job = |endless| {
+        let recipe = Recipe::from_toml(&text(endless), "", "parts").unwrap();
+        thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu)
+    };
+    let whole = job(false).run(&mut |_| Ok(())).unwrap();
+    let part = Window { origin: [31, 22], width: 40, height: 33 };
+    let made = job(false).part(part).unwrap().run(&mut |_| Ok(())).unwrap();
+    for name in ["rock", "forest"] {
+        let all = whole.words(name).unwrap();
+        let cut: Vec<i32> =
+            (0..33).flat_map(|y| all[(y + 22) * 120 + 31..(y + 22) * 120 + 71].to_vec()).collect();
+        assert_eq!(made.words(name).unwrap(), cut, "{name} of a part");
+        let mut tiles = Tiles::new(job(false), 32).unwrap();
+        let field = thalweg::field::find(name).unwrap();
+        assert_eq!(tiles.words(0, part, field, &mut cpu()).unwrap(), cut, "{name} of tiles");
+    }
+    assert!(job(true).run(&mut |_| Ok(())).is_ok());
+}
+
 /// The picture of the ground and the files for a program show the same weights.
 #[test]
 fn what_one_sees_is_what_a_program_gets() {
@@ -158,6 +192,7 @@ fn what_one_sees_is_what_a_program_gets() {
 fn tables_that_cannot_be_are_refused() {
     for (table, expected, pointer) in [
         (json!({ "rocks": [] }), "did you mean \"rock\"?", "/materials/rocks"),
+        (json!({ "grass": [] }), "it is what the others leave", "/materials/grass"),
         (json!({ "rock": 3 }), "allowed a list of at most 16 tables", "/materials/rock"),
         (json!({ "rock": [3] }), "rock, rule 1", "/materials/rock/0"),
         (json!({ "rock": [{ "slope": [1, 2] }] }), "slope_deg", "/materials/rock/0/slope"),

@@ -28,7 +28,7 @@
 //! - `river`: a `ramp` of `radius_m` and `falloff`, and along the same path a second brush of half
 //!   of `width_m`, at least 0.75 cells, and no falloff: its bed, above which there is no ground.
 //!   For 1.5 cells beside the bed the ground is above it by at least what the river falls along a
-//!   diagonal at its steepest: its banks, which keep water in the bed also where the land is lower.
+//!   diagonal there: its banks, which keep water in the bed also where the land is lower.
 //! - `smooth`: the same towards the mean of the ground around: the binomial kernel [1 2 1; 2 4 2; 1
 //!   2 1] / 16 with its taps 1, 2, 4 … cells apart, up to a quarter of the radius.
 //!
@@ -70,7 +70,8 @@
 //! # Reach
 //! None, but for `smooth`: less than half its radius.
 //!
-//! # Source The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a
+//! # Source
+//! The brushes of terrain editors; I. van der Veen, *Hydraulic erosion*, 2024, draws a
 //! block-out with such and lets the water do the rest. Stamps of pictures as terrain editors have
 //! them, with P. Heckbert, *Texture mapping polygons in perspective*, 1983, for the bilinear place
 //! between samples. Corners: G. Chaikin, *An algorithm for high-speed curve generation*, 1974. M.
@@ -99,7 +100,7 @@ use plan::{plan, strips};
 pub use stroke::{FARTHEST_M, LAKE_DEPTH_M, LAYER_TOOLS, RIVER_WIDTH_M, TOOLS};
 pub use stroke::{Stroke, Tool, describe, strokes};
 use water::parts;
-pub use water::{River, held, rivers};
+pub use water::{OUTLINE_MAX, River, held, rivers};
 
 /// Words of a stroke in its table: tool; amount; heights at both ends of the path; strength; what
 /// the weight needs of the falloff (2); lowest and highest value; first octave, octaves; first

@@ -98,12 +98,10 @@ pub fn surveyed(
 }
 
 /// What was worked out last, such as surveys: each level and tile of a land asks for the same.
-pub struct Memory<T>(Mutex<VecDeque<(String, Arc<T>)>>);
+/// `MOST` of them are kept.
+pub struct Memory<T, const MOST: usize = 4>(Mutex<VecDeque<(String, Arc<T>)>>);
 
-impl<T> Memory<T> {
-    /// How much of it is kept.
-    const MOST: usize = 16;
-
+impl<T, const MOST: usize> Memory<T, MOST> {
     /// One that has none yet.
     pub const fn empty() -> Self {
         Self(Mutex::new(VecDeque::new()))
@@ -118,7 +116,7 @@ impl<T> Memory<T> {
         let made = Arc::new(work());
         let mut kept = lock();
         kept.push_back((key, made.clone()));
-        while kept.len() > Self::MOST {
+        while kept.len() > MOST {
             kept.pop_front();
         }
         made

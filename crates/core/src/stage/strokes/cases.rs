@@ -92,7 +92,7 @@ fn water() -> Vec<Json> {
         json!({ "tool": "lake", "at_m": [[650, 200]], "radius_m": 90, "level_m": -10,
             "shore_m": 0, "seed": 7 }),
         json!({ "tool": "lake", "at_m": [[700, 640]], "radius_m": 70, "level_m": 80000,
-            "depth_m": 80000, "shore_m": 500, "outlet_m": [705, 640] }),
+            "depth_m": 80000, "shore_m": 300, "outlet_m": [705, 640] }),
         json!({ "tool": "lake", "at_m": [[60, 640]], "radius_m": 40, "level_m": 0 }),
         // Above all hills: a rim and banks hold the water.
         json!({ "tool": "lake", "at_m": [[560, 130]], "radius_m": 50, "level_m": 900,

@@ -364,6 +364,15 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
             false => [0; STROKE_WORDS],
         })
         .collect();
+    let samples: usize = pictures.iter().map(|picture| picture.words.len()).sum();
+    if samples > Picture::SAMPLES_MAX {
+        let message = format!(
+            "stamps and lakes of {samples} samples: allowed {} together; draw fewer of them in \
+             one stage",
+            Picture::SAMPLES_MAX
+        );
+        return Err(Invalid::from(message).about("stroke").into());
+    }
     let mut made = Lists {
         strokes: records,
         pieces: pieces.iter().flat_map(|piece| piece.words).collect(),

@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
             },
             "river" => Tool::River {
                 width_m: self.table.number("width_m", 0.001, most)?.unwrap_or(RIVER_WIDTH_M),
-                catchment_km2: self.table.number("catchment_km2", 0.0, 1e12)?,
+                catchment_km2: self.table.number("catchment_km2", 0.0, 1e7)?,
             },
             _ => Tool::Smooth { strength: self.strength()? },
         })
@@ -465,6 +465,19 @@ impl Stroke {
             let given = reader.table.get("at_m").cloned().unwrap_or_default();
             return Err(reader.table.wrong("at_m", &given, allowed));
         }
+        let falloff = reader.table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0);
+        let hold = tool.holds() || reader.hold()?;
+        // What is pulled a part of the way is pulled farther each time that it is drawn again.
+        let is_whole = matches!(tool, Tool::Flatten { strength: 1.0, .. }) && falloff < 1.0;
+        if hold && !tool.holds() && (!is_whole || reader.is_pressed()) {
+            let allowed =
+                "falloff below 1, such as 0.5, strength = 1, and points without a pressure";
+            let message = format!(
+                "{}: hold = true: what holds is where the brush does not fade: allowed with {allowed}",
+                reader.place
+            );
+            return Err(Invalid::of("hold", true, allowed).saying(message).into());
+        }
         Ok(Self {
             tool,
             layer,
@@ -472,8 +485,8 @@ impl Stroke {
             radius_m: reader.radius_m(&tool, at.len())?,
             at,
             heights: if heights.len() > 2 || tool.holds() { heights } else { vec![] },
-            hold: tool.holds() || reader.hold()?,
-            falloff: reader.table.number("falloff", 0.0, 1.0)?.unwrap_or(1.0),
+            hold,
+            falloff,
         })
     }
 
@@ -493,7 +506,9 @@ impl Stroke {
             return self.check_water(&place, site);
         }
         // On coarser lattices than the recipe's a small stroke is left out.
-        if cells > RADIUS_MAX || cells < 1.0 && site.level <= 0 {
+        // So is what is left of one that is held.
+        let is_held = self.hold && self.falloff == 0.0;
+        if cells > RADIUS_MAX || cells < 1.0 && site.level <= 0 && !is_held {
             let (least, most) = (rounded(spacing), rounded(RADIUS_MAX * spacing));
             return wrong(
                 "radius_m",
@@ -598,8 +613,8 @@ impl Stroke {
         }
         layer.into_iter().for_each(|layer| table["layer"] = layer.into());
         self.file.iter().for_each(|file| table["file"] = file.as_str().into());
-        // The points of lakes and rivers do not press.
-        let numbers = if self.tool.holds() { 2 } else { 3 };
+        // The points of what holds do not press.
+        let numbers = if self.hold { 2 } else { 3 };
         if self.hold && !self.tool.holds() {
             table["hold"] = true.into();
         }

@@ -22,6 +22,8 @@ const LAKE_CELLS: f64 = 6.0;
 const RIM_CELLS: f64 = 1.5;
 /// How steeply a shore rises at least, so that what runs down to a lake does not stand before it.
 const RISE: f64 = 0.01;
+/// A shore is at most so many times as wide as the lake is long: its picture has both.
+const SHORES: f64 = 2.0;
 /// Half of the least width of a bed, in cells: with more than half a diagonal it has no gap.
 const BED_CELLS: f64 = 0.75;
 /// And of an outlet, which leads through the whole rim.
@@ -35,8 +37,11 @@ const CORNERS: u32 = 48;
 const ROUNDS: u32 = 3;
 const POINTS_MAX: usize = 1024;
 
-/// Pictures of lakes that were made, since each level and tile asks for them anew.
-static MADE: Memory<Picture> = Memory::empty();
+/// Most points of an outline that is drawn: each sample of its picture looks at all of its sides.
+pub const OUTLINE_MAX: usize = 1024;
+
+/// Pictures of lakes that were made, since each level and tile asks for them anew: 34 MB at most.
+static MADE: Memory<Picture, 128> = Memory::empty();
 
 /// A stroke, or a part of one, as a plan draws it.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub(super) struct Part {
     /// Its brush is never narrower than so many cells, and so many wider.
     least_cells: f64,
     more_cells: f64,
+    /// By how much a bank is above its bed at least, as a fall along the river.
+    slope: f64,
     /// When it has its turn.
     rank: u32,
 }
@@ -64,7 +71,7 @@ impl Part {
     fn of(of: usize, stroke: Stroke) -> Self {
         let is_even = stroke.heights.is_empty();
         let shares = if is_even { vec![] } else { shares(&stroke.heights, ends(&stroke.heights)) };
-        Self { of, shares, stroke, least_cells: 0.0, more_cells: 0.0, rank: VALLEY }
+        Self { of, shares, stroke, least_cells: 0.0, more_cells: 0.0, slope: 0.0, rank: VALLEY }
     }
 
     /// The radius of its brush on a lattice, in metres.
@@ -121,19 +128,28 @@ fn parts_of(i: usize, stroke: Stroke) -> Vec<Part> {
             let valley =
                 Stroke { tool, radius_m: stroke.radius_m, falloff: stroke.falloff, ..bed.clone() };
             let has_valley = valley.radius_m > 0.0;
-            let of = |rank: u32, stroke: Stroke, [least_cells, more_cells]: [f64; 2]| Part {
-                of: i,
-                stroke,
-                shares: shares.clone(),
-                least_cells,
-                more_cells,
-                rank,
+            let of = |rank: u32, stroke: Stroke, least_cells: f64| {
+                let shares = shares.clone();
+                Part { shares, least_cells, rank, ..Part::of(i, stroke) }
             };
-            let bank = bed.clone();
-            let valley = has_valley.then(|| of(VALLEY, valley, [0.0; 2]));
-            let (bank, bed) =
-                (of(BANK, bank, [BED_CELLS, RIM_CELLS]), of(BED, bed, [BED_CELLS, 0.0]));
-            valley.into_iter().chain([bank, bed]).collect()
+            let slopes = slopes(&bed.at, &shares, from - to);
+            // Banks are as high as the river falls there, so each side of the path has its own.
+            let bank = |side: usize| {
+                let near = side.saturating_sub(1)..(side + 2).min(slopes.len());
+                Part {
+                    of: i,
+                    stroke: Stroke { at: bed.at[side..side + 2].to_vec(), ..bed.clone() },
+                    shares: shares[side..side + 2].to_vec(),
+                    least_cells: BED_CELLS,
+                    more_cells: RIM_CELLS,
+                    slope: slopes[near].iter().copied().fold(0.0, f64::max),
+                    rank: BANK,
+                }
+            };
+            let mut parts: Vec<Part> = (0..slopes.len()).map(bank).collect();
+            parts.extend(has_valley.then(|| of(VALLEY, valley, 0.0)));
+            parts.push(of(BED, bed, BED_CELLS));
+            parts
         }
         Tool::Lake { level, outlet, .. } => {
             let outline = outline(&stroke);
@@ -170,16 +186,20 @@ fn kept(strokes: &[Stroke]) -> Vec<Stroke> {
     strokes.iter().filter(|stroke| stroke.hold).map(kept).collect()
 }
 
-/// How far a river falls at most from a cell to the next, along a diagonal, in metres.
-pub(super) fn step_m(part: &Part, [from, to]: [f64; 2], site: &Site) -> f64 {
-    let sides = part.stroke.at.windows(2).zip(part.shares.windows(2));
+/// How a path falls from each point to the next, of `fall` metres in all.
+fn slopes(at: &[[f64; 3]], shares: &[f64], fall: f64) -> Vec<f64> {
     let slope = |(at, share): (&[[f64; 3]], &[f64])| {
         let long = square(first2(at[0]), first2(at[1])).sqrt();
-        if long > 0.0 { (share[1] - share[0]) * (from - to) / long } else { 0.0 }
+        if long > 0.0 { (share[1] - share[0]) * fall / long } else { 0.0 }
     };
-    let steepest = sides.map(slope).fold(0.0, f64::max);
+    at.windows(2).zip(shares.windows(2)).map(slope).collect()
+}
+
+/// How far a river falls at most beside a bank from a cell to the next, along a diagonal, in
+/// metres.
+pub(super) fn step_m(part: &Part, [from, to]: [f64; 2], site: &Site) -> f64 {
     // As if the whole river were a fall at most.
-    (steepest * site.spacing_m() * std::f64::consts::SQRT_2).min(from - to)
+    (part.slope * site.spacing_m() * std::f64::consts::SQRT_2).min(from - to)
 }
 
 fn longer_m(path: &[[f64; 3]]) -> f64 {
@@ -317,10 +337,20 @@ impl Stroke {
         };
         match self.tool {
             Tool::Lake { level, depth, shore_m, .. } => {
+                if self.at.len() > OUTLINE_MAX {
+                    let allowed = format!("an outline of 3 to {OUTLINE_MAX} points");
+                    let message =
+                        format!("{place}: at_m has {} points: allowed {allowed}", self.at.len());
+                    return Err(Invalid::of("at_m", self.at.len(), allowed).saying(message).into());
+                }
                 within("level_m", &[level])?;
                 within("depth_m", &[level - depth])?;
                 let outline = outline(self).into_iter().map(|[x, y]| [x, y, 1.0]);
                 let [long, wide] = [longer_m(&outline.collect::<Vec<_>>()), 2.0 * shore_m];
+                if shore_m > SHORES * long {
+                    let most = rounded(SHORES * long);
+                    return wrong("shore_m", shore_m, format!("up to {most} m, twice its length"));
+                }
                 let (least, largest) = (LAKE_CELLS * spacing, RADIUS_MAX * spacing);
                 if site.level <= 0 && long < least || long + wide > largest {
                     let key = if self.at.len() == 1 { "radius_m" } else { "at_m" };
