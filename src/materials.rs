@@ -76,7 +76,7 @@ struct Rule {
     conditions: Vec<(usize, Vec<f64>)>,
     /// What the product is multiplied by, 0 to 1.
     share: f64,
-    /// What it is multiplied by on biomes, by their names; 1 on those that are not named.
+    /// Factors of biomes by name, 0 to 1. A biome without one has 1.
     biomes: Vec<(String, f64)>,
 }
 
@@ -240,7 +240,11 @@ impl Settings {
     /// The JSON Schema of the table.
     pub(crate) fn schema() -> Value {
         let number = json!({ "type": "number", "minimum": -1e9, "maximum": 1e9 });
-        let list = |count: u32| json!({ "type": "array", "items": number, "minItems": count, "maxItems": count });
+        let list = |count: u32| {
+            let mut list = json!({ "type": "array", "items": number });
+            (list["minItems"], list["maxItems"]) = (count.into(), count.into());
+            list
+        };
         let share = json!({ "type": "number", "minimum": 0, "maximum": 1 });
         let mut keys = Object::new();
         for (key, _, about) in QUANTITIES {

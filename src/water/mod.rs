@@ -136,7 +136,7 @@ impl Settings {
     }
 }
 
-/// The rain on an area of so many m², to the nearest unit.
+/// The rain on an area in m², to the nearest unit.
 fn drained(area_m2: f64, scale: &Scale) -> i64 {
     // A float above the range becomes the end of it.
     (area_m2 / (scale.spacing_m * scale.spacing_m) * RAIN as f64).round() as i64

@@ -44,6 +44,11 @@ fn recipe(seed: u64, levels: Option<u32>, strokes: &Value, then: &Value) -> Reci
     Recipe::from_json(&recipe.to_string(), "", "water").unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The word of a height.
+fn word(metres: f64) -> i32 {
+    (metres / SPACING * f64::from(1 << 18)).round() as i32
+}
+
 fn at(x: usize, y: usize) -> usize {
     y * SIZE[0] + x
 }
@@ -84,17 +89,15 @@ proptest! {
         }
         let recipe = recipe(seed, levels, &json!([lake, river]), &stages()[kind]);
         let made = made(&recipe, &mut cpu());
-        let [height, surface, deep, rivers] =
-            ["height", "water_level", "water_depth", "river_width"].map(|name| &made.maps[name].data);
-        // Half a word of a height, and the rounding of its float.
-        let near = SPACING / f64::from(1 << 18) + 300.0 * f64::from(f32::EPSILON);
-        for (i, water) in surface.iter().enumerate() {
+        let [height, deep, rivers] =
+            ["height", "water_depth", "river_width"].map(|name| &made.maps[name].data);
+        let levels = made.outcome.words("water_level").unwrap();
+        for (i, water) in levels.iter().enumerate() {
             let (cx, cy) = ((i % SIZE[0]) as f64 * SPACING, (i / SIZE[0]) as f64 * SPACING);
             let far = ((cx - x).powi(2) + (cy - y).powi(2)).sqrt();
             // The bays of a shore reach no farther in than this.
             if far < 0.5 * radius {
-                prop_assert!((f64::from(*water) - level).abs() <= near,
-                    "the water at {cx}, {cy} stands at {water}, not at {level}");
+                prop_assert_eq!(*water, word(level), "at {}, {}", cx, cy);
                 prop_assert!(deep[i] > 0.0, "{cx}, {cy} is dry");
             }
         }
@@ -139,12 +142,12 @@ fn what_holds_stays_level() {
             { "tool": "lake", "at_m": [[300, 700]], "radius_m": 150, "level_m": 40 },
         ]);
         let made = made(&recipe(seed, None, &strokes, &then), &mut cpu());
-        let height = &made.maps["height"].data;
+        let height = made.outcome.words("height").unwrap();
         for (x, y) in [(70, 50), (73, 51), (76, 52), (70, 56), (64, 50), (72, 44)] {
             let here = height[at(x, y)];
-            assert!((here - 70.0).abs() < 1e-3, "{then}: {here} m at {x}, {y}");
+            assert_eq!(here, word(70.0), "{then}: at {x}, {y}");
         }
-        assert!(height[at(30, 70)] < 35.0, "{then}: the lake has no bed");
+        assert!(height[at(30, 70)] < word(35.0), "{then}: the lake has no bed");
     }
 }
 
@@ -161,8 +164,9 @@ fn a_river_out_of_a_lake_is_its_outlet() {
                 "height_m": [90, 60, 20], "catchment_km2": 0 },
         ]);
         let made = made(&recipe(seed, None, &strokes, &then), &mut cpu());
-        let [surface, rivers] = ["water_level", "river_width"].map(|name| &made.maps[name].data);
-        assert!((surface[at(60, 50)] - 90.0).abs() < 1e-3, "{then}: {}", surface[at(60, 50)]);
+        let surface = made.outcome.words("water_level").unwrap();
+        let rivers = &made.maps["river_width"].data;
+        assert_eq!(surface[at(60, 50)], word(90.0), "{then}");
         // Where the path ends at the map's edge, all water of the spring arrives.
         let widest = |y: usize| (0..SIZE[0]).map(|x| rivers[at(x, y)]).fold(0.0, f32::max);
         let near = (112..118).map(|x| rivers[at(x, 105)]).fold(0.0, f32::max);

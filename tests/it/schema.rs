@@ -224,7 +224,7 @@ const WORDS: &[(&str, &[&str])] = &[
             "either way",
             "one for each of the",
             "a river runs downhill",
-            "what holds is where",
+            "hold = true keeps the ground",
         ],
     ),
     (

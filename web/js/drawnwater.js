@@ -51,7 +51,8 @@ export function drawWater(values, before, grid, stroke, path) {
   const box = boxOf(path, 0, grid),
     long = Math.max(box[2] - box[0], box[3] - box[1]) * grid.step,
     bed = isLake ? 0 : Math.max((stroke.width_m ?? 10) / 2, grid.step * 0.75),
-    far = isLake ? (stroke.shore_m ?? long / 8) : Math.max(stroke.radius_m ?? 5 * (stroke.width_m ?? 10), bed),
+    valley = stroke.radius_m ?? 5 * (stroke.width_m ?? 10),
+    far = isLake ? (stroke.shore_m ?? long / 8) : Math.max(valley, bed),
     [x0, y0, x1, y1] = boxOf(path, far, grid);
   const heights = stroke.height_m,
     deepest = isLake ? long / 4 : 0,

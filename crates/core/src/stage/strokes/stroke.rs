@@ -473,7 +473,8 @@ impl Stroke {
             let allowed =
                 "falloff below 1, such as 0.5, strength = 1, and points without a pressure";
             let message = format!(
-                "{}: hold = true: what holds is where the brush does not fade: allowed with {allowed}",
+                "{}: hold = true keeps the ground where the brush does not fade: allowed with \
+                 {allowed}",
                 reader.place
             );
             return Err(Invalid::of("hold", true, allowed).saying(message).into());

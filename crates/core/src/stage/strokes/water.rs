@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// Samples along the longer side of a lake's picture.
 const SAMPLES: u32 = 257;
-/// A lake is drawn on lattices where its longer side has so many cells.
+/// The fewest cells of a lake's longer side. Coarser lattices have no such lake.
 const LAKE_CELLS: f64 = 6.0;
-/// The ground beside a lake or a bed is at least as high as its water for so many cells, so that
-/// water finds no way out along a diagonal.
+/// How many cells wide the rim of a lake and the banks of a bed are. The ground there is at least
+/// as high as the water, so water finds no way out along a diagonal.
 const RIM_CELLS: f64 = 1.5;
 /// How steeply a shore rises at least, so that what runs down to a lake does not stand before it.
 const RISE: f64 = 0.01;
-/// A shore is at most so many times as wide as the lake is long: its picture has both.
+/// The widest shore, as a multiple of the lake's length. One picture shows both.
 const SHORES: f64 = 2.0;
 /// Half of the least width of a bed, in cells: with more than half a diagonal it has no gap.
 const BED_CELLS: f64 = 0.75;
@@ -51,7 +51,7 @@ pub(super) struct Part {
     pub stroke: Stroke,
     /// Where each point of the path lies between the two heights; empty: evenly.
     pub shares: Vec<f64>,
-    /// Its brush is never narrower than so many cells, and so many wider.
+    /// The least radius of its brush in cells, and what is added to the radius.
     least_cells: f64,
     more_cells: f64,
     /// By how much a bank is above its bed at least, as a fall along the river.
@@ -400,7 +400,7 @@ impl River {
         Some(Self { path: path.iter().map(|[x, y, _]| [*x, *y]).collect(), catchment_km2 })
     }
 
-    /// Places along it, so many metres apart at most.
+    /// Places along it, at most `apart_m` metres apart.
     pub fn places(&self, apart_m: f64) -> impl Iterator<Item = [f64; 2]> {
         self.path.windows(2).flat_map(move |pair| {
             let way = [pair[1][0] - pair[0][0], pair[1][1] - pair[0][1]];
