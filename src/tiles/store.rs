@@ -6,7 +6,7 @@ use crate::job::piece::{After, Piece};
 use crate::site::Window;
 use crate::stage::stepper::Travellers;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, FileTimes};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -188,9 +188,10 @@ impl Store {
         };
         match decode(&mut file, key) {
             Ok(piece) => {
-                // What was used last is removed last. A store that cannot be written is read all
-                // the same.
-                let _ = file.set_modified(SystemTime::now());
+                // What was used last is removed last. The time of change stays, since `make` and
+                // its like would make again what was made from this tile. A store that cannot be
+                // written is read all the same.
+                let _ = file.set_times(FileTimes::new().set_accessed(SystemTime::now()));
                 Ok(Some(piece))
             }
             Err(e) if is_damage(&e) => {
@@ -218,13 +219,14 @@ impl Store {
 
     /// The files of its tiles, the one that was used longest ago first: when it was, its bytes, its
     /// path.
-    fn files(&self) -> Result<Vec<(SystemTime, u64, PathBuf)>> {
+    fn files(&self) -> Result<Vec<(Option<SystemTime>, u64, PathBuf)>> {
         let mut files = vec![];
         for path in self.entries()? {
             if path.extension().is_some_and(|end| end == "tile")
                 && let Ok(meta) = path.metadata()
             {
-                files.push((meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), meta.len(), path));
+                let used = meta.accessed().ok().max(meta.modified().ok());
+                files.push((used, meta.len(), path));
             }
         }
         files.sort();

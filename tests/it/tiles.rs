@@ -4,7 +4,9 @@
 use crate::common::{config, cpu, gpu, survives_description};
 use proptest::prelude::*;
 use serde_json::json;
+use std::fs::{File, FileTimes};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::recipe::Recipe;
@@ -903,6 +905,43 @@ fn a_store_keeps_tiles_and_finds_damage() {
     assert!(Store::open(&folder, None).unwrap_err().to_string().contains("another version"));
     std::fs::remove_file(folder.join("thalweg-store")).unwrap();
     assert!(Store::open(&folder, None).unwrap_err().to_string().contains("is no store"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The tiles that were read last are the last to go. Reading leaves the time of change alone, since
+/// `make` and its like make again what is older than what it was made from.
+#[test]
+fn a_store_forgets_what_was_used_longest_ago() {
+    let folder = tempfile("tiles-used");
+    let read = |x: i64| {
+        let store = Store::open(&folder, None).unwrap();
+        let job = Job::new(endless([0, 0], [64, 64])).unwrap();
+        let mut tiles = Tiles::new(job, 64).unwrap().stored_in(store);
+        let window = Window { origin: [x, 0], width: 8, height: 8 };
+        from_tiles(&mut tiles, 0, window, "height");
+        tiles.counts()[0]
+    };
+    assert!(read(0) > 0 && read(2000) > 0);
+    let past = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for path in walk(&folder) {
+        let times = FileTimes::new().set_modified(past).set_accessed(past);
+        File::options().write(true).open(path).unwrap().set_times(times).unwrap();
+    }
+    assert_eq!(read(2000), 0);
+    let tiles =
+        || walk(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "tile"));
+    let times = |path: &Path| {
+        let about = path.metadata().unwrap();
+        (about.modified().unwrap(), about.accessed().unwrap(), about.len())
+    };
+    let used: Vec<_> = tiles().map(|path| times(&path)).filter(|(_, at, _)| *at > past).collect();
+    assert!(!used.is_empty() && used.len() < tiles().count());
+    assert!(tiles().all(|path| times(&path).0 == past));
+    let bytes = used.iter().map(|(.., bytes)| bytes).sum();
+    let (gone, _) = Store::open(&folder, None).unwrap().prune(bytes).unwrap();
+    assert!(gone > 0);
+    assert_eq!(read(2000), 0);
+    assert!(read(0) > 0);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
