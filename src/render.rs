@@ -3,10 +3,12 @@
 //! Every function is pure: the same map and style give the same picture.
 
 mod plain;
+mod sheet;
 mod water;
 mod waves;
 
 pub use plain::{Plain, plain};
+pub use sheet::{PICTURES_MAX, admit_sheet, digits, sheet, thumbnail};
 pub use water::{Waters, draw_water};
 pub use waves::{Coast, PERIOD_S, WaveView, Waves, draw_waves, split, steepness, swell, wave};
 

@@ -1,5 +1,7 @@
 //! `thalweg run`: a recipe's maps, a picture and a manifest, in a folder.
 
+mod variants;
+
 use super::console::{Console, count};
 use super::dry_run;
 use super::report::{
@@ -30,7 +32,8 @@ use thalweg::{Error, Job, Limit, Recipe, Result, Window};
 #[derive(Args)]
 #[command(
     after_help = "Example: thalweg run examples/mountains.toml -o mountains --size 512 --set \
-                  incision.creep=0"
+                  incision.creep=0\n\
+                  Example: thalweg run game-small -o lands.png --count 16 --sheet --level 2"
 )]
 pub struct Arguments {
     /// The recipe, TOML or JSON; - for standard input; or the name of one that `thalweg recipes`
@@ -54,6 +57,15 @@ pub struct Arguments {
     /// Seed in place of the recipe's
     #[arg(long, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
+    /// Make this many lands of consecutive seeds, each in a folder of its own: DIR/seed-7,
+    /// DIR/seed-8 …
+    #[arg(long, value_name = "N", conflicts_with = "snapshot",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Recipe")]
+    count: Option<u32>,
+    /// With --count: also draw all lands on a contact sheet, DIR/sheet.png; with a picture for the
+    /// output, such as -o lands.png, only that sheet
+    #[arg(long, requires = "count", help_heading = "Recipe")]
+    sheet: bool,
     #[command(flatten)]
     part: RegionArguments,
     #[command(flatten)]
@@ -167,6 +179,9 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let film = a.film.map_or(FilmFormat::Apng, FilmFormat::from);
     let timelapse =
         a.timelapse.frames.map(|frames| TimelapseOptions::of(frames, a.timelapse.frame_size, film));
+    if a.count.is_some() {
+        return variants::main(console, a, recipe, timelapse);
+    }
     let mut folder =
         Folder::for_bundle(a.output.clone().unwrap_or_default(), console.options.force);
     if !a.dry_run {

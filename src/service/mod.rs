@@ -21,6 +21,7 @@ mod problem;
 mod recipes;
 mod results;
 mod server;
+mod sheets;
 mod store;
 mod tables;
 pub mod text;
@@ -260,6 +261,7 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(jobs::events))
         .routes(routes!(jobs::level))
         .routes(routes!(preview::preview))
+        .routes(routes!(sheets::variants))
         .routes(routes!(results::listing))
         .routes(routes!(results::one))
         .routes(routes!(results::picture))

@@ -10,7 +10,7 @@ use super::{Service, Shared, engine};
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::field;
-use crate::job::{AfterStage, Cancel, Event, Job, digest};
+use crate::job::{AfterStage, Cancel, Event, Job, Outcome, digest};
 use crate::map::Map;
 use crate::params;
 use crate::recipe::{Colour, Recipe};
@@ -97,7 +97,7 @@ pub async fn preview(
         let sender = Sender { records, cancel: cancel.clone() };
         let begun = Instant::now();
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run(&place, &request, &wanted, &sender, admitted)
+            send(&place, &request, &wanted, &sender, admitted)
         }));
         match ran {
             Ok(Ok(())) => {}
@@ -202,14 +202,25 @@ impl Sender {
     }
 }
 
-/// The run of a preview: the recipe down to the finest level that is small enough.
+/// The run of a preview, of whose maps only those that are sent are made.
 fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Wanted) -> Answer<Job> {
     let mut recipe: Recipe = request.recipe()?;
-    // Only what is sent is made.
+    recipe.output.colour = Colour::Height;
+    coarse(service, request, recipe, fields, *cells)
+}
+
+/// The run of a recipe down to the finest level of at most `cells` a side, with these maps alone.
+pub fn coarse(
+    service: &Service,
+    request: &Request,
+    mut recipe: Recipe,
+    fields: &[&'static str],
+    cells: u32,
+) -> Answer<Job> {
     recipe.output.maps = fields.iter().map(|name| name.to_string()).collect();
     recipe.output.formats.clear();
     recipe.output.format = "r32".into();
-    recipe.output.colour = Colour::Height;
+    recipe.output.program = None;
     for step in recipe.stages.iter_mut().filter(|step| step.stage.name == biomes::STAGE.name) {
         step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;
         step.settings.set(step.stage.params, "weights", &params::Value::Word("none".into()))?;
@@ -218,7 +229,7 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     let job = request.job(&service.store, recipe)?;
     // A coarser level covers the finer one with a vertex or two more than half.
     let small = |(level, land, _): &(i32, crate::site::Window, _)| {
-        (land.width.max(land.height) <= *cells + 2).then_some(*level)
+        (land.width.max(land.height) <= cells + 2).then_some(*level)
     };
     // The lowest number is that of the finest level.
     let Some(level) = job.schedule().lands().filter_map(|land| small(&land)).min() else {
@@ -239,6 +250,31 @@ fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Want
     let job = if job.schedule().levels() > 1 { cut_short(job, fields, level)? } else { job };
     service.limits.admit(&job)?;
     Ok(job)
+}
+
+/// Runs a job of [`coarse`] on the device for previews.
+pub fn run(
+    service: &Service,
+    job: &Job,
+    watch: &mut dyn FnMut(Event) -> crate::Result<()>,
+) -> crate::Result<Outcome> {
+    let _first = service.first();
+    let mut attempt = |options: &DeviceOptions| {
+        service.idle.with(options, |executor| job.run_on(executor, watch))
+    };
+    let options = service.preview_device();
+    match attempt(&options) {
+        // Only a device that nobody named may be replaced. Levels that were sent come again, with
+        // the same words.
+        Err(e)
+            if e.is_of_device()
+                && service.device.device == Device::Auto
+                && options.device != Device::Cpu =>
+        {
+            attempt(&DeviceOptions { device: Device::Cpu, ..options })
+        }
+        done => done,
+    }
 }
 
 /// The job down to a level, with the maps that the level has. The records say which it has not.
@@ -264,7 +300,7 @@ fn lacks(job: &Job, name: &str, level: i32) -> Option<String> {
     field::find(name).and_then(|field| job.recipe().lacks(field, level))
 }
 
-fn run(
+fn send(
     service: &Service,
     request: &Request,
     wanted: &Wanted,
@@ -285,28 +321,10 @@ fn run(
         sender,
         finest: job.schedule().lands().map(|(level, ..)| level).min().unwrap_or(0),
     };
-    let _first = service.first();
-    let attempt = |options: &DeviceOptions| {
-        service.idle.with(options, |executor| {
-            job.run_on(executor, &mut |event| match event {
-                Event::Stage(after) => levels.after(after),
-                _ => Ok(()),
-            })
-        })
-    };
-    let options = service.preview_device();
-    let outcome = match attempt(&options) {
-        // Only a device that nobody named may be replaced. Levels that were sent come again, with
-        // the same words.
-        Err(e)
-            if e.is_of_device()
-                && service.device.device == Device::Auto
-                && options.device != Device::Cpu =>
-        {
-            attempt(&DeviceOptions { device: Device::Cpu, ..options })?
-        }
-        done => done?,
-    };
+    let outcome = run(service, &job, &mut |event| match event {
+        Event::Stage(after) => levels.after(after),
+        _ => Ok(()),
+    })?;
     let mut maps = BTreeMap::new();
     for name in &wanted.fields {
         if outcome.names().any(|known| known == *name) {

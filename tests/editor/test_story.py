@@ -283,6 +283,35 @@ def test_rivers_begin_where_the_command_has_them(window, thalweg, tmp_path):
     assert f"{shown:.3g}" == f"{manifest['water']['channel_area_km2']:.3g}"
 
 
+def test_variants_to_choose_from(window, keep):
+    """Twelve seeds as pictures; one is chosen, and undone."""
+    editor = window()
+    page = editor.page
+    page.keyboard.press("m")
+    page.wait_for_selector("#variants[open]")
+    cards = "#variants .variant"
+    editor.wait(f"document.querySelectorAll('{cards} img').length === 12")
+    seeds = page.eval_on_selector_all(cards, "all => all.map((card) => card.dataset.seed)")
+    assert seeds == [str(n) for n in range(3, 15)]
+    keep(editor, "variants")
+    sizes = f"[...document.querySelectorAll('{cards} img')].map((i) => i.naturalWidth)"
+    assert page.evaluate(sizes) == [129] * 12, "each is the level of at most 192 cells"
+    # The next twelve, and one of them.
+    page.click("#more-variants")
+    page.wait_for_selector(f"{cards}[data-seed='17'] img")
+    page.click(f"{cards}[data-seed='17']")
+    editor.until("the seed", lambda s: s["recipe"]["seed"] == 17)
+    assert not page.evaluate("document.getElementById('variants').open")
+    page.keyboard.press("Control+z")
+    editor.until("the seed is undone", lambda s: s["recipe"]["seed"] == 3)
+    # What the service refuses is said, and the page stays.
+    page.route("**/v1/sheet*", lambda route: route.abort())
+    editor.settled()
+    page.keyboard.press("m")
+    page.wait_for_selector(".toast.bad")
+    editor.faults.clear()
+
+
 def test_files_for_an_engine(window, tmp_path):
     """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
     editor = window()

@@ -79,6 +79,11 @@ export const fromToml = async (text) =>
       })
     ).text(),
   ).json;
+/** A small picture of a recipe's land with another seed, as from the air. */
+export const picture = async (recipe, { seed, cells, signal }) =>
+  (
+    await post(`v1/sheet?count=1&colour=ground&cells=${cells}&seed=${seed}`, recipe, { signal })
+  ).blob();
 /** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
 export const startJob = async (recipe, frames) =>
   (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();

@@ -42,6 +42,7 @@ import { canvas, held, readout } from './pointer.js';
 import { openNew, share } from './projects.js';
 import { copyCommand, copyCurl, copyToml } from './export.js';
 import { play } from './timeline.js';
+import { openVariants } from './variants.js';
 
 const nextOverlay = () => {
   const i = OVERLAYS.findIndex(([id]) => id === look.overlay);
@@ -54,7 +55,13 @@ const tried = (f) => () => f().catch((error) => toast(said(error), 'bad'));
 
 const ACTIONS = () => [
   { group: 'Simulate', title: 'Simulate in full size', keys: 'Ctrl+Enter', run: simulate },
-  { group: 'Simulate', title: 'Another seed: a new island', keys: 'N', run: reseed },
+  { group: 'Simulate', title: 'Another seed: a new land', keys: 'N', run: reseed },
+  {
+    group: 'Simulate',
+    title: 'Variants: other seeds to choose from',
+    keys: 'M',
+    run: openVariants,
+  },
   {
     group: 'Simulate',
     title: 'Before and after',
@@ -297,6 +304,7 @@ addEventListener('keydown', (e) => {
     '=': () => stronger(1.12),
     '+': () => stronger(1.12),
     n: reseed,
+    m: openVariants,
     b: () => setCompare(view.compare === null),
     p: play,
     o: nextOverlay,

@@ -81,6 +81,13 @@ export function openNew() {
           el(
             'button',
             { type: 'button', onclick: () => start(x.name, R.withWater(x.recipe)) },
+            el('img', {
+              src: `lands/${x.name}.jpg`,
+              alt: '',
+              loading: 'lazy',
+              width: 320,
+              height: 200,
+            }),
             el('b', {}, x.name),
             el('span', {}, x.text),
           ),

@@ -7,6 +7,7 @@ import { showKeys } from './keys.js';
 import { redo, reseed, undo } from './changes.js';
 import { on, tell } from './signals.js';
 import { openNew, share } from './projects.js';
+import { openVariants } from './variants.js';
 import { compareButton, modes, playButton, playing } from './timeline.js';
 
 const undoButton = iconButton('undo', 'Undo', () => undo(), 'Ctrl+Z'),
@@ -20,6 +21,7 @@ $('project-buttons').append(
   undoButton,
   redoButton,
   iconButton('dice', 'Another seed', () => reseed(), 'N'),
+  iconButton('variants', 'Variants: other seeds to choose from', () => openVariants(), 'M'),
 );
 const themeButton = iconButton('sun', 'Dark or light', () => switchTheme(), 'T');
 const panelButton = iconButton('panel', 'Settings', () => document.body.classList.toggle('folded'));

@@ -6,6 +6,7 @@ use crate::dungeon::{
     Dungeon, Generator, GeneratorKind, Grid, Mark, Rect, Role, Room, Side, Step, Tally, Thing,
     Tile, Tiles,
 };
+use crate::render::digits;
 use crate::{Error, Result};
 use image::{Rgb, RgbImage};
 
@@ -363,28 +364,9 @@ impl Canvas {
 
     /// Writes a number. Each digit consists of 3 × 5 squares with a side of `size` pixels.
     fn number(&mut self, number: u64, size: i32, [x, y]: [i32; 2], colour: Colour) {
-        // Five rows of three squares, from the top.
-        const DIGITS: [u16; 10] = [
-            0b111_101_101_101_111,
-            0b010_110_010_010_111,
-            0b111_001_111_100_111,
-            0b111_001_111_001_111,
-            0b101_101_111_001_001,
-            0b111_100_111_001_111,
-            0b111_100_111_101_111,
-            0b111_001_001_001_001,
-            0b111_101_111_101_111,
-            0b111_101_111_001_111,
-        ];
-        for (digit, nth) in number.to_string().bytes().zip(0..) {
-            let squares = DIGITS[usize::from(digit - b'0')];
-            for i in (0..15).filter(|i| squares >> (14 - i) & 1 == 1) {
-                let (dx, dy) = (4 * nth + i % 3, i / 3);
-                self.fill(
-                    Rect { x: x + dx * size, y: y + dy * size, width: size, height: size },
-                    colour,
-                );
-            }
+        for [dx, dy] in digits(number) {
+            let [dx, dy] = [dx, dy].map(|n| n as i32 * size);
+            self.fill(Rect { x: x + dx, y: y + dy, width: size, height: size }, colour);
         }
     }
 

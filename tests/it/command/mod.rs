@@ -14,6 +14,7 @@ mod quality;
 mod render;
 mod run;
 mod tiles;
+mod variants;
 #[cfg(unix)]
 mod workflow;
 

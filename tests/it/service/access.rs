@@ -68,6 +68,7 @@ fn pages_of_other_sites_are_refused() {
         for (method, path) in [
             ("POST", "/v1/jobs"),
             ("POST", "/v1/preview"),
+            ("POST", "/v1/sheet"),
             ("POST", "/v1/inputs?name=x.png"),
             ("DELETE", "/v1/jobs/1"),
         ] {

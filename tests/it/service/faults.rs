@@ -20,7 +20,7 @@ fn bodies_have_an_end() {
     let folder = Folder::new("service-bodies");
     let service = Service::start(&folder, "--max-upload 1");
     let large = vec![b'#'; (1 << 20) + 1];
-    for route in ["/v1/jobs", "/v1/preview", "/v1/recipes", "/v1/dungeons"] {
+    for route in ["/v1/jobs", "/v1/preview", "/v1/sheet", "/v1/recipes", "/v1/dungeons"] {
         service.ask("POST", route, &[], &large).problem(413, &["at most 1048576 bytes"]);
     }
     service.ask("POST", "/v1/inputs?name=x.r32", &[], &large).problem(413, &["x.r32", "1048576"]);
@@ -511,7 +511,7 @@ fn work_is_counted_before_it_is_planned() {
     let many = format!("{head}{}", slide.repeat(60));
     let stages = format!("{head}{}", "[[stage]]\nkind = \"thermal\"\n".repeat(20_000));
     let endless = |text: &str| text.replace("levels = 2", "levels = 2\nendless = true");
-    for route in ["/v1/recipes", "/v1/jobs", "/v1/preview", "/v1/worlds"] {
+    for route in ["/v1/recipes", "/v1/jobs", "/v1/preview", "/v1/sheet", "/v1/worlds"] {
         let sent = |text: &str| if route == "/v1/worlds" { endless(text) } else { text.into() };
         service.post(route, &sent(&nest)).problem(413, &["thermal", "passes", "4194304"]);
         service.post(route, &sent(&many)).problem(413, &["thermal", "passes", "4194304"]);
@@ -528,7 +528,7 @@ fn work_is_counted_before_it_is_planned() {
                  every = 1\nsteps = 1\n\
                  [[stage.interleave]]\nkind = \"thermal\"\nevery = 1\nsteps = 1\n";
     service.post("/v1/recipes", dense).ok();
-    for route in ["/v1/jobs", "/v1/preview"] {
+    for route in ["/v1/jobs", "/v1/preview", "/v1/sheet"] {
         service.post(route, dense).problem(413, &[]);
     }
     lives(&service);

@@ -404,7 +404,7 @@ fn inputs_are_sent_and_named() {
         let stolen = recipe
             .replace("input = \"land.r32\"", &format!("input = {path:?}"))
             .replace("mask.png", "");
-        for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
+        for route in ["/v1/jobs", "/v1/preview", "/v1/sheet", "/v1/recipes"] {
             let problem =
                 service.post(route, &stolen).problem(422, &["cannot name files of the server"]);
             assert_eq!(problem["errors"][0]["pointer"], "/input");
@@ -422,7 +422,7 @@ fn inputs_are_sent_and_named() {
         let stolen =
             json!({ "schema": 2, "width": 32, "height": 32, "spacing_m": 5, "stage": stages })
                 .to_string();
-        for route in ["/v1/jobs", "/v1/preview", "/v1/recipes"] {
+        for route in ["/v1/jobs", "/v1/preview", "/v1/sheet", "/v1/recipes"] {
             let json = ("content-type", "application/json");
             let problem = service
                 .ask("POST", route, &[json], stolen.as_bytes())

@@ -2,7 +2,7 @@
 //! goes.
 
 use super::{LONG, RECIPE, Service, floats};
-use crate::command::Folder;
+use crate::command::{Folder, pixels};
 use serde_json::{Value, json};
 use std::io::Read;
 
@@ -90,6 +90,38 @@ fn what_is_wrong_is_said_at_once() {
     service.post("/v1/preview?fields=,", RECIPE).problem(400, &["at least one map"]);
     service.post("/v1/preview?fields=biome", RECIPE).problem(422, &["biome"]);
     assert_eq!(service.ask("POST", "/v1/preview?cells=x", &[], RECIPE.as_bytes()).status, 400);
+}
+
+/// A sheet has the pictures that the command draws of the same levels, under their seeds.
+#[test]
+fn sheets_have_the_pictures_of_the_command() {
+    let folder = Folder::new("service-sheet");
+    let service = Service::start(&folder, "");
+    folder.file("r.toml", RECIPE);
+    let drawn = |options: &str, name: &str| {
+        folder.thalweg(&format!("run r.toml --level 1 {options} -o {name}")).ok();
+        name.to_string()
+    };
+    let ground = drawn("--seed 9 --set output.colour=ground", "ground");
+    let known = folder.read(&format!("{ground}/preview.png"));
+    let answer = service.post("/v1/sheet?cells=80&count=1&seed=9&colour=ground", RECIPE).ok();
+    assert_eq!(answer.header("content-type"), Some("image/png"));
+    assert!(pixels(answer.body) == pixels(known));
+    // Three lands of the recipe's seed and the next ones, in its own colours.
+    let sheet = drawn("--count 3 --sheet", "sheet.png");
+    let known = pixels(folder.read(&sheet));
+    assert!(pixels(service.post("/v1/sheet?cells=80&count=3", RECIPE).ok().body) == known);
+    let refused = |query: &str, status, words: &[&str]| {
+        service.post(&format!("/v1/sheet?{query}"), RECIPE).problem(status, words);
+    };
+    refused("cells=63", 400, &["cells = 63", "64 to 512"]);
+    refused("count=0", 400, &["count = 0", "1 to 36"]);
+    refused("count=37", 400, &["count = 37", "1 to 36"]);
+    refused("seed=18446744073709551615", 400, &["count = 12", "18446744073709551615"]);
+    refused("colour=red", 422, &["red", "height", "ground", "biomes"]);
+    refused("cells=64", 413, &["160 x 128 cells", "coarsest"]);
+    // Nothing is stored.
+    assert!(service.get("/v1/jobs").json()["jobs"].as_array().unwrap().is_empty());
 }
 
 /// A client that hangs up ends its preview, which would take many minutes, and the next one does
