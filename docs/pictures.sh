@@ -82,3 +82,11 @@ convert "$out/world4/preview.png" "$gap" "$out/world3/preview.png" "$gap" "$out/
 # A walk: fifty windows beside each other, each by tiles, in four rows. Their values are those of one run of the whole strip.
 run strip examples/world.toml --part 700000 -3000 6400 256
 convert "$out/strip/preview.png" -crop 1600x256 +repage -append -resize 75% docs/walk.png
+
+# Trees and rocks of a game map.
+run game-medium examples/game-medium.toml
+for things in trees rocks; do
+    awk -F, 'NR > 1 { r = 1.2 * $8; printf "circle %f,%f %f,%f\n", $1, $2, $1 + r, $2 }' "$out/game-medium/scatter_$things.csv" > "$out/$things.mvg"
+done
+convert "$out/game-medium/preview.png" -fill '#081e0a' -draw "@$out/trees.mvg" -fill '#e6dcd2' -draw "@$out/rocks.mvg" \
+    -crop 640x420+100+0 +repage -colors 256 PNG8:docs/scatter.png

@@ -193,3 +193,44 @@ pub(crate) fn unknown(path: &Path, extension: Option<String>, more: &[&str]) -> 
     let known: Vec<String> = FORMATS.iter().map(dotted).chain(more).collect();
     format!("{}: {given}; use {}", path.display(), either(&known))
 }
+
+/// A file of places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointFormat {
+    /// One line for each place: x, y (cells of the world), east, north, height in metres, the
+    /// biome's number and name, the factor of size, and the turn in degrees.
+    Csv,
+    /// One feature for each place, with the same data as properties.
+    GeoJson,
+    /// Binary glTF: one mesh that stands in every place, by the extension
+    /// `EXT_mesh_gpu_instancing`.
+    Glb,
+}
+
+impl PointFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Csv, Self::GeoJson, Self::Glb];
+
+    /// The extension of its files, which is its name in recipes.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::GeoJson => "geojson",
+            Self::Glb => "glb",
+        }
+    }
+
+    /// The format that a path's extension names.
+    ///
+    /// # Errors
+    /// [`Error::Param`] with the extensions that are known.
+    pub fn from_path(path: &Path) -> Result<Self> {
+        let given = extension(path);
+        let given = given.as_deref().map(|word| if word == "json" { "geojson" } else { word });
+        let found = Self::ALL.into_iter().find(|format| given == Some(format.extension()));
+        found.ok_or_else(|| {
+            let path = path.display();
+            Error::param(format!("{path}: places are written as .csv, .geojson or .glb"))
+        })
+    }
+}

@@ -27,6 +27,7 @@ import trimesh
 import xarray
 import zarr
 from PIL import Image
+from scipy.ndimage import map_coordinates
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
 tests = pathlib.Path(__file__).resolve().parent
@@ -188,11 +189,53 @@ for program in ["unreal", "unity", "godot"]:
     if program != "unreal":
         assert len(splats) == 2
         hold(f"{program}'s splats", sum(s.sum(axis=2) for s in splats), np.full((size, size), 255))
+    # Trees stand on the ground, where the file for people has them.
+    known = np.genfromtxt(root / "game/scatter_trees.csv", delimiter=",", names=True)
+    table = np.genfromtxt(folder / "game-small_trees.csv", delimiter=",", names=True)
+    assert numbers(program, f"{len(known)} of trees") is not None
+    metres = np.array([table[axis] for axis in "xyz"]) / (100 if program == "unreal" else 1)
+    east, south, up = {
+        "unreal": lambda: metres,
+        "unity": lambda: (metres[0], deep - metres[2], metres[1]),
+        "godot": lambda: (metres[0], metres[2], metres[1]),
+    }[program]()
+    hold(f"{program}'s trees, to the east", east, known["x"] * 2, 0.001)
+    hold(f"{program}'s trees, to the south", south, known["y"] * 2, 0.001)
+    ground = map_coordinates(land["height"].astype(float), [south / 2, east / 2], order=1, mode="nearest")
+    hold(f"{program}'s trees, on the ground", up, ground, 0.01)
+    turn = -table["turn_deg"] if program == "godot" else table["turn_deg"]
+    hold(f"{program}'s trees, turned", (turn - known["turn_deg"] + 180) % 360, np.full(len(known), 180.0), 0.002)
     # The place of the lake is a corner of its shore: one of the cells round it is the lake.
     column, row = int(x / 2), int(y / 2)
     near = land["water_level"][row - 1 : row + 3, column - 1 : column + 3]
     assert np.abs(near - z).min() < 0.001, f"{program}: no lake at {z} m at {x}, {y}: {near}"
     opened.append(f"{program}'s lake")
+
+# Instances of glTF, by another reader: as many as the table has, at its places.
+recipe = (pathlib.Path(__file__).parents[1] / "examples/game-small.toml").read_text()
+recipe = recipe.replace('shape = "rock"', 'shape = "rock"\nformats = ["csv", "glb"]')
+(root / "rocks.toml").write_text(recipe)
+run("run", "rocks.toml", "-o", "rocks", "--device", "cpu")
+known = np.genfromtxt(root / "rocks/scatter_rocks.csv", delimiter=",", names=True)
+gltf = pygltflib.GLTF2().load(str(root / "rocks/scatter_rocks.glb"))
+assert gltf.extensionsRequired == ["EXT_mesh_gpu_instancing"]
+(node,) = gltf.nodes
+attributes = node.extensions["EXT_mesh_gpu_instancing"]["attributes"]
+
+
+def accessor(name, width):
+    accessor = gltf.accessors[attributes[name]]
+    view = gltf.bufferViews[accessor.bufferView]
+    data = gltf.binary_blob()[view.byteOffset : view.byteOffset + view.byteLength]
+    return np.frombuffer(data, "<f4").reshape(accessor.count, width)
+
+
+feet = np.stack([known["x"] * 2, known["height_m"], known["y"] * 2], axis=1)
+hold("instances of glTF, pygltflib", accessor("TRANSLATION", 3), feet, 0.001)
+hold("their sizes", accessor("SCALE", 3), np.repeat(known["size"][:, None], 3, axis=1), 1e-6)
+x, y, z, w = accessor("ROTATION", 4).T
+clockwise = -2 * np.degrees(np.arctan2(y, w)) % 360
+hold("their turns", (clockwise - known["turn_deg"] + 180) % 360, np.full(len(known), 180.0), 0.001)
 
 # Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7),
 # and cells have the sizes of their rows (F9).

@@ -125,6 +125,7 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
         &old["textures"],
         &old["vectors"],
         &old["dungeons"],
+        &old["scatter"],
         &old["program"]["files"],
     ];
     let many = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());

@@ -71,6 +71,7 @@ pub fn names(recipe: &Recipe, timelapse: Option<&TimelapseOptions>) -> Vec<Strin
     names.extend(recipe.water.iter().flat_map(water::Settings::files));
     names
         .extend(recipe.output.program.iter().map(|program| format!("{}/{README}", program.name())));
+    names.extend(recipe.scatter.iter().flat_map(|things| things.files().map(|(name, _)| name)));
     names.extend(timelapse.into_iter().flat_map(TimelapseOptions::names));
     names.push(MANIFEST.into());
     names
@@ -207,6 +208,10 @@ impl Job {
     ) -> Result<()> {
         self.admit_program()?;
         self.admit_missing()?;
+        let (window, spacing_m) = (self.window(), self.scale().spacing_m);
+        for (nth, things) in self.recipe().scatter.iter().enumerate() {
+            things.admit(nth, &window, spacing_m)?;
+        }
         sink.announce(&names(self.recipe(), timelapse))?;
         sink.begin()
     }
@@ -243,8 +248,9 @@ impl Job {
         if self.recipe().dungeons.is_some() {
             bundle.dungeons(&mut manifest)?;
         }
+        let things = bundle.scatter(&mut manifest)?;
         if let Some(engine) = self.recipe().output.program {
-            bundle.program(engine, &mut manifest, &mut warnings, watch)?;
+            bundle.program(engine, &things, &mut manifest, &mut warnings, watch)?;
         }
         if let Some(options) = timelapse {
             // Without digests, as the preview.

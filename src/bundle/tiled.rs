@@ -49,6 +49,10 @@ impl Job {
             () if output.maps.iter().any(is_water) => {
                 "maps of water are asked for; drainage depends on all of the land".into()
             }
+            () if !self.recipe().scatter.is_empty() => {
+                "the recipe scatters things; their files are made with a part of the land, `--part`"
+                    .into()
+            }
             #[cfg(feature = "dungeon")]
             () if self.recipe().dungeons.is_some() => {
                 "the recipe has dungeons; their files are made with a part of the land, `--part`"

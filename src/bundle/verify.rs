@@ -38,6 +38,7 @@ pub fn verify(folder: impl AsRef<Path>) -> Result<Vec<Checked>> {
         &manifest["textures"],
         &manifest["vectors"],
         &manifest["dungeons"],
+        &manifest["scatter"],
         &manifest["program"]["files"],
     ];
     let listed = lists.into_iter().flat_map(|list| list.as_array().into_iter().flatten());

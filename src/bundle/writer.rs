@@ -7,7 +7,8 @@ use super::{
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::field::{self};
-use crate::io::engine::{Engine, Land};
+use crate::io::engine::{Engine, Land, Things};
+use crate::io::points;
 use crate::io::{Encoded, MapFormat, Stored, encode_layers, encode_picture};
 use crate::job::{Event, Job, Outcome};
 use crate::map::{Georef, Map};
@@ -224,6 +225,35 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Stores the files of things on the land and adds them to the manifest. Says where the things
+    /// of each table stand.
+    pub(super) fn scatter(&mut self, manifest: &mut serde_json::Value) -> Result<Vec<Things>> {
+        let mut all = vec![];
+        let mut entries = vec![];
+        for (nth, things) in self.outcome.recipe.scatter.iter().enumerate() {
+            let cancel = self.job.cancel_handle();
+            cancel.check()?;
+            let height = self.outcome.map("height")?;
+            let found = self.outcome.things(nth, cancel.flag())?;
+            let names = self.outcome.recipe.biome_names();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let origin = self.outcome.window.origin;
+            for (name, format) in things.files() {
+                let land = points::Ground { map: &height, origin, biomes: &names };
+                let bytes = points::encode(&found, &land, things.shape(), format)?;
+                let file = self.sink.put(&name, &bytes)?;
+                let about = json!({ "name": things.name, "file": name, "things": found.len() });
+                entries.push(entry(about, &file));
+                self.files.push(file);
+            }
+            all.push((things.name.clone(), found));
+        }
+        if !entries.is_empty() {
+            manifest["scatter"] = entries.into();
+        }
+        Ok(all)
+    }
+
     /// Stores the dungeons and adds their entries to the manifest.
     #[cfg(feature = "dungeon")]
     pub(super) fn dungeons(&mut self, manifest: &mut serde_json::Value) -> Result<()> {
@@ -270,6 +300,7 @@ impl Writer<'_> {
     pub(super) fn program(
         &mut self,
         engine: Engine,
+        things: &[Things],
         manifest: &mut serde_json::Value,
         warnings: &mut Vec<String>,
         watch: &mut dyn FnMut(Event) -> Result<()>,
@@ -302,6 +333,8 @@ impl Writer<'_> {
             textures: &textures,
             water: outcome.vectors.as_ref(),
             layers: &layers,
+            origin: outcome.window.origin,
+            things,
         };
         let (files, more) = engine.export(&outcome.recipe.name, &land)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();

@@ -228,8 +228,7 @@ fn hand_over_map(
     range_m: Option<(f64, f64)>,
 ) -> Result<bool> {
     let Some(engine) = a.program.engine else { return Ok(true) };
-    let land =
-        Land { height: map, range_m, sea_level_m: None, textures: &[], water: None, layers: &[] };
+    let land = Land { range_m, ..Land::of(map) };
     let (stored, warnings) = hand_over(console, engine, &a.output, &stem(&a.input), &land)?;
     console.result(
         || {

@@ -325,14 +325,7 @@ impl Writer<'_> {
     fn program(&mut self, outcome: &Outcome, engine: Engine, a: &Arguments) -> Result<()> {
         let height = outcome.map("height")?;
         let range_m = a.range.pair()?;
-        let land = Land {
-            height: &height,
-            range_m,
-            sea_level_m: None,
-            textures: &[],
-            water: None,
-            layers: &[],
-        };
+        let land = Land { range_m, ..Land::of(&height) };
         let (files, more) = hand_over(self.console, engine, &a.output, &stem(&a.input), &land)?;
         self.stored.extend(files);
         self.warnings.extend(more);

@@ -10,16 +10,17 @@ use thalweg::io::points::{self, PointFormat};
 use thalweg::io::{Files, Pieces, Stored, refuse};
 use thalweg::job::Outcome;
 use thalweg::params::unknown;
-use thalweg::scatter::{self, Method, Place};
+use thalweg::scatter::{self, Growth, Method, Place, Shape};
 use thalweg::{Error, Job, Recipe, Result, Window};
 
 /// Scatter places over a recipe's land: for trees, rocks, villages
 ///
 /// Each with the height and the biome under it. The extension of the file says what is written:
-/// .csv or .geojson. x and y are cells of the world, whose samples lie at whole numbers, in the
-/// middle of their cells; a window has the places in its cells, so windows side by side have each
-/// of the lattice once. East and north are in the coordinate system of the recipe's input, where it
-/// has one, else metres.
+/// .csv, .geojson, or .glb with a mesh in each place. x and y are cells of the world, whose samples
+/// lie at whole numbers, in the middle of their cells; a window has the places in its cells, so
+/// windows side by side have each of the lattice once. East and north are in the coordinate system
+/// of the recipe's input, where it has one, else metres. A recipe's own tables [[scatter]] are for
+/// `run`: docs/scatter.md.
 #[derive(Args)]
 #[command(
     after_help = "Example: thalweg scatter examples/biomes.toml -o trees.csv --frequency 0.2 \
@@ -42,6 +43,10 @@ pub struct Arguments {
     /// Cells between any two places, at least; poisson without it: 8
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     distance: Option<f64>,
+    /// .glb only: the mesh that stands in each place, to be replaced by a better one
+    #[arg(long, value_name = "SHAPE", default_value = "tree",
+        value_parser = ["tree", "bush", "rock", "grass"])]
+    shape: String,
     /// Share of the places that a biome keeps, 0 to 1; may be given for several biomes
     #[arg(long, value_name = "BIOME=SHARE")]
     density: Vec<String>,
@@ -67,6 +72,7 @@ fn recipe(a: &Arguments) -> Result<(Recipe, Vec<String>)> {
     recipe.output.maps = vec!["height".into()];
     // Places need no picture and no rivers, which only a whole land has.
     recipe.output.preview = false;
+    recipe.scatter.clear();
     recipe.water.iter_mut().for_each(|water| (water.vectors, water.splines) = (vec![], vec![]));
     let biomes = match recipe.biomes() {
         Some((_, settings)) => thalweg::stage::biomes::biomes(settings)?,
@@ -115,14 +121,7 @@ fn keep_inside(places: &mut Vec<Place>, part: Option<Window>, outcome: &Outcome,
             part.contains((place.x + 0.5).floor() as i64, (place.y + 0.5).floor() as i64)
         });
     }
-    let nearest = |at: f64, origin: i64, side: u32| {
-        ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize
-    };
-    places.retain(|place| {
-        let row = nearest(place.y, window.origin[1], window.height);
-        let cell = row * window.width as usize + nearest(place.x, window.origin[0], window.width);
-        outcome.missing().binary_search(&cell).is_err()
-    });
+    scatter::keep_land(places, window, outcome.missing());
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
@@ -147,12 +146,15 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         &window,
         &height,
         biome.as_ref(),
-        &densities,
+        &Growth { densities: &densities, ..Growth::default() },
         console.cancel.flag(),
     )?;
     keep_inside(&mut places, part, &outcome, &window);
     let mut pieces = Pieces::create(&a.output)?;
-    for piece in points::encode_pieces(&places, &height, window.origin, &names, format) {
+    let ground = points::Ground { map: &height, origin: window.origin, biomes: &names };
+    for piece in
+        points::encode_pieces(&places, &ground, Shape::of(&a.shape).unwrap_or(Shape::Tree), format)?
+    {
         console.check()?;
         pieces.add(&piece)?;
     }

@@ -6,6 +6,7 @@
 //! (UnityCsReference); Terrain3D, *Importing & Exporting Data*; WorldPainter, import of height
 //! maps; Blender and SideFX manuals.
 
+use std::fmt::Write as _;
 use std::io::Cursor;
 
 use ::exr::prelude::{
@@ -19,6 +20,7 @@ pub use crate::engine::Engine;
 use crate::engine::UNREAL_TILE;
 use crate::map::Map;
 use crate::params::rounded;
+use crate::scatter::Place;
 use crate::water::{Splines, Vectors};
 use crate::{Error, Result};
 
@@ -45,7 +47,30 @@ pub struct Land<'a> {
     pub water: Option<&'a Vectors>,
     /// Other maps by name, for programs whose format holds layers.
     pub layers: &'a [(&'a str, &'a Map)],
+    /// World coordinates of the north-west sample, in cells.
+    pub origin: [i64; 2],
+    /// What stands on it.
+    pub things: &'a [Things],
 }
+
+impl<'a> Land<'a> {
+    /// Heights and nothing else.
+    pub fn of(height: &'a Map) -> Self {
+        Self {
+            height,
+            range_m: None,
+            sea_level_m: None,
+            textures: &[],
+            water: None,
+            layers: &[],
+            origin: [0, 0],
+            things: &[],
+        }
+    }
+}
+
+/// What things of one kind are called, and where they stand.
+pub type Things = (String, Vec<Place>);
 
 /// The files for a program: names and bytes, a `README.txt` last; and warnings for people.
 pub type Export = (Vec<(String, Vec<u8>)>, Vec<String>);
@@ -142,6 +167,33 @@ impl Made<'_> {
         }
     }
 
+    /// Adds a table for each kind of things, in the axes of the program. `at` takes metres to the
+    /// east, to the south and up from the north-west sample, and `turn` degrees clockwise as seen
+    /// from above.
+    fn things(
+        &mut self,
+        columns: &str,
+        at: impl Fn([f64; 3]) -> [f64; 3],
+        turn: impl Fn(f64) -> f64,
+    ) {
+        let spacing_m = self.land.height.spacing_m;
+        let [west, north] = self.land.origin.map(|origin| origin as f64);
+        for (name, places) in self.land.things {
+            let mut table = "x,y,z,turn_deg,size\r\n".to_string();
+            for place in places {
+                let east = (place.x - west) * spacing_m;
+                let south = (place.y - north) * spacing_m;
+                let [x, y, z] = at([east, south, place.height_m]).map(thousandths);
+                let turned = thousandths(turn(place.turn_deg).rem_euclid(360.0)) % 360.0;
+                // Writing to a string cannot fail.
+                let _ = write!(table, "{x},{y},{z},{turned},{}\r\n", place.size);
+            }
+            let file = format!("{}_{name}.csv", self.out.stem);
+            self.say(format!("{} of {name}: {file}, {columns}.", places.len()));
+            self.out.files.push((file, table.into_bytes()));
+        }
+    }
+
     /// Adds the file of rivers for a program, where there are some.
     fn rivers(&mut self, program: Splines, what: &str) {
         let Some(water) = self.land.water.filter(|water| !water.reaches.is_empty()) else { return };
@@ -189,6 +241,11 @@ impl Made<'_> {
             format!("X {}, Y {}, Z {}", cm(x), cm(y), cm(z))
         });
         self.rivers(Splines::Unreal, "points of splines for a Water Body River each");
+        self.things(
+            "centimetres from the corner of the landscape, and Yaw",
+            |metres| metres.map(|m| m * 100.0),
+            |clockwise| clockwise,
+        );
         self.out.weights(land, map)?;
         self.out.normals(map, true)?;
         self.say("Normal map: DirectX (green down).".into());
@@ -235,6 +292,11 @@ impl Made<'_> {
         self.lakes("from the terrain's south-west corner", |[x, y, z]| {
             format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(down - y))
         });
+        self.things(
+            "from the terrain's south-west corner, y up, and the rotation about Y",
+            |[x, y, z]| [x, z, down - y],
+            |clockwise| clockwise,
+        );
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
@@ -259,6 +321,11 @@ impl Made<'_> {
             format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(y))
         });
         self.rivers(Splines::Godot, "a scene with a Path3D for each river");
+        self.things(
+            "from the north-west corner, y up, and the rotation about Y",
+            |[x, y, z]| [x, z, y],
+            |clockwise| -clockwise,
+        );
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
@@ -301,6 +368,11 @@ impl Made<'_> {
                 rounded(z)
             )
         });
+        self.things(
+            "from the middle of the grid, z up, and the rotation about Z",
+            |[x, y, z]| [x - across / 2.0, down / 2.0 - y, z],
+            |clockwise| -clockwise,
+        );
         self.out.splats(land, map)?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up), Color Space Non-Color.".into());
@@ -371,6 +443,11 @@ impl Made<'_> {
         ));
         Ok(())
     }
+}
+
+/// A number as tables have it: to a thousandth, and no -0.
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0 + 0.0
 }
 
 /// Centimetres, for people.

@@ -288,7 +288,7 @@ fn admit(vertices: usize) -> Result<()> {
 }
 
 /// A file of glTF 2.0 with its JSON and its binary data.
-fn container(mut text: Vec<u8>, binary: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn container(mut text: Vec<u8>, binary: &[u8]) -> Result<Vec<u8>> {
     // glTF 2.0: a chunk ends at a multiple of four bytes, and JSON is filled up with spaces.
     // The binary one consists of words of four bytes.
     text.resize(text.len().next_multiple_of(4), b' ');

@@ -30,6 +30,7 @@ mod npy;
 mod png;
 pub mod points;
 mod raw;
+mod shapes;
 mod share;
 pub mod splines;
 mod tiff;

@@ -20,6 +20,7 @@ mod report;
 mod reporter;
 mod run;
 mod snapshot;
+mod things;
 pub(crate) mod units;
 
 pub use blending::{BiomeShare, BiomeWeights, Texture};

@@ -77,7 +77,7 @@ fn fingerprint(recipe: &Recipe, stages: usize) -> String {
     let mut described = recipe.describe();
     if let Some(object) = described.as_object_mut() {
         // What stages leave does not depend on these, but for the layers, which are added below.
-        for key in ["name", "output", "dungeons"] {
+        for key in ["name", "output", "dungeons", "scatter"] {
             object.shift_remove(key);
         }
         if let Some(serde_json::Value::Array(list)) = object.get_mut("stage") {

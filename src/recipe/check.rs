@@ -43,6 +43,8 @@ impl Recipe {
         self.water.iter().try_for_each(water::Settings::check)?;
         let names = self.biome_names();
         self.materials.iter().try_for_each(|materials| materials.check(&names))?;
+        let has_materials = self.materials.is_some();
+        self.scatter.iter().try_for_each(|things| things.check(has_materials, &names))?;
         self.check_traffic()?;
         self.check_output()
     }

@@ -22,6 +22,7 @@ use crate::field::{self, FIELDS, Field, Origin};
 use crate::map::Samples;
 use crate::materials;
 use crate::params::{ParamKind, Settings};
+use crate::scatter;
 use crate::site::{Layer, Layers, Scale, Site, Window, World};
 use crate::stage::{self, Stage, biomes, combine, ranges, strokes};
 use crate::water;
@@ -81,6 +82,8 @@ pub struct Recipe {
     pub water: Option<water::Settings>,
     /// What the ground is made of, where that is asked for.
     pub materials: Option<materials::Settings>,
+    /// What stands on the land.
+    pub scatter: Vec<scatter::Settings>,
     /// What a run leaves.
     pub output: Output,
 }
@@ -177,6 +180,7 @@ impl Recipe {
             dungeons: None,
             water: None,
             materials: None,
+            scatter: vec![],
             output: Output::default(),
         };
         recipe.check()?;
@@ -238,6 +242,7 @@ impl Recipe {
             .chain(self.output.colour.maps().iter().copied())
             .chain(water.iter().copied())
             .chain(ground.iter().copied())
+            .chain(self.scatter.iter().flat_map(|things| things.maps(self.water.is_some())))
     }
 
     /// The rivers that are drawn.

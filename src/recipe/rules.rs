@@ -146,6 +146,13 @@ pub(super) fn rules_of_recipes() -> Vec<Value> {
     let coloured = json!({ "properties": { "output": of_biomes("colour", "biomes") },
         "required": ["output"] });
     rules.push(when(coloured, with_stage(&of_biomes("kind", "biomes"))));
+    // Things on materials.
+    let on_materials = json!({
+        "properties": { "scatter": { "contains": {
+            "properties": { "on": { "minProperties": 1 } }, "required": ["on"] } } },
+        "required": ["scatter"],
+    });
+    rules.push(when(on_materials, json!({ "required": ["materials"] })));
     // Rivers by traffic.
     let by_flow = json!({
         "properties": { "water": { "type": "object", "required": ["channel_flow"] } },

@@ -7,6 +7,7 @@ use crate::error::{Invalid, Result};
 use crate::keys::{self, Key, Kind, Own, Told};
 use crate::materials;
 use crate::params::unknown;
+use crate::scatter;
 use crate::site::Window;
 use crate::stage::{biomes, flat, strokes};
 use crate::table::{Table, whole};
@@ -41,11 +42,12 @@ pub(super) struct Top {
     pub dungeons: Option<Placing>,
     pub water: Option<water::Settings>,
     pub materials: Option<materials::Settings>,
+    pub scatter: Vec<scatter::Settings>,
     pub output: Output,
 }
 
 /// The keys, in the order in which a recipe is written.
-static KEYS: [Key<Top>; 20] = {
+static KEYS: [Key<Top>; 21] = {
     use Kind::{Maybe, Own, Range, Switch, Whole};
     use Told::Always;
     [
@@ -110,6 +112,7 @@ static KEYS: [Key<Top>; 20] = {
             Always,
             "What the ground is made of: docs/materials.md.",
         ),
+        Key::new("scatter", Own(SCATTER), Told::Changed, "Trees and rocks: docs/scatter.md."),
         Key::new("output", Own(OUTPUT), Always, "The maps to write, and how."),
     ]
 };
@@ -262,6 +265,17 @@ const MATERIALS: Own<Top> = Own {
     is_list: false,
 };
 
+const SCATTER: Own<Top> = Own {
+    read: |table, t| {
+        let given = table.get("scatter").map(scatter::Settings::parse_all).transpose();
+        t.scatter = given.map_err(|e| e.inside("", "/scatter"))?.unwrap_or_default();
+        Ok(())
+    },
+    value: |t| t.scatter.iter().map(scatter::Settings::describe).collect(),
+    schema: scatter::Settings::schema,
+    is_list: false,
+};
+
 const OUTPUT: Own<Top> = Own {
     read: |table, t| {
         let output = Output::parse(table.get("output"));
@@ -319,6 +333,7 @@ impl Top {
             dungeons: recipe.dungeons.clone(),
             water: recipe.water.clone(),
             materials: recipe.materials.clone(),
+            scatter: recipe.scatter.clone(),
             output: recipe.output.clone(),
         }
     }
@@ -445,6 +460,7 @@ impl Recipe {
             dungeons: top.dungeons,
             water: top.water,
             materials: top.materials,
+            scatter: top.scatter,
             output: top.output,
         };
         recipe.check()?;

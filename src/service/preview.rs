@@ -221,6 +221,7 @@ pub fn coarse(
     recipe.output.formats.clear();
     recipe.output.format = "r32".into();
     recipe.output.program = None;
+    recipe.scatter.clear();
     for step in recipe.stages.iter_mut().filter(|step| step.stage.name == biomes::STAGE.name) {
         step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;
         step.settings.set(step.stage.params, "weights", &params::Value::Word("none".into()))?;

@@ -68,6 +68,7 @@ fn drawn(draw: &mut Draw, schema: &Value, root: &Value) -> Value {
                     format!("#{:06x}", draw.word() >> 8).into()
                 }
                 Some(pattern) if pattern.contains("0*") => draw.word().to_string().into(),
+                Some(pattern) if pattern.starts_with("^[A-Z") => draw.word().to_string().into(),
                 _ if least == 0 && draw.happens(50) => "".into(),
                 _ => (*draw.one(&["forest", "plains", "picture.png", "x"])).into(),
             }

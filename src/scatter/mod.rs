@@ -1,5 +1,12 @@
 //! Places for things: points of the jittered lattice or of a Poisson disc, with the biome and the
-//! height under each.
+//! height under each, and the size and the turn of what stands there.
+
+mod settings;
+mod shape;
+
+pub use settings::Settings;
+pub(crate) use settings::WET;
+pub use shape::Shape;
 
 use crate::arith;
 use crate::error::{Error, Result};
@@ -76,6 +83,59 @@ pub struct Place {
     pub height_m: f64,
     /// Number of the biome of the nearest sample, where there are biomes.
     pub biome: Option<usize>,
+    /// The factor of the size of what stands there.
+    pub size: f64,
+    /// How far it is turned clockwise, seen from above: 0 up to 360 degrees.
+    pub turn_deg: f64,
+}
+
+/// Which share of the places is kept, and how large things are.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth<'a> {
+    /// The share of the places that each biome keeps, by its number; 1 beyond the list's end.
+    pub densities: &'a [f64],
+    /// Maps of weights from 0 to 1, such as those of materials, and the share that ground with a
+    /// weight of 1 keeps; shares of several add up. None: the ground does not matter.
+    pub on: &'a [(Map, f64)],
+    /// A map of slopes, and the lowest and the highest at which anything stands.
+    pub slope: Option<(&'a Map, [f64; 2])>,
+    /// Maps that are 0 where anything stands, such as the depth of water.
+    pub clear_of: &'a [Map],
+    /// The lowest height at which anything stands, in metres.
+    pub above_m: Option<f64>,
+    /// The smallest and the largest factor of size.
+    pub size: [f64; 2],
+}
+
+impl Default for Growth<'_> {
+    fn default() -> Self {
+        Self {
+            densities: &[],
+            on: &[],
+            slope: None,
+            clear_of: &[],
+            above_m: None,
+            size: [1.0, 1.0],
+        }
+    }
+}
+
+impl Growth<'_> {
+    /// The share of the places that a cell keeps.
+    fn share(&self, cell: usize, biome: Option<usize>) -> f64 {
+        if let Some((slope, [low, high])) = self.slope
+            && !(low..=high).contains(&f64::from(slope.data[cell]))
+        {
+            return 0.0;
+        }
+        if self.clear_of.iter().any(|map| map.data[cell] != 0.0) {
+            return 0.0;
+        }
+        let density = biome.and_then(|b| self.densities.get(b)).copied().unwrap_or(1.0);
+        let kept = |(weight, share): &(Map, f64)| f64::from(weight.data[cell]) * share;
+        let ground = if self.on.is_empty() { 1.0 } else { self.on.iter().map(kept).sum::<f64>() };
+        density * ground
+    }
 }
 
 /// Shortest and longest distance between places, in cells.
@@ -83,11 +143,13 @@ pub const DISTANCES: [f64; 2] = [0.5, 4096.0];
 /// Purposes of random numbers.
 const ORDER: u32 = 0x5ca1;
 const THIN: u32 = 0x5ca2;
+const SIZE: u32 = 0x5ca3;
+const TURN: u32 = 0x5ca4;
 /// Tries of Bridson's algorithm before a place is given up.
 const TRIES: usize = 30;
 
-/// Places in a window, from north to south and from west to east; `densities` is the share of the
-/// places that each biome keeps, by its number, 1 beyond the list's end.
+/// Places in a window, from north to south and from west to east; `growth` says which of them are
+/// kept.
 ///
 /// A window has the places to which one of its samples is the nearest, so windows side by side have
 /// each place of the lattice once. Half a cell of that lies beyond the outermost samples, on all
@@ -102,12 +164,14 @@ pub fn places(
     window: &Window,
     height: &Map,
     biome: Option<&Map>,
-    densities: &[f64],
+    growth: &Growth,
     stop: &AtomicBool,
 ) -> Result<Vec<Place>> {
     method.check()?;
     method.admits(window)?;
-    for map in std::iter::once(height).chain(biome) {
+    let others = growth.on.iter().map(|(map, _)| map).chain(growth.slope.map(|(map, _)| map));
+    let others = others.chain(growth.clear_of);
+    for map in std::iter::once(height).chain(biome).chain(others) {
         let whole = map.width == window.width
             && map.height == window.height
             && map.data.len() == window.cells();
@@ -118,7 +182,9 @@ pub fn places(
             )));
         }
     }
-    if let Some(density) = densities.iter().find(|d| !(0.0..=1.0).contains(*d)) {
+    let shares = growth.on.iter().map(|(_, share)| share);
+    if let Some(density) = growth.densities.iter().chain(shares).find(|d| !(0.0..=1.0).contains(*d))
+    {
         return Err(Error::param(format!("density {density}: allowed 0 to 1")));
     }
     let spots = match method {
@@ -127,7 +193,8 @@ pub fn places(
         }
         Method::Poisson { distance } => poisson(distance, seed, window, stop)?,
     };
-    let key = arith::key(seed, THIN);
+    let [thin, size, turn] = [THIN, SIZE, TURN].map(|purpose| arith::key(seed, purpose));
+    let [smallest, largest] = growth.size;
     let (width, last) =
         (window.width as usize, [window.width - 1, window.height - 1].map(f64::from));
     let mut places: Vec<Place> = vec![];
@@ -137,13 +204,23 @@ pub fn places(
         let [u, v] = [0, 1].map(|a| spot[a].clamp(0.0, last[a]));
         let nearest = v.round() as usize * width + u.round() as usize;
         let biome = biome.map(|map| map.data[nearest] as usize);
-        let density = biome.and_then(|b| densities.get(b)).copied().unwrap_or(1.0);
         // The draw belongs to the place, to 2⁻⁸ cells.
         let [i, j] = [0, 1]
             .map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
-        // A hash is below 2³², so a density of 1 keeps all places.
-        if (arith::hash(key, i, j) as f64) < density * 4294967296.0 {
-            places.push(Place { x, y, height_m: between(height, u, v), biome });
+        // A hash is below 2³², so a share of 1 keeps all places.
+        let drawn = |key| f64::from(arith::hash(key, i, j)) / 4294967296.0;
+        let height_m = between(height, u, v);
+        let is_high = growth.above_m.is_none_or(|least| height_m >= least);
+        if is_high && drawn(thin) < growth.share(nearest, biome) {
+            places.push(Place {
+                x,
+                y,
+                height_m,
+                biome,
+                // Files have them as texts, which are short so.
+                size: thousandths(smallest + (largest - smallest) * drawn(size)),
+                turn_deg: thousandths(360.0 * drawn(turn)) % 360.0,
+            });
         }
     }
     Ok(places)
@@ -159,6 +236,22 @@ fn sorted(spots: Vec<[f64; 2]>, window: &Window, stop: &AtomicBool) -> Result<Ve
         row.sort_by(|a, b| a[1].total_cmp(&b[1]).then(a[0].total_cmp(&b[0])));
     }
     Ok(rows.concat())
+}
+
+/// Leaves out places outside the land, whose cells are `missing`, in order.
+pub fn keep_land(places: &mut Vec<Place>, window: &Window, missing: &[usize]) {
+    let nearest = |at: f64, origin: i64, side: u32| {
+        ((at + 0.5).floor() as i64 - origin).clamp(0, i64::from(side) - 1) as usize
+    };
+    places.retain(|place| {
+        let row = nearest(place.y, window.origin[1], window.height);
+        let cell = row * window.width as usize + nearest(place.x, window.origin[0], window.width);
+        missing.binary_search(&cell).is_err()
+    });
+}
+
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
 
 fn check_stop(stop: &AtomicBool) -> Result<()> {

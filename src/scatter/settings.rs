@@ -1,0 +1,302 @@
+//! Things on the land: the tables `[[scatter]]` of a recipe.
+
+use super::{DISTANCES, Method, Shape};
+use crate::error::{Error, Invalid, Result};
+use crate::format::PointFormat;
+use crate::materials;
+use crate::params::unknown;
+use crate::site::Window;
+use crate::table::Table;
+use serde_json::{Map as Object, Value, json};
+
+/// The keys of a table.
+const KEYS: [&str; 9] =
+    ["name", "on", "biomes", "distance_m", "slope_deg", "in_water", "size", "shape", "formats"];
+/// The maps of water that stands or runs.
+pub(crate) const WET: [&str; 2] = ["water_depth", "river_width"];
+/// Most tables of a recipe.
+const TABLES_MAX: usize = 32;
+/// Points of the lattice that stand for one thing: as many as a thinned lattice needs so that
+/// hardly another thing has room.
+const POINTS: f64 = 1.5;
+/// Multiples of it leave fractions that are far apart.
+const GOLDEN: f64 = 0.618;
+/// The highest frequency of the lattice.
+const FREQUENCY_MAX: f64 = 1.0;
+/// Allowed metres between things.
+const METRES: [f64; 2] = [0.1, 1e5];
+/// Allowed sizes.
+const SIZES: [f64; 2] = [0.01, 100.0];
+
+/// Things of one kind, such as spruces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// What they are called: the end of their files' names.
+    pub name: String,
+    /// Materials of [`materials::NAMES`], and the share of the places that ground all of each
+    /// keeps; none: all ground keeps all.
+    pub(crate) on: Vec<(usize, f64)>,
+    /// The share of the places that biomes keep; 1 where nothing is said.
+    pub(crate) biomes: Vec<(String, f64)>,
+    /// Metres between any two, at least.
+    distance_m: f64,
+    /// The lowest and the highest slope, in degrees.
+    pub(crate) slope_deg: [f64; 2],
+    /// Whether they stand in rivers, lakes and the sea, too.
+    pub(crate) in_water: bool,
+    /// The smallest and the largest factor of their size.
+    pub(crate) size: [f64; 2],
+    /// What stands for each in a file of meshes.
+    shape: Shape,
+    formats: Vec<PointFormat>,
+}
+
+impl Settings {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] for an unknown key, a value that is not allowed, and a name that
+    /// two of them have.
+    pub(crate) fn parse_all(value: &Value) -> Result<Vec<Self>> {
+        let list = value.as_array().filter(|list| list.len() <= TABLES_MAX);
+        let Some(list) = list else {
+            let allowed = format!("at most {TABLES_MAX} tables [[scatter]]");
+            return Err(Invalid::value("scatter", crate::table::shown(value), allowed).into());
+        };
+        let mut all: Vec<Self> = vec![];
+        for (i, value) in list.iter().enumerate() {
+            let read = Table::new(&format!("scatter {}", i + 1), value)
+                .and_then(|table| Self::parse(&table))
+                .map_err(|e| e.inside("", &format!("/{i}")))?;
+            if all.iter().any(|known| known.name == read.name) {
+                let what = format!(
+                    "{:?}: there are two called so; give each table [[scatter]] a name of its own",
+                    read.name
+                );
+                let e = Error::from(Invalid::from(what).about("name"));
+                return Err(e.inside("", &format!("/{i}")));
+            }
+            all.push(read);
+        }
+        Ok(all)
+    }
+
+    fn parse(table: &Table) -> Result<Self> {
+        table.known(&KEYS)?;
+        let plain = |name: &&str| {
+            let word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            (1..=64).contains(&name.len()) && name.chars().all(word)
+        };
+        let given = table.text("name")?;
+        let Some(name) = given.filter(plain) else {
+            let allowed = "letters, digits, - and _, at most 64";
+            return Err(table.wrong("name", &json!(given), allowed));
+        };
+        let mut on = vec![];
+        if let Some(shares) = table.table("on")? {
+            for (name, _) in shares.entries() {
+                let at = materials::NAMES.iter().position(|known| known == name);
+                let at = at.ok_or_else(|| {
+                    let known = materials::NAMES.iter().copied();
+                    Error::from(unknown("material", name, known).about("on"))
+                })?;
+                on.push((at, shares.number(name, 0.0, 1.0)?.unwrap_or(1.0)));
+            }
+        }
+        on.sort_by_key(|(at, _)| *at);
+        let mut biomes = vec![];
+        if let Some(shares) = table.table("biomes")? {
+            for (name, _) in shares.entries() {
+                biomes.push((name.clone(), shares.number(name, 0.0, 1.0)?.unwrap_or(1.0)));
+            }
+        }
+        let [least, most] = METRES;
+        Ok(Self {
+            name: name.into(),
+            on,
+            biomes,
+            distance_m: table.number("distance_m", least, most)?.unwrap_or(8.0),
+            slope_deg: range(table, "slope_deg", [0.0, 90.0])?.unwrap_or([0.0, 90.0]),
+            in_water: table.switch("in_water")?.unwrap_or(false),
+            size: range(table, "size", SIZES)?.unwrap_or([0.8, 1.25]),
+            shape: match table.text("shape")? {
+                None => Shape::Tree,
+                Some(given) => Shape::of(given).ok_or_else(|| {
+                    table.unlisted("shape", "shape", given, Shape::ALL.iter().map(|s| s.name()))
+                })?,
+            },
+            formats: formats(table)?,
+        })
+    }
+
+    /// The table with every key.
+    pub(crate) fn describe(&self) -> Value {
+        let shares = |all: Vec<(&str, f64)>| {
+            Value::Object(
+                all.into_iter().map(|(name, share)| (name.into(), share.into())).collect(),
+            )
+        };
+        let mut table = Object::new();
+        table.insert("name".into(), self.name.clone().into());
+        if !self.on.is_empty() {
+            let on = self.on.iter().map(|(at, share)| (materials::NAMES[*at], *share));
+            table.insert("on".into(), shares(on.collect()));
+        }
+        if !self.biomes.is_empty() {
+            let biomes = self.biomes.iter().map(|(name, share)| (name.as_str(), *share));
+            table.insert("biomes".into(), shares(biomes.collect()));
+        }
+        table.insert("distance_m".into(), self.distance_m.into());
+        table.insert("slope_deg".into(), json!(self.slope_deg));
+        table.insert("in_water".into(), self.in_water.into());
+        table.insert("size".into(), json!(self.size));
+        table.insert("shape".into(), self.shape.name().into());
+        let formats: Vec<&str> = self.formats.iter().map(|format| format.extension()).collect();
+        table.insert("formats".into(), json!(formats));
+        table.into()
+    }
+
+    /// The JSON Schema of the tables.
+    pub(crate) fn schema() -> Value {
+        let share = json!({ "type": "number", "minimum": 0, "maximum": 1 });
+        let pair = |[low, high]: [f64; 2], about: &str| {
+            json!({ "type": "array", "minItems": 2, "maxItems": 2, "description": about,
+                "items": { "type": "number", "minimum": low, "maximum": high } })
+        };
+        let on: Object<String, Value> =
+            materials::NAMES.iter().map(|name| (name.to_string(), share.clone())).collect();
+        let formats: Vec<&str> = PointFormat::ALL.iter().map(|f| f.extension()).collect();
+        let shapes: Vec<&str> = Shape::ALL.iter().map(|shape| shape.name()).collect();
+        let [least, most] = METRES;
+        json!({
+            "type": "array", "maxItems": TABLES_MAX,
+            "items": {
+                "type": "object", "additionalProperties": false, "required": ["name"],
+                "properties": {
+                    "name": { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+                        "description": "What they are called: the end of their files' names." },
+                    "on": { "type": "object", "properties": on, "additionalProperties": false,
+                        "description": "The share of the places that ground all of a material \
+                            keeps; without it, all ground keeps all." },
+                    "biomes": { "type": "object", "additionalProperties": share,
+                        "propertyNames": { "type": "string" },
+                        "description": "The share of the places that a biome keeps." },
+                    "distance_m": { "type": "number", "minimum": least, "maximum": most,
+                        "description": "Metres between any two, at least.", "default": 8.0 },
+                    "slope_deg": pair([0.0, 90.0], "The lowest and the highest slope in degrees."),
+                    "in_water": { "type": "boolean", "default": false,
+                        "description": "Whether they stand in rivers, lakes and the sea, too." },
+                    "size": pair(SIZES, "The smallest and the largest factor of their size."),
+                    "shape": { "enum": shapes, "default": Shape::Tree.name(),
+                        "description": "What stands for each in a file of meshes." },
+                    "formats": { "type": "array", "minItems": 1, "uniqueItems": true,
+                        "items": { "enum": formats }, "description": "The formats of the files." },
+                },
+            },
+        })
+    }
+
+    /// The names of its files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (String, PointFormat)> + '_ {
+        let name = |format: &PointFormat| format!("scatter_{}.{}", self.name, format.extension());
+        self.formats.iter().map(move |format| (name(format), *format))
+    }
+
+    /// The maps besides the height that its places follow from, in a recipe with water or none.
+    pub(crate) fn maps(&self, has_water: bool) -> impl Iterator<Item = &str> {
+        let slope = (self.slope_deg != [0.0, 90.0]).then_some("slope");
+        let biome = (!self.biomes.is_empty()).then_some("biome");
+        let on = self.on.iter().map(|(at, _)| materials::NAMES[*at]);
+        let wet = if has_water && !self.in_water { &WET[..] } else { &[] };
+        slope.into_iter().chain(biome).chain(on).chain(wet.iter().copied())
+    }
+
+    /// Refuses materials and biomes that the recipe has not.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] with what it has.
+    pub(crate) fn check(&self, has_materials: bool, biomes: &[String]) -> Result<()> {
+        if !self.on.is_empty() && !has_materials {
+            let what = format!(
+                "scatter {}: on names materials, and the recipe has no table [materials]; add one, \
+                 which may be empty",
+                self.name
+            );
+            return Err(Invalid::from(what).about("scatter").into());
+        }
+        match self.biomes.iter().find(|(name, _)| !biomes.contains(name)) {
+            Some((name, _)) => {
+                let invalid = unknown("biome", name, biomes.iter().map(String::as_str));
+                Err(invalid.inside("scatter", "/scatter").into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses distances that do not fit the cells of a land, and more places than there may be.
+    ///
+    /// # Errors
+    /// [`crate::Error::Param`] and [`crate::Error::Limit`].
+    pub(crate) fn admit(&self, nth: usize, window: &Window, spacing_m: f64) -> Result<()> {
+        let cells = self.distance_m / spacing_m;
+        let [least, most] = DISTANCES;
+        if !(least..=most).contains(&cells) {
+            let allowed = format!("{} to {}", least * spacing_m, most * spacing_m);
+            let given = format!("{} m on cells of {spacing_m} m", self.distance_m);
+            let invalid = Invalid::value("distance_m", given, allowed);
+            let message = format!("scatter {}: {}", self.name, invalid.message);
+            return Err(invalid.saying(message).into());
+        }
+        self.method(nth, spacing_m).admits(window).map_err(|e| match e {
+            Error::Limit(limit) => {
+                Error::limit(format!("scatter {}: {}", self.name, limit.message))
+            }
+            e => e,
+        })
+    }
+
+    /// Points of a lattice, so that windows side by side have each of them once. Lattices of
+    /// different tables have different frequencies, else some points of both would coincide.
+    pub(crate) fn method(&self, nth: usize, spacing_m: f64) -> Method {
+        let distance = self.distance_m / spacing_m;
+        let finest = (POINTS / distance).min(FREQUENCY_MAX);
+        Method::Lattice {
+            frequency: finest * (1.0 - (nth as f64 * GOLDEN).fract() / 8.0),
+            distance,
+        }
+    }
+
+    /// What stands for each thing in a file of meshes.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+/// Two numbers in order.
+fn range(table: &Table, key: &str, [low, high]: [f64; 2]) -> Result<Option<[f64; 2]>> {
+    let Some(given) = table.get(key) else { return Ok(None) };
+    let numbers: Option<Vec<f64>> =
+        given.as_array().and_then(|all| all.iter().map(Value::as_f64).collect());
+    match numbers.as_deref() {
+        Some([from, to]) if low <= *from && from <= to && *to <= high => Ok(Some([*from, *to])),
+        _ => {
+            let allowed = format!("two numbers, {low} to {high}, the lower first");
+            Err(table.wrong(key, given, allowed))
+        }
+    }
+}
+
+/// The formats of a table, each once.
+fn formats(table: &Table) -> Result<Vec<PointFormat>> {
+    let Some(given) = table.get("formats") else { return Ok(vec![PointFormat::Csv]) };
+    let named = |word: &Value| {
+        PointFormat::ALL.into_iter().find(|format| word.as_str() == Some(format.extension()))
+    };
+    let all: Option<Vec<PointFormat>> =
+        given.as_array().and_then(|all| all.iter().map(named).collect());
+    let once = |all: &Vec<PointFormat>| (1..all.len()).all(|i| !all[..i].contains(&all[i]));
+    all.filter(|all| !all.is_empty() && once(all)).ok_or_else(|| {
+        let known = PointFormat::ALL.map(|format| format.extension()).join(", ");
+        table.wrong("formats", given, format!("a list of {known}, each at most once"))
+    })
+}
