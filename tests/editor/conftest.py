@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 # No test measures time: what is waited for comes within seconds, and late on a machine that does
 # much else.
-PATIENCE_S = 300
+PATIENCE_S = int(os.environ.get("PATIENCE_S", "300"))
 # A small land, so that a run takes seconds on a slow machine.
 SMALL = {
     "schema": 2,

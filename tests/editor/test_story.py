@@ -312,6 +312,31 @@ def test_variants_to_choose_from(window, keep):
     editor.faults.clear()
 
 
+def test_trees_and_rocks(window, thalweg, tmp_path):
+    """Trees are switched on, set apart and taken away: the bundle has the places of the command."""
+    editor = window()
+    page = editor.page
+    page.check("#things-trees")
+    page.check("#things-rocks")
+    page.fill("#things-trees-distance", "40")
+    page.keyboard.press("Tab")
+    editor.until("the distance", lambda s: s["recipe"]["scatter"][0]["distance_m"] == 40)
+    page.uncheck("#things-rocks")
+    state = editor.until("one table", lambda s: len(s["recipe"]["scatter"]) == 1)
+    editor.settled()
+    editor.simulate()
+    page.click("#tab-take")
+    with page.expect_download() as download:
+        page.click("a[download$='.zip']")
+    bundle = zipfile.ZipFile(download.value.path())
+    (tmp_path / "land.json").write_text(json.dumps(state["recipe"]))
+    subprocess.run([thalweg, "run", "land.json", "-o", "land", "-q"], cwd=tmp_path, check=True)
+    for name in ["scatter_trees.csv", "scatter_trees.glb"]:
+        made = (tmp_path / "land" / name).read_bytes()
+        assert len(made) > 1000 and bundle.read(name) == made, name
+    assert not any("rocks" in name for name in bundle.namelist())
+
+
 def test_files_for_an_engine(window, tmp_path):
     """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
     editor = window()

@@ -1,6 +1,7 @@
 // Keys, and the palette of settings and actions.
 
 import { WATER_ROWS } from './waterform.js';
+import { THINGS_ROWS } from './thingsform.js';
 import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
@@ -200,6 +201,12 @@ function settingsOf(r) {
     })),
     ...WATER_ROWS.map(([id, title, more]) => ({
       group: 'Water',
+      title,
+      more,
+      run: () => to('', id),
+    })),
+    ...THINGS_ROWS.map(([id, title, more]) => ({
+      group: 'Things',
       title,
       more,
       run: () => to('', id),

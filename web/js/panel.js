@@ -6,6 +6,7 @@ import { cardButtons, choice, field, numberRow, stageForm } from './forms.js';
 import { el, icon, seedRow, words } from './ui.js';
 import { change, changedRecipe, reseed, set } from './changes.js';
 import { waterRows } from './waterform.js';
+import { thingsRows } from './thingsform.js';
 import { on } from './signals.js';
 import { catalogue, cellM, fail, history, presets, problem, recipe } from './editor.js';
 import { viewPage } from './look.js';
@@ -225,6 +226,7 @@ function recipePage() {
         )
       : null,
     ...waterRows(r),
+    ...(r.endless ? [] : thingsRows(r)),
     el('h2', {}, 'Stages'),
     ...(r.stage ?? []).map((s, i) => stageCard(s, ['stage', i], r.stage, i)),
     el('label.hidden', { for: 'add-stage' }, 'Add a stage'),
