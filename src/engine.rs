@@ -25,6 +25,8 @@ pub enum Engine {
     Worldpainter,
     /// Houdini.
     Houdini,
+    /// Pages in a browser: three.js, Babylon.js and their kin.
+    Web,
 }
 
 /// Sides of landscapes that Epic recommends, in vertices.
@@ -38,7 +40,7 @@ const GODOT_SIDE: u32 = 65536;
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unreal,
         Self::UnrealWp,
         Self::Unity,
@@ -46,6 +48,7 @@ impl Engine {
         Self::Blender,
         Self::Worldpainter,
         Self::Houdini,
+        Self::Web,
     ];
 
     /// Names of all.
@@ -63,6 +66,7 @@ impl Engine {
             Self::Blender => "blender",
             Self::Worldpainter => "worldpainter",
             Self::Houdini => "houdini",
+            Self::Web => "web",
         }
     }
 
@@ -103,7 +107,11 @@ impl Engine {
             Self::Godot => {
                 (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
             }
-            Self::Blender | Self::Worldpainter | Self::Houdini => return Ok(()),
+            Self::Houdini | Self::Web => {
+                // What is made of triangles needs two rows and two columns.
+                (width.min(height) >= 2, "2 samples a side or more".into(), 2)
+            }
+            Self::Blender | Self::Worldpainter => return Ok(()),
         };
         if fits {
             return Ok(());

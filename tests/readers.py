@@ -12,6 +12,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import types
 import tempfile
 import warnings
 
@@ -27,6 +28,7 @@ import trimesh
 import xarray
 import zarr
 from PIL import Image
+from pxr import Usd, UsdGeom
 from scipy.ndimage import map_coordinates
 
 thalweg = pathlib.Path(sys.argv[1]).resolve()
@@ -210,6 +212,186 @@ for program in ["unreal", "unity", "godot"]:
     near = land["water_level"][row - 1 : row + 3, column - 1 : column + 3]
     assert np.abs(near - z).min() < 0.001, f"{program}: no lake at {z} m at {x}, {y}: {near}"
     opened.append(f"{program}'s lake")
+
+# Terrain3D's control map, by its documented bits: the strongest texture, the next one, and how
+# they blend.
+names = ["grass", "forest", "gravel", "sand", "wet", "scree", "rock", "snow"]
+run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "godot", "--size", "505",
+    "--force", "--set", f"output.maps={json.dumps(['height', *names])}",
+    "--set", "output.format=npy")  # fmt: skip
+weights = np.stack([np.load(root / f"game/{name}.npy") for name in names])
+pixels = OpenEXR.File(str(root / "game/godot/game-small_control.exr")).channels()["R"].pixels
+bits = pixels.view("<u4")
+base, over, blend = bits >> 27 & 0x1F, bits >> 22 & 0x1F, bits >> 14 & 0xFF
+assert (bits & 0x3FFF == 0).all()
+strongest = np.take_along_axis(weights, base[None].astype(int), axis=0)[0]
+next_one = np.take_along_axis(weights, over[None].astype(int), axis=0)[0]
+ordered = np.sort(weights, axis=0)
+# Weights of textures have 8 bits.
+hold("Terrain3D's base", strongest, ordered[-1], 1 / 255)
+hold("Terrain3D's overlay", next_one, ordered[-2], 1 / 255)
+hold("Terrain3D's blend", blend / 255, next_one / (strongest + next_one), 0.02)
+
+# Levels of detail for pages: corners on samples, with skirts, in the picture's colours.
+run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "web", "--size", "505",
+    "--force", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
+height = np.load(root / "game/height.npy")
+picture = np.asarray(Image.open(root / "game/preview.png")).astype(float)
+for level in range(3):
+    name = f"game-small_lod{level}.glb"
+    triangles = numbers("web", f"{name}:")[0]
+    mesh = trimesh.load(root / "game/web" / name, process=False, force="mesh")
+    column, row = (mesh.vertices[:, [0, 2]] / 2).round().astype(int).T
+    ground = np.abs(mesh.vertices[:, 1] - height[row, column]) < 1e-3
+    hung = mesh.vertices[~ground]
+    assert len(mesh.faces) > triangles and (mesh.faces < ground.sum()).all(axis=1).sum() == triangles
+    on_border = np.isin(hung[:, [0, 2]], [0, 1008]).any(axis=1)
+    assert on_border.all(), "skirts hang at the border"
+    gltf = pygltflib.GLTF2().load(str(root / "game/web" / name))
+    colour = gltf.accessors[gltf.meshes[0].primitives[0].attributes.COLOR_0]
+    view = gltf.bufferViews[colour.bufferView]
+    data = gltf.binary_blob()[view.byteOffset : view.byteOffset + view.byteLength]
+    light = np.frombuffer(data, "<u2").reshape(-1, 4)[:, :3] / 65535
+    byte = 255 * np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+    hold(f"colours of {name}", byte, picture[row, column], 0.51)
+    opened.append(f"{name}, trimesh")
+
+# USD, by Pixar's library.
+run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "houdini", "--size", "257",
+    "--force", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
+height = np.load(root / "game/height.npy")
+stage = Usd.Stage.Open(str(root / "game/houdini/game-small.usda"))
+assert UsdGeom.GetStageUpAxis(stage) == "Y" and UsdGeom.GetStageMetersPerUnit(stage) == 1
+mesh = UsdGeom.Mesh(stage.GetDefaultPrim())
+points = np.array(mesh.GetPointsAttr().Get())
+column, row = (points[:, [0, 2]] / 2).round().astype(int).T
+hold("usda, usd-core", points[:, 1], height[row, column], 1e-3)
+counts, corners = (np.array(a.Get()) for a in [mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()])
+assert mesh.ValidateTopology(mesh.GetFaceVertexIndicesAttr().Get(), mesh.GetFaceVertexCountsAttr().Get(), len(points))[0]
+assert (counts == 3).all() and corners.max() == len(points) - 1
+a, b, c = points[corners.reshape(-1, 3)].transpose(1, 0, 2)
+assert (np.cross(b - a, c - a)[:, 1] > 0).all(), "triangles face up"
+st = np.array(UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").Get())
+hold("usda's places on textures", st, np.stack([column / 256, 1 - row / 256], axis=1), 1e-6)
+
+# Unreal's script, against a stand-in for its editor that keeps what it is told.
+run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "unreal", "--size", "505",
+    "--force", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
+script = (root / "game/unreal/import.py").read_text()
+
+
+class Unreal(types.ModuleType):
+    """Records what is asked of the editor, and refuses what Epic's documentation does not have."""
+
+    class Actor:
+        def __init__(self):
+            self.told, self.instances, self.points = {}, [], None
+
+        def set_actor_location(self, at, sweep, teleport):
+            self.told["location"] = at
+
+        def set_actor_scale3d(self, scale):
+            self.told["scale"] = scale
+
+        def set_actor_label(self, name):
+            self.told["label"] = name
+
+        def set_editor_property(self, name, value):
+            self.told[name] = value
+
+        def get_component_by_class(self, kind):
+            return self
+
+        def set_spline_points(self, points, space, update):
+            self.points = points
+
+        def add_instance(self, transform, world_space):
+            self.instances.append(transform)
+
+    class Landscape(Actor):
+        pass
+
+    class WaterBodyRiver(Actor):
+        pass
+
+    class SplineComponent:
+        pass
+
+    class HierarchicalInstancedStaticMeshComponent:
+        pass
+
+    class EditorActorSubsystem:
+        pass
+
+    class SubobjectDataSubsystem:
+        pass
+
+    class SplineCoordinateSpace:
+        WORLD = 1
+
+    def __init__(self):
+        super().__init__("unreal")
+        self.actors = [self.Landscape()]
+        self.components = []
+
+    def get_editor_subsystem(self, kind):
+        return self
+
+    get_engine_subsystem = get_editor_subsystem
+
+    def get_all_level_actors(self):
+        return self.actors
+
+    def spawn_actor_from_class(self, kind, at):
+        self.actors.append(kind())
+        return self.actors[-1]
+
+    def k2_gather_subobject_data_for_instance(self, actor):
+        return [actor]
+
+    def AddNewSubobjectParams(self, parent_handle, new_class):
+        return self.Actor()
+
+    def add_new_subobject(self, component):
+        self.components.append(component)
+        return component, ""
+
+    @property
+    def SubobjectDataBlueprintFunctionLibrary(self):
+        return types.SimpleNamespace(get_data=lambda c: c, get_object=lambda c: c)
+
+    def Vector(self, x, y, z):
+        return np.array([x, y, z])
+
+    def Rotator(self, roll, pitch, yaw):
+        return yaw
+
+    def Transform(self, location, rotation, scale):
+        return (location, rotation, scale)
+
+    def load_asset(self, path):
+        return path
+
+    def log(self, text):
+        self.said = text
+
+
+unreal = Unreal()
+sys.modules["unreal"] = unreal
+exec(compile(script, "import.py", "exec"), {"__file__": str(root / "game/unreal/import.py")})
+land, *others = unreal.actors
+hold("import.py's location", land.told["location"], np.array([0, 0, *numbers("unreal", "Location Z:")]))
+across, up = numbers("unreal", "Scale X and Y:")
+hold("import.py's scale", land.told["scale"], np.array([across, across, up]))
+for component, name in zip(unreal.components, ["trees", "rocks"], strict=True):
+    table = np.genfromtxt(root / f"game/unreal/game-small_{name}.csv", delimiter=",", names=True)
+    made = np.array([[*at, turn, size[0]] for at, turn, size in component.instances])
+    known = np.array([table[key] for key in ["x", "y", "z", "turn_deg", "size"]]).T
+    hold(f"import.py's {name}", made, known)
+rivers = json.loads((root / "game/unreal/rivers_unreal.json").read_text())["rivers"]
+made = [actor.points for actor in others if isinstance(actor, Unreal.WaterBodyRiver)]
+assert [len(points) for points in made] == [len(river["points"]) for river in rivers]
+assert f"Z = {int(numbers('unreal', 'X')[2])}" in unreal.said
 
 # Instances of glTF, by another reader: as many as the table has, at its places.
 recipe = (pathlib.Path(__file__).parents[1] / "examples/game-small.toml").read_text()

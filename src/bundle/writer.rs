@@ -326,6 +326,7 @@ impl Writer<'_> {
             }
             None => outcome.textures.iter().map(|t| (&t.biomes[..], &t.rgba[..])).collect(),
         };
+        let picture = (engine == Engine::Web).then(|| outcome.picture()).transpose()?;
         let land = Land {
             height: &height,
             range_m: *range_m,
@@ -335,6 +336,7 @@ impl Writer<'_> {
             layers: &layers,
             origin: outcome.window.origin,
             things,
+            picture: picture.as_ref(),
         };
         let (files, more) = engine.export(&outcome.recipe.name, &land)?;
         self.encoding_seconds += encoding.elapsed().as_secs_f64();

@@ -15,13 +15,14 @@ use ::exr::prelude::{
 };
 use image::{GrayImage, RgbImage, RgbaImage};
 
+use super::mesh::{Mesh, MeshFormat};
 use super::{MapFormat, encode_picture, encode_within};
 pub use crate::engine::Engine;
 use crate::engine::UNREAL_TILE;
 use crate::map::Map;
 use crate::params::rounded;
 use crate::scatter::Place;
-use crate::water::{Splines, Vectors};
+use crate::water::{Lake, Splines, Vectors};
 use crate::{Error, Result};
 
 /// The name of the text with the numbers to type.
@@ -29,6 +30,11 @@ pub const README: &str = "README.txt";
 
 /// Lowest and highest block of Minecraft since 1.18.
 const BLOCKS: [f64; 2] = [-64.0, 319.0];
+
+/// Most textures of a control map.
+const CONTROL_TEXTURES: usize = 32;
+/// How far meshes of the levels of detail may lie off the samples, by the relief.
+const LOD_ERRORS: [f64; 3] = [1.0 / 2000.0, 1.0 / 400.0, 1.0 / 80.0];
 
 /// Most lakes that a text names.
 const LAKES_MAX: usize = 12;
@@ -51,6 +57,8 @@ pub struct Land<'a> {
     pub origin: [i64; 2],
     /// What stands on it.
     pub things: &'a [Things],
+    /// Its picture, for programs that take colours of vertices.
+    pub picture: Option<&'a RgbImage>,
 }
 
 impl<'a> Land<'a> {
@@ -65,6 +73,7 @@ impl<'a> Land<'a> {
             layers: &[],
             origin: [0, 0],
             things: &[],
+            picture: None,
         }
     }
 }
@@ -111,6 +120,7 @@ impl Engine {
             Self::Blender => made.blender()?,
             Self::Worldpainter => made.worldpainter()?,
             Self::Houdini => made.houdini()?,
+            Self::Web => made.web()?,
         }
         let Made { mut out, text, .. } = made;
         out.files.push((README.into(), text.into_bytes()));
@@ -148,18 +158,13 @@ impl Made<'_> {
     /// its water. `at` writes metres to the east, to the south and up from the north-west sample.
     fn lakes(&mut self, from: &str, at: impl Fn([f64; 3]) -> String) {
         let Some(water) = self.land.water else { return };
-        let mut lakes: Vec<_> = water.lakes.iter().filter(|lake| lake.id > 0).collect();
-        lakes.sort_by(|a, b| b.area_m2.total_cmp(&a.area_m2));
+        let lakes = shores(water, self.land.height.spacing_m);
         if lakes.is_empty() {
             return;
         }
         self.say(format!("Lakes, by a place on their shores, {from}:"));
-        let spacing_m = self.land.height.spacing_m;
-        for lake in lakes.iter().take(LAKES_MAX) {
-            let ring = lake.polygons.first().and_then(|polygon| polygon.first());
-            let [x, y] = ring.and_then(|ring| ring.first()).copied().unwrap_or_default();
-            let [x, y] = [x, y].map(|half| f64::from(half) / 2.0 * spacing_m);
-            let (place, area) = (at([x, y, lake.level_m.into()]), rounded(lake.area_m2));
+        for (place, lake) in lakes.iter().take(LAKES_MAX) {
+            let (place, area) = (at(*place), rounded(lake.area_m2));
             self.say(format!("  {place}: {area} m2, up to {} m deep", rounded(lake.depth_m)));
         }
         if lakes.len() > LAKES_MAX {
@@ -188,7 +193,7 @@ impl Made<'_> {
                 // Writing to a string cannot fail.
                 let _ = write!(table, "{x},{y},{z},{turned},{}\r\n", place.size);
             }
-            let file = format!("{}_{name}.csv", self.out.stem);
+            let file = self.table(name);
             self.say(format!("{} of {name}: {file}, {columns}.", places.len()));
             self.out.files.push((file, table.into_bytes()));
         }
@@ -249,7 +254,43 @@ impl Made<'_> {
         self.out.weights(land, map)?;
         self.out.normals(map, true)?;
         self.say("Normal map: DirectX (green down).".into());
+        self.unreal_script(
+            [rounded(spacing_m * 100.0), rounded(z)],
+            rounded(low * 100.0 + 256.0 * z),
+        )
+    }
+
+    /// A script for Unreal's Python that sets what the text says.
+    fn unreal_script(&mut self, [across, up]: [f64; 2], location: f64) -> Result<()> {
+        let stem = self.out.stem;
+        let things =
+            self.land.things.iter().map(|(name, _)| (name.clone(), self.table(name).into()));
+        let things: serde_json::Map<String, serde_json::Value> = things.collect();
+        let water = self.land.water;
+        let lakes = water.map_or(vec![], |water| shores(water, self.land.height.spacing_m));
+        let lakes: Vec<[f64; 3]> = lakes.into_iter().map(|(at, _)| at.map(cm)).collect();
+        let rivers = self.out.files.iter().find(|(name, _)| name.starts_with("rivers_"));
+        let land = serde_json::json!({
+            "heights": self.out.files.first().map(|(name, _)| name),
+            "location": [0.0, 0.0, location], "scale": [across, across, up],
+            "things": things, "rivers": rivers.map_or("", |(name, _)| name), "lakes": lakes,
+        });
+        let text = format!(
+            "\"\"\"Sets the landscape {stem} as README.txt says, and puts what stands on it there.\n\n\
+             Import the heights first. Then: Tools, Execute Python Script. (Plugins: Python Editor \
+             Script Plugin.)\n\"\"\"\n\nLAND = {land:#}{}",
+            include_str!("unreal_import.py")
+        );
+        self.say(
+            "Then Tools, Execute Python Script: import.py sets these numbers, and more.".into(),
+        );
+        self.out.files.push(("import.py".into(), text.into_bytes()));
         Ok(())
+    }
+
+    /// The file of a kind of things.
+    fn table(&self, name: &str) -> String {
+        format!("{}_{name}.csv", self.out.stem)
     }
 
     /// A Terrain of Unity: rows from the south, 65536 steps.
@@ -327,8 +368,40 @@ impl Made<'_> {
             |clockwise| -clockwise,
         );
         self.out.splats(land, map)?;
+        self.control()?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
+        Ok(())
+    }
+
+    /// The control map of Terrain3D: the two strongest textures of each cell and how they blend.
+    fn control(&mut self) -> Result<()> {
+        let names: Vec<&String> = self.land.textures.iter().flat_map(|(names, _)| *names).collect();
+        // There are five bits for each.
+        if names.is_empty() || names.len() > CONTROL_TEXTURES {
+            return Ok(());
+        }
+        let map = self.land.height;
+        let weight = |texture: usize, cell: usize| {
+            let (_, rgba) = self.land.textures[texture / 4];
+            rgba.get(cell * 4 + texture % 4).copied().unwrap_or(0)
+        };
+        let control = |cell: usize| {
+            let mut order: Vec<usize> = (0..names.len()).collect();
+            order.sort_by_key(|texture| std::cmp::Reverse(weight(*texture, cell)));
+            let [base, over] = [order[0], order[usize::from(order.len() > 1)]];
+            let [most, next] = [base, over].map(|texture| u32::from(weight(texture, cell)));
+            let blend =
+                if most + next > 0 && base != over { 255 * next / (most + next) } else { 0 };
+            f32::from_bits((base as u32) << 27 | (over as u32) << 22 | blend << 14)
+        };
+        let data = (0..map.data.len()).map(control).collect();
+        let bits = Map { data, range_m: None, georef: None, ..map.clone() };
+        let file = format!("{}_control.exr", self.out.stem);
+        self.out.files.push((file.clone(), channels(&[("R", &bits)])?));
+        let told: Vec<String> =
+            names.iter().enumerate().map(|(id, name)| format!("{id} {name}")).collect();
+        self.say(format!("Control map: {file}. Textures: {}.", told.join(", ")));
         Ok(())
     }
 
@@ -441,8 +514,76 @@ impl Made<'_> {
             rounded(down),
             rounded(spacing_m)
         ));
+        let usd = format!("{stem}.usda");
+        let mesh = Mesh::of(map, Some(self.error(0)))?;
+        self.say(format!(
+            "Or {usd}, a mesh for Solaris and Omniverse: metres, Y up, Z to the south."
+        ));
+        self.out.files.push((usd, mesh.encode(MeshFormat::Usda, &stem)?));
         Ok(())
     }
+}
+
+impl Made<'_> {
+    /// How far a mesh may lie off the samples on a level of detail, m: a share of the relief.
+    fn error(&self, level: usize) -> f64 {
+        let (low, high) = self.land.height.min_max();
+        (f64::from(high) - f64::from(low)).max(1e-3) * LOD_ERRORS[level]
+    }
+
+    /// Meshes of glTF in levels of detail, with colours and skirts.
+    fn web(&mut self) -> Result<()> {
+        let map = self.land.height;
+        let [across, down] = self.extent();
+        let stem = self.out.stem.to_string();
+        // As deep as the coarsest level may be off at most, and what lies on its other side.
+        let skirt = 2.0 * self.error(LOD_ERRORS.len() - 1);
+        self.say("Metres: x to the east, y up, z to the south, from the north-west sample.".into());
+        self.say(format!("The land is {} by {}.", rounded(across), rounded(down)));
+        self.say("Levels of detail, for three.js' LOD and its kin:".into());
+        for level in 0..LOD_ERRORS.len() {
+            let error = self.error(level);
+            let mut mesh = Mesh::of(map, Some(error))?.with_skirt(skirt);
+            if let Some(picture) = self.land.picture {
+                mesh = mesh.coloured(picture)?;
+            }
+            let [_, triangles] = mesh.counts();
+            let file = format!("{stem}_lod{level}.glb");
+            // Half a pixel of a window of 1080 lines with an angle of 50 degrees.
+            let metres = if level == 0 { 0.0 } else { error * 1080.0 / 0.466 };
+            self.say(format!(
+                "  {file}: {triangles} triangles, within {} m, from {} m on",
+                rounded((error * 1e3).round() / 1e3),
+                metres.round()
+            ));
+            self.out.files.push((file, mesh.encode(MeshFormat::Glb, &stem)?));
+        }
+        self.say(sea(self.land, |m| format!("Water at y = {}", rounded(m))));
+        self.lakes("from the north-west sample", |[x, y, z]| {
+            format!("x {}, y {}, z {}", rounded(x), rounded(z), rounded(y))
+        });
+        self.things(
+            "from the north-west sample, and degrees about y",
+            |[x, y, z]| [x, z, y],
+            |clockwise| -clockwise,
+        );
+        self.out.splats(self.land, map)?;
+        Ok(())
+    }
+}
+
+/// The lakes, the largest first, each with a place on its shore: metres to the east, to the south
+/// and up from the north-west sample.
+fn shores(water: &Vectors, spacing_m: f64) -> Vec<([f64; 3], &Lake)> {
+    let mut lakes: Vec<_> = water.lakes.iter().filter(|lake| lake.id > 0).collect();
+    lakes.sort_by(|a, b| b.area_m2.total_cmp(&a.area_m2));
+    let shore = |lake: &Lake| {
+        let ring = lake.polygons.first().and_then(|polygon| polygon.first());
+        let [x, y] = ring.and_then(|ring| ring.first()).copied().unwrap_or_default();
+        let [x, y] = [x, y].map(|half| f64::from(half) / 2.0 * spacing_m);
+        [x, y, lake.level_m.into()]
+    };
+    lakes.into_iter().map(|lake| (shore(lake), lake)).collect()
 }
 
 /// A number as tables have it: to a thousandth, and no -0.

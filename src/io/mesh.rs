@@ -1,13 +1,14 @@
-//! Land as triangles: glTF (`.glb`), Wavefront (`.obj`) and STL for printers.
+//! Land as triangles: glTF (`.glb`), Wavefront (`.obj`), USD (`.usda`), and STL for printers.
 //!
 //! # Sources
-//! Khronos Group, *glTF 2.0 Specification*; M. Garland and P. Heckbert, *Fast Polygonal
+//! Khronos Group, *glTF 2.0 Specification*; Pixar, *UsdGeomMesh*; M. Garland and P. Heckbert, *Fast Polygonal
 //! Approximation of Terrains and Height Fields*, 1995 (by the crate `delatin`).
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use glam::Vec3;
+use image::RgbImage;
 use serde_json::json;
 
 use crate::map::Map;
@@ -20,17 +21,20 @@ pub enum MeshFormat {
     Glb,
     /// Wavefront text.
     Obj,
+    /// USD as text, with normals and places on a texture.
+    Usda,
     /// Binary STL: a closed body with walls and a base, for printers.
     Stl,
 }
 
 impl MeshFormat {
-    /// The format that the file name's extension stands for, if it is one of a mesh: `glb`, `obj`
-    /// or `stl`, in any case.
+    /// The format that the file name's extension stands for, if it is one of a mesh: `glb`, `obj`,
+    /// `usda` or `stl`, in any case.
     pub fn from_path(path: &Path) -> Option<Self> {
         match super::extension(path)?.as_str() {
             "glb" => Some(Self::Glb),
             "obj" => Some(Self::Obj),
+            "usda" => Some(Self::Usda),
             "stl" => Some(Self::Stl),
             _ => None,
         }
@@ -52,6 +56,10 @@ pub struct Mesh {
     width: u32,
     height: u32,
     spacing_m: f64,
+    /// The colour of each vertex, sRGB; empty: none.
+    colours: Vec<[u8; 3]>,
+    /// How far the skirts round the border hang down, in metres, where there are some.
+    skirt_m: Option<f32>,
 }
 
 impl Mesh {
@@ -107,7 +115,45 @@ impl Mesh {
             }
         };
         let vertices = places.into_iter().map(|place| (place, at(place))).collect();
-        Ok(Self { vertices, triangles, width, height, spacing_m: map.spacing_m })
+        let (spacing_m, colours) = (map.spacing_m, vec![]);
+        Ok(Self { vertices, triangles, width, height, spacing_m, colours, skirt_m: None })
+    }
+
+    /// With the colours of a picture of the map, a pixel a sample. Formats that know colours of
+    /// vertices have them.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a picture of another size.
+    pub fn coloured(mut self, picture: &RgbImage) -> Result<Self> {
+        if picture.dimensions() != (self.width, self.height) {
+            let (width, height) = picture.dimensions();
+            return Err(Error::param(format!(
+                "a picture of {width}x{height} pixels for a map of {}x{} samples: give one of its \
+                 size",
+                self.width, self.height
+            )));
+        }
+        self.colours =
+            self.vertices.iter().map(|([x, y], _)| picture.get_pixel(*x, *y).0).collect();
+        Ok(self)
+    }
+
+    /// With walls round the border that hang down, so that no gap is seen between pieces or levels
+    /// of detail. glTF has them.
+    pub fn with_skirt(mut self, metres: f64) -> Self {
+        self.skirt_m = Some(metres as f32);
+        self
+    }
+
+    /// The edges that have a triangle on one side alone, in order.
+    fn rim(&self) -> Vec<(u32, u32)> {
+        let edges: std::collections::HashSet<(u32, u32)> =
+            self.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
+        // In order, since a set has none.
+        let mut rim: Vec<(u32, u32)> =
+            edges.iter().filter(|(a, b)| !edges.contains(&(*b, *a))).copied().collect();
+        rim.sort_unstable();
+        rim
     }
 
     /// Number of vertices and of triangles.
@@ -123,6 +169,7 @@ impl Mesh {
         match format {
             MeshFormat::Glb => self.glb(name),
             MeshFormat::Obj => Ok(self.obj(name)),
+            MeshFormat::Usda => Ok(self.usda(name)),
             MeshFormat::Stl => Ok(self.stl()),
         }
     }
@@ -149,67 +196,143 @@ impl Mesh {
         normals.into_iter().map(|n| n.try_normalize().unwrap_or(Vec3::Y)).collect()
     }
 
-    fn glb(&self, name: &str) -> Result<Vec<u8>> {
-        let [vertices, triangles] = self.counts();
-        let positions: Vec<Vec3> = (0..vertices).map(|i| self.position(i)).collect();
-        let [low, high] =
-            positions.iter().fold([positions[0]; 2], |[low, high], p| [low.min(*p), high.max(*p)]);
-        let mut binary: Vec<u8> = vec![];
-        let mut put = |words: &mut dyn Iterator<Item = [u8; 4]>| {
-            let start = binary.len();
-            words.for_each(|word| binary.extend(word));
-            (start, binary.len() - start)
-        };
-        let floats = |all: &[Vec3]| {
-            all.iter()
-                .flat_map(|v| v.to_array())
-                .map(f32::to_le_bytes)
-                .collect::<Vec<_>>()
-                .into_iter()
-        };
+    /// Places on a texture that covers the map, from its north-west corner.
+    fn corner(&self, i: usize) -> [f32; 2] {
+        let [x, y] = self.vertices[i].0;
         // There are two rows and columns at least, so this divides by no 0.
         let part = |n: u32, all: u32| (f64::from(n) / f64::from(all - 1)) as f32;
-        let corners = self
-            .vertices
-            .iter()
-            .flat_map(|([x, y], _)| [part(*x, self.width), part(*y, self.height)]);
-        let views = [
-            put(&mut floats(&positions)),
-            put(&mut floats(&self.normals())),
-            put(&mut corners.map(f32::to_le_bytes)),
-            put(&mut self.triangles.as_flattened().iter().map(|i| i.to_le_bytes())),
-        ];
-        let view = |(n, (start, length)): (usize, (usize, usize))| {
-            // The last one has indices.
-            json!({ "buffer": 0, "byteOffset": start, "byteLength": length,
-                "target": if n == 3 { 34963 } else { 34962 } })
+        [part(x, self.width), part(y, self.height)]
+    }
+
+    fn glb(&self, name: &str) -> Result<Vec<u8>> {
+        let mut triangles = self.triangles.clone();
+        // The vertex above each one, itself but for those of skirts, and how far that hangs down.
+        let mut above: Vec<(usize, f32)> = (0..self.vertices.len()).map(|i| (i, 0.0)).collect();
+        if let Some(skirt_m) = self.skirt_m {
+            let mut below = std::collections::HashMap::new();
+            let mut hung = |top: u32| {
+                *below.entry(top).or_insert_with(|| {
+                    above.push((top as usize, skirt_m));
+                    above.len() as u32 - 1
+                })
+            };
+            for (a, b) in self.rim() {
+                let [low_a, low_b] = [hung(a), hung(b)];
+                triangles.extend([[b, a, low_a], [b, low_a, low_b]]);
+            }
+        }
+        let vertices = above.len();
+        let position = |&(i, down): &(usize, f32)| self.position(i) - Vec3::Y * down;
+        let positions: Vec<Vec3> = above.iter().map(position).collect();
+        let [low, high] =
+            positions.iter().fold([positions[0]; 2], |[low, high], p| [low.min(*p), high.max(*p)]);
+        let normals = self.normals();
+        let floats = |all: &mut dyn Iterator<Item = f32>| -> Vec<u8> {
+            all.flat_map(f32::to_le_bytes).collect()
         };
+        let mut views = vec![
+            floats(&mut positions.iter().flat_map(|v| v.to_array())),
+            floats(&mut above.iter().flat_map(|(i, _)| normals[*i].to_array())),
+            floats(&mut above.iter().flat_map(|(i, _)| self.corner(*i))),
+            triangles.as_flattened().iter().flat_map(|i| i.to_le_bytes()).collect(),
+        ];
+        let mut attributes = json!({ "POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2 });
+        let mut accessors = vec![
+            json!({
+                "bufferView": 0, "componentType": 5126, "count": vertices, "type": "VEC3",
+                "min": low.to_array(),
+                "max": high.to_array(),
+            }),
+            json!({ "bufferView": 1, "componentType": 5126, "count": vertices, "type": "VEC3" }),
+            json!({ "bufferView": 2, "componentType": 5126, "count": vertices, "type": "VEC2" }),
+            json!({ "bufferView": 3, "componentType": 5125, "count": triangles.len() * 3,
+                "type": "SCALAR" }),
+        ];
+        if !self.colours.is_empty() {
+            // glTF has linear light, which in 8 bits would have too few dark shades.
+            let shade = |byte: u8| (linear(byte) * 65535.0).round() as u16;
+            let colour = |(i, _): &(usize, f32)| {
+                let [r, g, b] = self.colours[*i].map(shade);
+                [r, g, b, u16::MAX]
+            };
+            let colours = above.iter().flat_map(colour);
+            views.push(colours.flat_map(u16::to_le_bytes).collect());
+            attributes["COLOR_0"] = 4.into();
+            accessors.push(json!({ "bufferView": 4, "componentType": 5123, "count": vertices,
+                "type": "VEC4", "normalized": true }));
+        }
+        let mut start = 0;
+        let view = |(n, bytes): (usize, &Vec<u8>)| {
+            // The fourth one has indices.
+            let view = json!({ "buffer": 0, "byteOffset": start, "byteLength": bytes.len(),
+                "target": if n == 3 { 34963 } else { 34962 } });
+            start += bytes.len();
+            view
+        };
+        let told: Vec<_> = views.iter().enumerate().map(view).collect();
+        let binary = views.concat();
         let text = json!({
             "asset": { "version": "2.0", "generator": concat!("thalweg ",
                 env!("CARGO_PKG_VERSION")) },
             "scene": 0,
             "scenes": [{ "nodes": [0] }],
             "nodes": [{ "mesh": 0, "name": name }],
+            "materials": [{ "pbrMetallicRoughness": { "metallicFactor": 0.0,
+                "roughnessFactor": 1.0 } }],
             "meshes": [{ "name": name,
-                "primitives": [{ "attributes": { "POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2 },
-                    "indices": 3 }] }],
+                "primitives": [{ "attributes": attributes, "indices": 3, "material": 0 }] }],
             "buffers": [{ "byteLength": binary.len() }],
-            "bufferViews": views.into_iter().enumerate().map(view).collect::<Vec<_>>(),
-            "accessors": [
-                {
-                    "bufferView": 0, "componentType": 5126, "count": vertices, "type": "VEC3",
-                    "min": low.to_array(),
-                    "max": high.to_array(),
-                },
-                { "bufferView": 1, "componentType": 5126, "count": vertices, "type": "VEC3" },
-                { "bufferView": 2, "componentType": 5126, "count": vertices, "type": "VEC2" },
-                { "bufferView": 3, "componentType": 5125, "count": triangles * 3,
-                    "type": "SCALAR" },
-            ],
+            "bufferViews": told,
+            "accessors": accessors,
         })
         .to_string()
         .into_bytes();
         container(text, &binary)
+    }
+
+    fn usda(&self, name: &str) -> Vec<u8> {
+        // USD has names as programs have them.
+        let mut word: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            word.insert(0, '_');
+        }
+        let listed =
+            |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
+        let three = |v: Vec3| format!("({}, {}, {})", v.x, v.y, v.z);
+        let count = self.vertices.len();
+        let all = || (0..count).map(|i| self.position(i));
+        let [low, high] =
+            all().fold([self.position(0); 2], |[low, high], p| [low.min(p), high.max(p)]);
+        // USD has the first row of a texture at its top.
+        let corner = |i: usize| {
+            let [u, v] = self.corner(i);
+            format!("({u}, {})", 1.0 - v)
+        };
+        let mut out = format!(
+            "#usda 1.0\n(\n    defaultPrim = \"{word}\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\
+             \ndef Mesh \"{word}\"\n{{\n    float3[] extent = [{}, {}]\n",
+            three(low),
+            three(high)
+        );
+        let mut line = |what: &str, values: String, more: &str| {
+            let _ = writeln!(out, "    {what} = [{values}]{more}");
+        };
+        let vertex = " (\n        interpolation = \"vertex\"\n    )";
+        let threes = vec!["3"; self.triangles.len()].join(", ");
+        line("int[] faceVertexCounts", threes, "");
+        let corners = self.triangles.as_flattened().iter();
+        line("int[] faceVertexIndices", listed(&mut corners.map(u32::to_string)), "");
+        line("normal3f[] normals", listed(&mut self.normals().into_iter().map(three)), vertex);
+        line("point3f[] points", listed(&mut all().map(three)), "");
+        if !self.colours.is_empty() {
+            let colour = |c: &[u8; 3]| three(Vec3::from(c.map(linear)));
+            let colours = listed(&mut self.colours.iter().map(colour));
+            line("color3f[] primvars:displayColor", colours, vertex);
+        }
+        line("texCoord2f[] primvars:st", listed(&mut (0..count).map(corner)), vertex);
+        out.push_str("    uniform token subdivisionScheme = \"none\"\n}\n");
+        out.into_bytes()
     }
 
     fn obj(&self, name: &str) -> Vec<u8> {
@@ -237,18 +360,12 @@ impl Mesh {
         };
         let bottom = |i: u32| top(i).with_z(base);
         let mut faces: Vec<[Vec3; 3]> = vec![];
-        let mut edges = std::collections::HashSet::new();
         for &[a, b, c] in &self.triangles {
             faces.push([top(a), top(b), top(c)]);
             faces.push([bottom(a), bottom(c), bottom(b)]);
-            edges.extend([(a, b), (b, c), (c, a)]);
         }
-        // Walls stand where an edge has no triangle on its other side. In order, since a set has
-        // none.
-        let mut rim: Vec<(u32, u32)> =
-            edges.iter().filter(|(a, b)| !edges.contains(&(*b, *a))).copied().collect();
-        rim.sort_unstable();
-        for (a, b) in rim {
+        // Walls stand where an edge has no triangle on its other side.
+        for (a, b) in self.rim() {
             faces.push([top(b), top(a), bottom(a)]);
             faces.push([top(b), bottom(a), bottom(b)]);
         }
@@ -269,6 +386,15 @@ impl Mesh {
         }
         out
     }
+}
+
+/// The light of a byte of sRGB, 0 to 1.
+///
+/// # Source
+/// IEC 61966-2-1.
+fn linear(byte: u8) -> f32 {
+    let c = f64::from(byte) / 255.0;
+    (if c <= 0.04045 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) }) as f32
 }
 
 fn admit(vertices: usize) -> Result<()> {
