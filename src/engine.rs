@@ -75,6 +75,13 @@ impl Engine {
     /// # Errors
     /// [`Error::Param`].
     pub fn check(self, width: u32, height: u32) -> Result<()> {
+        if width.min(height) < 2 {
+            let name = self.name();
+            return Err(Error::param(format!(
+                "{width}x{height} samples: {name} takes land of 2 rows and 2 columns or more, not a \
+                 line: choose a larger size"
+            )));
+        }
         let square = width == height;
         let nearest = |sides: &mut dyn Iterator<Item = u32>| {
             let side = width.max(height);
@@ -107,11 +114,7 @@ impl Engine {
             Self::Godot => {
                 (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
             }
-            Self::Houdini | Self::Web => {
-                // What is made of triangles needs two rows and two columns.
-                (width.min(height) >= 2, "2 samples a side or more".into(), 2)
-            }
-            Self::Blender | Self::Worldpainter => return Ok(()),
+            Self::Blender | Self::Worldpainter | Self::Houdini | Self::Web => return Ok(()),
         };
         if fits {
             return Ok(());

@@ -337,6 +337,29 @@ def test_trees_and_rocks(window, thalweg, tmp_path):
     assert not any("rocks" in name for name in bundle.namelist())
 
 
+def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
+    """2 km, 1009², a river and a lake: the bundle's folder is that of the command, to the byte."""
+    editor = window()
+    page = editor.page
+    page.click("#open-new")
+    page.click("#new button:has(b:text-is('game-medium'))")
+    editor.until("the land is open", lambda s: s["recipe"].get("name") == "game-medium")
+    editor.settled()
+    page.click("#tab-take")
+    page.select_option("#program", "unreal")
+    editor.simulate()
+    keep(editor, "game")
+    with page.expect_download() as download:
+        page.click("a[download$='.zip']")
+    bundle = zipfile.ZipFile(download.value.path())
+    run = [thalweg, "run", "game-medium", "-o", "known", "--engine", "unreal", "-q"]
+    subprocess.run(run, cwd=tmp_path, check=True)
+    known = sorted((tmp_path / "known/unreal").iterdir())
+    assert len(known) > 12
+    for file in known:
+        assert bundle.read(f"unreal/{file.name}") == file.read_bytes(), file.name
+
+
 def test_files_for_an_engine(window, tmp_path):
     """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
     editor = window()
