@@ -349,6 +349,11 @@ def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
     page.select_option("#program", "unreal")
     editor.simulate()
     keep(editor, "game")
+    # Rivers are drawn in the beds that are carved for them, and the ground is that of the masks.
+    drawn = "(r) => r.data.filter((v, i) => i % 4 === 0 && v > 128).length / (r.data.length / 4)"
+    rivers = page.evaluate(f"({drawn})(thalweg.view.after.rivers.image)")
+    assert 0.02 < rivers < 0.3, rivers
+    assert page.evaluate("thalweg.view.after.hasMaterials") == 1
     with page.expect_download() as download:
         page.click("a[download$='.zip']")
     bundle = zipfile.ZipFile(download.value.path())

@@ -268,6 +268,18 @@ const heightsOf = (frame, grid) =>
         heights: resample(frame, frame.data.height, grid.width, grid.height, grid.step),
       }).heights;
 
+/** Weights of materials as bytes, four to a texture. */
+function materialTextures({ width, height, data }) {
+  return [0, 4].map((first) => {
+    const rgba = new Uint8Array(width * height * 4);
+    for (let channel = 0; channel < 4; channel++) {
+      const weights = data[R.MATERIALS[first + channel]];
+      for (let i = 0; i < weights.length; i++) rgba[i * 4 + channel] = weights[i] * 255;
+    }
+    return rgba;
+  });
+}
+
 export let fieldsShown = null;
 function showFields(frame) {
   const layer = tool()?.layer ? brush.tool : null;
@@ -305,6 +317,9 @@ function showFields(frame) {
     }
     view.after.setBiome(rgba, frame.width, frame.height);
   } else view.after.hasBiome = 0;
+  if (R.MATERIALS.every((name) => frame.data[name]))
+    view.after.setMaterials(materialTextures(frame), frame.width, frame.height);
+  else view.after.hasMaterials = 0;
   fieldsShown = { frame, scales: made.scales };
   tell('legend');
   view.draw();
@@ -350,7 +365,7 @@ function setBefore() {
   const heights = heightsOf(frames[0], grid);
   view.before.setHeights(heights, grid.width, grid.height);
   view.before.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
-  view.before.hasBiome = view.before.hasWater = 0;
+  view.before.hasBiome = view.before.hasWater = view.before.hasMaterials = 0;
 }
 
 export function setCompare(on) {

@@ -175,7 +175,9 @@ uniform float uTime;
 uniform float uClear;       // metres of water that one sees through
 uniform vec3 uEye;
 uniform float uHaze;
-uniform float uHasFlow, uHasMoved, uHasBiome;
+uniform sampler2D uMaterials;      // grass, forest, gravel, sand
+uniform sampler2D uMoreMaterials;  // wet ground, scree, rock, snow
+uniform float uHasFlow, uHasMoved, uHasBiome, uHasMaterials;
 uniform vec2 uRange;        // lowest and highest metres
 uniform float uSea;         // metres; far below where there is no sea
 uniform float uHasSea;
@@ -228,13 +230,26 @@ void main() {
     vec3 sand = mix(vec3(.50, .41, .26), vec3(.62, .53, .36), n3.a);
     vec3 snow = vec3(.82, .86, .92);
 
+    float bare = 0.;
+    if (uHasMaterials > .5) {
+      // By the maps of materials, a little frayed, as edges are.
+      vec2 cell = 1.5 / vec2(textureSize(uMaterials, 0));
+      vec2 at = vG + (n3.xz + n4.xz - 1.) * cell;
+      vec4 m = texture(uMaterials, at), o = texture(uMoreMaterials, at);
+      vec3 gravel = mix(vec3(.24, .22, .19), vec3(.36, .335, .29), n3.a * .5 + n4.a * .5);
+      vec3 marsh = mix(vec3(.060, .082, .030), vec3(.095, .105, .045), n3.a);
+      base = meadow * m.r + wood * m.g + gravel * m.b + sand * .8 * m.a
+        + marsh * o.r + scree * .8 * o.g + rock * o.b + snow * o.a;
+      base /= max(dot(m, vec4(1.)) + dot(o, vec4(1.)), .01);
+      bare = max(o.g, o.b);
+    } else {
     float grove = n1.a * .42 + n2.a * .26 + n3.a * .18 + n4.a * .06 + (1. - abs(t - .24) * 2.4) * .16;
     base = mix(meadow, wood, smoothstep(.44, .66, grove) * smoothstep(.20, .10, steep) * .9);
     base = mix(base, mix(vec3(.46, .335, .185), vec3(.58, .44, .265), n2.a * .6 + n3.a * .4), uDry);
     base = mix(base, heath, smoothstep(.30, .58, tn) * (1. - uDry));
     base = mix(base, scree * .92, smoothstep(.62, .84, tn) * .75);
     // What lies bare: the steep, and the worn. What arrived: fines, in fans and on flats.
-    float bare = smoothstep(.10, .30, steep + (rough - .5) * .16 + tn * .08);
+    bare = smoothstep(.10, .30, steep + (rough - .5) * .16 + tn * .08);
     bare = max(bare, uHasMoved * smoothstep(.35, .95, field.g) * smoothstep(.03, .14, steep) * .75);
     base = mix(base, rock, bare);
     float fines = uHasMoved * smoothstep(.18, .85, field.b + (n2.a - .5) * .25) * (1. - smoothstep(.05, .22, steep));
@@ -242,9 +257,10 @@ void main() {
     // Snow lies by metres above the sea: a low island has none on its top.
     float high = h - (uHasSea > .5 ? uSea : 0.) + (rough - .5) * 500.;
     base = mix(base, snow, (1. - uDry) * smoothstep(2000., 2400., high) * smoothstep(.44, .20, steep + (rough - .5) * .2));
+    }
     if (uHasSea > .5) {
       float shore = (h - uSea) / max((uRange.y - uSea) * .015, 1.);
-      base = mix(base, sand, (1. - smoothstep(.35, 1.5, shore + (n2.a - .5) * 1.1)) * (1. - smoothstep(.10, .30, steep)));
+      base = mix(base, sand, (1. - uHasMaterials) * (1. - smoothstep(.35, 1.5, shore + (n2.a - .5) * 1.1)) * (1. - smoothstep(.10, .30, steep)));
       base = mix(base, mix(vec3(.25, .23, .17), vec3(.10, .125, .11), smoothstep(0., -6., shore)), smoothstep(.0, -.6, shore));
       base *= mix(1., .72, smoothstep(.5, .0, shore) * smoothstep(-.5, 0., shore));
     }

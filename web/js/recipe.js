@@ -81,8 +81,18 @@ export function groundOf(recipe) {
 
 /** The maps by which the view draws water. */
 const WATER = ['water_depth', 'river_width', 'flow_direction'];
+/** What the ground is made of, in the order of the view's two textures. */
+export const MATERIALS = ['grass', 'forest', 'gravel', 'sand', 'wet', 'scree', 'rock', 'snow'];
 /** All maps that the view draws. */
-export const VIEWED = ['height', 'flow', 'erosion', 'deposition', 'biome_colour', ...WATER];
+export const VIEWED = [
+  'height',
+  'flow',
+  'erosion',
+  'deposition',
+  'biome_colour',
+  ...WATER,
+  ...MATERIALS,
+];
 
 /** Whether previews have water: rivers by traffic are on the finest level alone. */
 const showsWater = (recipe) => recipe.water?.channel_flow === undefined;
@@ -120,6 +130,7 @@ export function fieldsOf(recipe, layer) {
   if (names.some(wears)) fields.push('erosion', 'deposition');
   if (names.includes('biomes')) fields.push('biome_colour');
   if (showsWater(recipe)) fields.push(...WATER);
+  if (recipe.materials && showsWater(recipe)) fields.push(...MATERIALS);
   if (
     layer &&
     (stages(recipe).some((s) => s.kind === 'layer' && (s.map ?? 'hardness') === layer) ||
@@ -181,6 +192,7 @@ export const asCurl = (toml, base, token) =>
 
 /** A recipe with the water and the maps that the view draws. */
 export function withWater(recipe) {
-  const maps = new Set([...(recipe.output?.maps ?? ['height']), ...fieldsOf(recipe), ...WATER]);
+  const drawn = fieldsOf(recipe).filter((field) => !MATERIALS.includes(field));
+  const maps = new Set([...(recipe.output?.maps ?? ['height']), ...drawn, ...WATER]);
   return { ...recipe, water: waterOf(recipe), output: { ...recipe.output, maps: [...maps] } };
 }

@@ -66,7 +66,8 @@ class Side {
     });
     this.lakes = floatTexture(new Float32Array(1), 1, 1, false);
     this.rivers = byteTexture(new Uint8Array([0, 128, 128, 255]), 1, 1);
-    this.hasFlow = this.hasMoved = this.hasBiome = this.hasWater = 0;
+    this.materials = [0, 1].map(() => byteTexture(new Uint8Array(4), 1, 1));
+    this.hasFlow = this.hasMoved = this.hasBiome = this.hasWater = this.hasMaterials = 0;
     this.dirty = true;
   }
 
@@ -107,6 +108,13 @@ class Side {
     this.rivers.minFilter = T.LinearMipmapLinearFilter;
     this.rivers.anisotropy = 4;
     this.hasWater = 1;
+  }
+
+  /** Weights of materials, four to a picture. */
+  setMaterials(pictures, width, height) {
+    this.materials.forEach((texture) => texture.dispose());
+    this.materials = pictures.map((rgba) => byteTexture(rgba, width, height));
+    this.hasMaterials = 1;
   }
 
   setBiome(rgba, width, height) {
@@ -167,6 +175,9 @@ export class View {
       uLight: null,
       uFields: null,
       uBiome: null,
+      uMaterials: null,
+      uMoreMaterials: null,
+      uHasMaterials: 0,
       uNoise: noiseTexture(),
       uEye: new T.Vector3(),
       uHaze: 0.012,
@@ -593,6 +604,8 @@ export class View {
     u.uHasFlow.value = side.hasFlow;
     u.uHasMoved.value = side.hasMoved;
     u.uHasBiome.value = side.hasBiome;
+    [u.uMaterials.value, u.uMoreMaterials.value] = side.materials;
+    u.uHasMaterials.value = side.hasMaterials;
     u.uLakes.value = side.lakes;
     u.uRivers.value = side.rivers;
     u.uHasWater.value = side.hasWater;

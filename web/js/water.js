@@ -93,12 +93,12 @@ export function riversOn(frame, grid) {
   // The narrow ones first: a main stream lies over the mouths of its brooks.
   const strokes = new Map();
   for (let i = 0; i < width * height; i++) {
-    if (!isRiver(i) || data.water_depth[i] > 0) continue;
+    // In beds that are carved there is depth, too, and ribbons in lakes lie under their sheets.
+    if (!isRiver(i)) continue;
     const step = STEPS.get(data.flow_direction[i]),
       at = place(i),
       to = target(i);
-    const end =
-      to < 0 ? at : isRiver(to) && !(data.water_depth[to] > 0) ? middle(at, place(to)) : place(to);
+    const end = to < 0 ? at : isRiver(to) ? middle(at, place(to)) : place(to);
     const wide = Math.max(
       (data.river_width[i] / frame.spacing_m) * each,
       Math.max(BROOK * cells * pixel, 1) * (data.river_width[i] / least) ** GROWTH,
