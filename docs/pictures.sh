@@ -90,3 +90,12 @@ for things in trees rocks; do
 done
 convert "$out/game-medium/preview.png" -fill '#081e0a' -draw "@$out/trees.mvg" -fill '#e6dcd2' -draw "@$out/rocks.mvg" \
     -crop 640x420+100+0 +repage -colors 256 PNG8:docs/scatter.png
+
+# Ten seeds of each game map.
+"$thalweg" run game-small -o "$out/small.png" --count 10 --sheet --level 2
+"$thalweg" run game-medium -o "$out/medium.png" --count 10 --sheet --level 3
+"$thalweg" run game-large -o "$out/large.png" --count 10 --sheet --level 4
+convert "$out/small.png" "$out/medium.png" "$out/large.png" +append -colors 256 PNG8:docs/game-maps.png
+
+# The materials of a game map.
+convert "$out/game-medium/preview.png" -resize 760x760 -colors 256 PNG8:docs/materials.png

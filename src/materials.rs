@@ -175,7 +175,8 @@ impl Rule {
         let mut biomes = vec![];
         if let Some(factors) = table.table("biomes")? {
             for (name, _) in factors.entries() {
-                let factor = factors.number(name, 0.0, 1.0)?.unwrap_or(1.0);
+                let factor = factors.number(name, 0.0, 1.0);
+                let factor = factor.map_err(|e| e.inside("", "/biomes"))?.unwrap_or(1.0);
                 biomes.push((name.clone(), factor));
             }
         }

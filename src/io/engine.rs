@@ -276,7 +276,7 @@ impl Made<'_> {
             "things": things, "rivers": rivers.map_or("", |(name, _)| name), "lakes": lakes,
         });
         let text = format!(
-            "\"\"\"Sets the landscape {stem} as README.txt says, and puts what stands on it there.\n\n\
+            "\"\"\"Sets the landscape {stem} as README.txt says, with what stands on it.\n\n\
              Import the heights first. Then: Tools, Execute Python Script. (Plugins: Python Editor \
              Script Plugin.)\n\"\"\"\n\nLAND = {land:#}{}",
             include_str!("unreal_import.py")

@@ -1,8 +1,8 @@
 //! Land as triangles: glTF (`.glb`), Wavefront (`.obj`), USD (`.usda`), and STL for printers.
 //!
 //! # Sources
-//! Khronos Group, *glTF 2.0 Specification*; Pixar, *UsdGeomMesh*; M. Garland and P. Heckbert, *Fast Polygonal
-//! Approximation of Terrains and Height Fields*, 1995 (by the crate `delatin`).
+//! Khronos Group, *glTF 2.0 Specification*; Pixar, *UsdGeomMesh*; M. Garland and P. Heckbert,
+//! *Fast Polygonal Approximation of Terrains and Height Fields*, 1995 (by the crate `delatin`).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -310,7 +310,8 @@ impl Mesh {
             format!("({u}, {})", 1.0 - v)
         };
         let mut out = format!(
-            "#usda 1.0\n(\n    defaultPrim = \"{word}\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\
+            "#usda 1.0\n(\n    defaultPrim = \"{word}\"\n    metersPerUnit = 1\n    \
+             upAxis = \"Y\"\n)\n\
              \ndef Mesh \"{word}\"\n{{\n    float3[] extent = [{}, {}]\n",
             three(low),
             three(high)

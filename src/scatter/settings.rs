@@ -92,24 +92,17 @@ impl Settings {
             let allowed = "letters, digits, - and _, at most 64";
             return Err(table.wrong("name", &json!(given), allowed));
         };
-        let mut on = vec![];
-        if let Some(shares) = table.table("on")? {
-            for (name, _) in shares.entries() {
-                let at = materials::NAMES.iter().position(|known| known == name);
-                let at = at.ok_or_else(|| {
-                    let known = materials::NAMES.iter().copied();
-                    Error::from(unknown("material", name, known).about("on"))
-                })?;
-                on.push((at, shares.number(name, 0.0, 1.0)?.unwrap_or(1.0)));
+        let material = |name: &String, share| match materials::NAMES.iter().position(|n| n == name)
+        {
+            Some(at) => Ok((at, share)),
+            None => {
+                let known = materials::NAMES.iter().copied();
+                Err(Error::from(unknown("material", name, known).about(name)))
             }
-        }
+        };
+        let mut on = shares(table, "on", material)?;
         on.sort_by_key(|(at, _)| *at);
-        let mut biomes = vec![];
-        if let Some(shares) = table.table("biomes")? {
-            for (name, _) in shares.entries() {
-                biomes.push((name.clone(), shares.number(name, 0.0, 1.0)?.unwrap_or(1.0)));
-            }
-        }
+        let biomes = shares(table, "biomes", |name, share| Ok((name.clone(), share)))?;
         let [least, most] = METRES;
         Ok(Self {
             name: name.into(),
@@ -233,7 +226,8 @@ impl Settings {
         }
     }
 
-    /// Refuses distances that do not fit the cells of a land, and more places than there may be.
+    /// Refuses distances that do not fit the cells of a land's finest level, and more places than
+    /// there may be.
     ///
     /// # Errors
     /// [`crate::Error::Param`] and [`crate::Error::Limit`].
@@ -258,7 +252,8 @@ impl Settings {
     /// Points of a lattice, so that windows side by side have each of them once. Lattices of
     /// different tables have different frequencies, else some points of both would coincide.
     pub(crate) fn method(&self, nth: usize, spacing_m: f64) -> Method {
-        let distance = self.distance_m / spacing_m;
+        // On a coarse level things lie as near to each other as its cells allow.
+        let distance = (self.distance_m / spacing_m).max(DISTANCES[0]);
         let finest = (POINTS / distance).min(FREQUENCY_MAX);
         Method::Lattice {
             frequency: finest * (1.0 - (nth as f64 * GOLDEN).fract() / 8.0),
@@ -270,6 +265,19 @@ impl Settings {
     pub fn shape(&self) -> Shape {
         self.shape
     }
+}
+
+/// The shares that a table within has, by name.
+fn shares<T>(
+    table: &Table,
+    key: &str,
+    named: impl Fn(&String, f64) -> Result<(T, f64)>,
+) -> Result<Vec<(T, f64)>> {
+    let Some(all) = table.table(key)? else { return Ok(vec![]) };
+    let read =
+        |(name, _): (&String, &Value)| named(name, all.number(name, 0.0, 1.0)?.unwrap_or(1.0));
+    let read: Result<Vec<_>> = all.entries().map(read).collect();
+    read.map_err(|e| e.inside("", &format!("/{key}")))
 }
 
 /// Two numbers in order.

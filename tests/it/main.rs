@@ -43,6 +43,7 @@ mod dungeon;
 mod dungeon_world;
 mod examples;
 mod flat;
+mod game_maps;
 mod hills;
 mod identity;
 mod incision;

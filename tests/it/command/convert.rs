@@ -1,11 +1,12 @@
 //! `convert`, `info`, `verify`, `compare` of two maps, and the texts that the program has within.
 
-use super::{Folder, RECIPE, hills, npy};
+use super::{Folder, RECIPE, hills, map, npy};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use thalweg::io;
+use thalweg::io::engine::Engine;
 use thalweg::map::Map;
 
 fn read(folder: &Folder, name: &str) -> Map {
@@ -399,6 +400,11 @@ fn lands_are_handed_over_to_programs() {
         .thalweg("convert odd.npy a --engine unreal")
         .refused(1, &["100x100", "127, 253", "nearest is 127", "--resample 127"]);
     folder.thalweg("convert odd.npy a --engine unity").refused(1, &["100x100", "nearest is 129"]);
+    folder.file("line.npy", npy(&map(1, 1009, |r, _| r as f32)));
+    for engine in Engine::ALL {
+        let line = format!("convert line.npy a --engine {}", engine.name());
+        folder.thalweg(&line).refused(1, &["1x1009", "2 rows and 2 columns"]);
+    }
     folder.thalweg("convert odd.npy a --engine unreal-wp").refused(1, &["multiples of 1009"]);
     folder.thalweg("convert odd.npy a --engine unreel").refused(2, &["unreel", "unreal"]);
     // Options that were renamed say so.
@@ -410,7 +416,7 @@ fn lands_are_handed_over_to_programs() {
     ] {
         folder.thalweg(command).refused(2, &[new]);
     }
-    assert_eq!(folder.list(""), ["land.npy", "odd.npy", "u.npy"]);
+    assert_eq!(folder.list(""), ["land.npy", "line.npy", "odd.npy", "u.npy"]);
     let words = |name: &str| -> Vec<u16> {
         folder.read(name).as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect()
     };
@@ -419,7 +425,8 @@ fn lands_are_handed_over_to_programs() {
     folder
         .thalweg("convert land.npy unreal --engine unreal --spacing 2 --output-range 50 178")
         .ok();
-    assert_eq!(folder.list("unreal"), ["README.txt", "land_height.r16", "land_normal.png"]);
+    let files = ["README.txt", "import.py", "land_height.r16", "land_normal.png"];
+    assert_eq!(folder.list("unreal"), files);
     let heights = words("unreal/land_height.r16");
     let level = |h: f32| ((f64::from(h) - 50.0) / 128.0 * 65535.0).round() as u16;
     assert_eq!(heights, land(127).data.iter().map(|h| level(*h)).collect::<Vec<_>>());
@@ -480,7 +487,7 @@ fn lands_are_handed_over_to_programs() {
         RECIPE.replace("\"height\", \"flow\"", "\"height\", \"flow\", \"erosion\""),
     );
     folder.thalweg("run r.toml -o run --device cpu --size 64 --engine houdini").ok();
-    assert_eq!(folder.list("run/houdini"), ["README.txt", "r_layers.exr"]);
+    assert_eq!(folder.list("run/houdini"), ["README.txt", "r.usda", "r_layers.exr"]);
     assert!(text("run/houdini/README.txt").contains("Channels: height, flow, erosion"));
     // The manifest lists the program's files: a wrong one is found, and a later run without the
     // program removes them.
