@@ -5,6 +5,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::format::PointFormat;
 use crate::materials;
 use crate::params::unknown;
+#[cfg(feature = "io")]
 use crate::site::Window;
 use crate::table::Table;
 use serde_json::{Map as Object, Value, json};
@@ -190,6 +191,7 @@ impl Settings {
     }
 
     /// The names of its files.
+    #[cfg(feature = "io")]
     pub(crate) fn files(&self) -> impl Iterator<Item = (String, PointFormat)> + '_ {
         let name = |format: &PointFormat| format!("scatter_{}.{}", self.name, format.extension());
         self.formats.iter().map(move |format| (name(format), *format))
@@ -231,6 +233,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`crate::Error::Param`] and [`crate::Error::Limit`].
+    #[cfg(feature = "io")]
     pub(crate) fn admit(&self, nth: usize, window: &Window, spacing_m: f64) -> Result<()> {
         let cells = self.distance_m / spacing_m;
         let [least, most] = DISTANCES;

@@ -508,7 +508,7 @@ fn lands_are_handed_over_to_programs() {
         .thalweg("run r.toml -o run --device cpu --size 64 --engine houdini")
         .refused(1, &["exists", "--force"]);
     let removed = folder.thalweg("run r.toml -o run --device cpu --size 64 --force").ok().stdout;
-    assert!(removed.contains("removed what only the earlier run had: 2 files"), "{removed}");
+    assert!(removed.contains("removed what only the earlier run had: 3 files"), "{removed}");
     folder.thalweg("run r.toml -o run2 --device cpu --size 64 --set output.program=godot").ok();
     assert!(
         folder.list("run2/godot").contains(&"r_height.exr".to_string()),
