@@ -242,6 +242,8 @@ def window(browser, service):
     )
     context.set_default_timeout(PATIENCE_S * 1000)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
+    # Nobody is led round but by the test of it.
+    context.add_init_script("localStorage.setItem('thalweg-tour', 'seen')")
     opened = []
 
     def open_page(recipe=SMALL, path="", at=service):

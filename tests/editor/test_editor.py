@@ -2,10 +2,12 @@
 
 import io
 import json
+import pathlib
 import subprocess
 import zipfile
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from conftest import SMALL
@@ -211,17 +213,29 @@ def test_the_noise_brush_shows_the_bumps_of_the_engine(window, thalweg, tmp_path
     assert np.abs(made - shown).max() < 1, np.abs(made - shown).max()
 
 
-def test_a_time_lapse_is_taken_away(window):
+@pytest.mark.parametrize("encodes", [True, False])
+def test_a_time_lapse_is_taken_away(window, encodes):
+    """A film where the browser encodes one, else an animated PNG; neither has more than 8 MB."""
     editor = window()
     page = editor.page
+    if not encodes:
+        page.evaluate("delete window.MediaRecorder")
     page.click("#tab-take")
     with page.expect_download(timeout=90000) as got:
         page.click("#timelapse")
-    animation = Image.open(got.value.path())
-    assert animation.format == "PNG" and animation.n_frames == 48
-    first = np.asarray(animation.convert("RGB")).astype(int)
-    animation.seek(47)
-    assert np.abs(np.asarray(animation.convert("RGB")) - first).mean() > 1
+    bytes_ = pathlib.Path(got.value.path()).read_bytes()
+    assert 50_000 < len(bytes_) < 8_000_000, len(bytes_)
+    if encodes:
+        # The head of a Matroska file, and of WebM among them.
+        assert got.value.suggested_filename.endswith(".webm")
+        assert bytes_[:4] == b"\x1a\x45\xdf\xa3" and b"webm" in bytes_[:64]
+        assert bytes_.count(b"V_VP") == 1
+    else:
+        animation = Image.open(io.BytesIO(bytes_))
+        assert animation.format == "PNG" and animation.n_frames == 48
+        first = np.asarray(animation.convert("RGB")).astype(int)
+        animation.seek(47)
+        assert np.abs(np.asarray(animation.convert("RGB")) - first).mean() > 1
     editor.wait("document.getElementById('timelapse').textContent.includes('48 pictures')")
 
 

@@ -16,7 +16,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from conftest import PATIENCE_S, SMALL, Served
+from conftest import PATIENCE_S, SMALL, Editor, Served
 
 pytestmark = pytest.mark.story
 
@@ -281,6 +281,47 @@ def test_rivers_begin_where_the_command_has_them(window, thalweg, tmp_path):
     subprocess.run([thalweg, *command, *maps], cwd=tmp_path, check=True)
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert f"{shown:.3g}" == f"{manifest['water']['channel_area_km2']:.3g}"
+
+
+def test_the_first_use(browser, service):
+    """A tour of five steps, each beside what it is about and nothing under it; it can be closed,
+    and does not come again. Level ground says what to do, until something is drawn."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, device_scale_factor=0.5)
+    context.set_default_timeout(PATIENCE_S * 1000)
+    editor = Editor(context.new_page(), service)
+    page = editor.page
+    page.goto(service)
+    for step, about in enumerate(["tools", "panel", "time", "simulate", "tab-take"]):
+        page.wait_for_selector(f"#tour:has-text('{step + 1} of 5')")
+        box, target = (page.locator(f"#{name}").bounding_box() for name in ["tour", about])
+        assert 0 <= box["x"] <= 1280 - box["width"] and 0 <= box["y"] <= 720 - box["height"]
+        apart = (
+            box["x"] >= target["x"] + target["width"]
+            or target["x"] >= box["x"] + box["width"]
+            or box["y"] >= target["y"] + target["height"]
+            or target["y"] >= box["y"] + box["height"]
+        )
+        assert apart, f"step {step + 1} lies on what it is about"
+        page.click("#tour-next")
+    assert page.locator("#tour").is_hidden()
+    editor.settled()
+    assert page.locator("#empty").is_hidden()
+    page.reload()
+    editor.settled()
+    assert page.locator("#tour").is_hidden()
+    page.evaluate("localStorage.removeItem('thalweg-tour')")
+    page.reload()
+    page.click("#tour [aria-label='Close the tour']")
+    assert page.locator("#tour").is_hidden()
+    page.click("#open-new")
+    page.click("#new button:has(b:text-is('Flat ground'))")
+    page.wait_for_selector("#empty:not([hidden])")
+    editor.settled()
+    page.keyboard.press("1")
+    editor.draw((0.4, 0.5), (0.6, 0.5))
+    editor.wait("document.getElementById('empty').hidden")
+    assert not editor.faults, editor.faults
+    context.close()
 
 
 def test_variants_to_choose_from(window, keep):

@@ -85,8 +85,8 @@ export const picture = async (recipe, { seed, cells, signal }) =>
     await post(`v1/sheet?count=1&colour=ground&cells=${cells}&seed=${seed}`, recipe, { signal })
   ).blob();
 /** Starts a job; with `frames` it leaves a time-lapse of so many pictures, too. */
-export const startJob = async (recipe, frames) =>
-  (await post(frames ? `v1/jobs?frames=${frames}` : 'v1/jobs', recipe)).json();
+export const startJob = async (recipe, asked = {}) =>
+  (await post(`v1/jobs?${new URLSearchParams(asked)}`, recipe)).json();
 export const cancelJob = async (id) => (await get(`v1/jobs/${id}`, { method: 'DELETE' })).json();
 export const dungeon = (settings, format = 'json') =>
   post(`v1/dungeons?format=${format}`, settings);

@@ -6,6 +6,7 @@ import { $, view } from './base.js';
 import { copy, el, icon, metres, said, save, toast, words } from './ui.js';
 import { choice, field } from './forms.js';
 import { set } from './changes.js';
+import { canFilm, film } from './film.js';
 import { tell } from './signals.js';
 import { catalogue, project, recipe, run } from './editor.js';
 import { sayFiles, share } from './projects.js';
@@ -34,6 +35,8 @@ const download = (href, name, text) =>
 /** The run that makes a time-lapse: its job, and how far it is. */
 let lapse = null;
 const FRAMES = 48;
+/** Pixels of the longer side: of a film, and of an animated PNG, which keeps every pixel. */
+const SIDES = { webm: 1080, apng: 360 };
 const timelapseLabel = () =>
   lapse
     ? [icon('stop'), `${Math.round(lapse.fraction * 100)} %: cancel`]
@@ -47,17 +50,24 @@ async function timelapse() {
     await api.cancelJob(lapse.id);
     return;
   }
-  const name = `${project.name}-timelapse.apng`,
-    { id } = await api.startJob(recipe(), FRAMES);
+  const kind = canFilm() ? 'webm' : 'apng',
+    name = `${project.name}-timelapse.${kind}`,
+    { id } = await api.startJob(recipe(), { frames: FRAMES, frame_size: SIDES[kind] });
   showLapse({ id, fraction: 0 });
   const end = async (j) => {
-    showLapse(null);
     try {
       if (j.state === 'failed') throw new api.Problem(j.error ?? {}, 0);
       if (j.state === 'succeeded')
-        save(await api.file(`v1/results/${j.result.digest}/timelapse.apng`), name);
+        save(
+          kind === 'webm'
+            ? await film(j.result, (fraction) => showLapse({ id, fraction }))
+            : await api.file(`v1/results/${j.result.digest}/timelapse.apng`),
+          name,
+        );
     } catch (error) {
       toast(said(error), 'bad');
+    } finally {
+      showLapse(null);
     }
   };
   api.follow(id, {
@@ -270,7 +280,13 @@ export function takePage() {
       { type: 'button', id: 'timelapse', onclick: guard(timelapse) },
       ...timelapseLabel(),
     ),
-    el('p.hint', {}, 'The land is made once more, with pictures on the way: an animated PNG.'),
+    el(
+      'p.hint',
+      {},
+      canFilm()
+        ? 'The land is made once more, with pictures on the way: a film (WebM) of six seconds.'
+        : 'The land is made once more, with pictures on the way: an animated PNG.',
+    ),
     el('h2', {}, 'Maps of the next run'),
     el(
       'div.chips',

@@ -43,6 +43,7 @@ import { canvas, held, readout } from './pointer.js';
 import { openNew, share } from './projects.js';
 import { copyCommand, copyCurl, copyToml } from './export.js';
 import { play } from './timeline.js';
+import { openTour } from './tour.js';
 import { openVariants } from './variants.js';
 
 const nextOverlay = () => {
@@ -134,6 +135,7 @@ const ACTIONS = () => [
       ),
   },
   { group: 'Help', title: 'Keys', keys: '?', run: showKeys },
+  { group: 'Help', title: 'The tour', run: openTour },
   {
     group: 'Pages',
     title: 'Dungeons',

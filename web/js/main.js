@@ -7,6 +7,7 @@ import './timeline.js';
 import './pointer.js';
 import './keys.js';
 import './projects.js';
+import { firstTour } from './tour.js';
 import { start } from './editor.js';
 
-start();
+start().then(firstTour);

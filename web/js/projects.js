@@ -62,7 +62,7 @@ export function openNew() {
         {},
         el(
           'button',
-          { type: 'button', onclick: () => start('flat', R.example({ recipe: flat })) },
+          { type: 'button', onclick: () => start('flat', R.withWater(flat)) },
           el('b', {}, 'Flat ground'),
           el('span', {}, 'Draw everything yourself.'),
         ),
