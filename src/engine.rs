@@ -35,6 +35,8 @@ const UNREAL_SIDES: [u32; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
 pub(crate) const UNREAL_TILE: u32 = 1009;
 /// Lowest and highest side of a terrain of Unity less 1, powers of two.
 const UNITY_SIDES: [u32; 2] = [32, 4096];
+/// Longest side of a land whose meshes are made for a page: they are made at once.
+pub(crate) const WEB_SIDE: u32 = 4097;
 /// Longest side of Terrain3D: 32 regions of 2048.
 const GODOT_SIDE: u32 = 65536;
 
@@ -114,7 +116,10 @@ impl Engine {
             Self::Godot => {
                 (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
             }
-            Self::Blender | Self::Worldpainter | Self::Houdini | Self::Web => return Ok(()),
+            Self::Web => {
+                (width.max(height) <= WEB_SIDE, format!("up to {WEB_SIDE} a side"), WEB_SIDE)
+            }
+            Self::Blender | Self::Worldpainter | Self::Houdini => return Ok(()),
         };
         if fits {
             return Ok(());

@@ -387,7 +387,8 @@ for component, name in zip(unreal.components, ["trees", "rocks"], strict=True):
     table = np.genfromtxt(root / f"game/unreal/game-small_{name}.csv", delimiter=",", names=True)
     made = np.array([[*at, turn, size[0]] for at, turn, size in component.instances])
     known = np.array([table[key] for key in ["x", "y", "z", "turn_deg", "size"]]).T
-    hold(f"import.py's {name}", made, known)
+    known[:, 2] += 50 * table["size"]  # the foot of the cone that stands for them
+    hold(f"import.py's {name}", made, known, 1e-6)
 rivers = json.loads((root / "game/unreal/rivers_unreal.json").read_text())["rivers"]
 made = [actor.points for actor in others if isinstance(actor, Unreal.WaterBodyRiver)]
 assert [len(points) for points in made] == [len(river["points"]) for river in rivers]

@@ -208,11 +208,7 @@ impl Job {
     ) -> Result<()> {
         self.admit_program()?;
         self.admit_missing()?;
-        let coarser = f64::from(self.schedule().until_level().max(0)).exp2();
-        let (window, spacing_m) = (self.window(), self.scale().spacing_m / coarser);
-        for (nth, things) in self.recipe().scatter.iter().enumerate() {
-            things.admit(nth, &window, spacing_m)?;
-        }
+        self.admit_things()?;
         sink.announce(&names(self.recipe(), timelapse))?;
         sink.begin()
     }

@@ -246,7 +246,10 @@ impl Writer<'_> {
                 entries.push(entry(about, &file));
                 self.files.push(file);
             }
-            all.push((things.name.clone(), found));
+            // Only a program needs them later.
+            if self.outcome.recipe.output.program.is_some() {
+                all.push((things.name.clone(), found));
+            }
         }
         if !entries.is_empty() {
             manifest["scatter"] = entries.into();

@@ -19,6 +19,7 @@ pub fn whole(
         console.warn(warning);
         Ok(())
     })?;
+    job.admit_things()?;
     let (recipe, (window, scale)) = (job.recipe(), job.schedule().land());
     let plans: Vec<_> = job
         .schedule()

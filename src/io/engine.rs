@@ -36,6 +36,9 @@ const CONTROL_TEXTURES: usize = 32;
 /// How far meshes of the levels of detail may lie off the samples, by the relief.
 const LOD_ERRORS: [f64; 3] = [1.0 / 2000.0, 1.0 / 400.0, 1.0 / 80.0];
 
+/// Longest side of a land that becomes a mesh.
+const MESH_SIDE: u32 = crate::engine::WEB_SIDE;
+
 /// Most lakes that a text names.
 const LAKES_MAX: usize = 12;
 
@@ -200,11 +203,13 @@ impl Made<'_> {
     }
 
     /// Adds the file of rivers for a program, where there are some.
-    fn rivers(&mut self, program: Splines, what: &str) {
-        let Some(water) = self.land.water.filter(|water| !water.reaches.is_empty()) else { return };
+    /// Its name; none where there are no rivers.
+    fn rivers(&mut self, program: Splines, what: &str) -> Option<String> {
+        let water = self.land.water.filter(|water| !water.reaches.is_empty())?;
         let (name, bytes) = super::splines::encode(water, self.land.height, program);
         self.say(format!("Rivers: {name}, {what}."));
-        self.out.files.push((name, bytes));
+        self.out.files.push((name.clone(), bytes));
+        Some(name)
     }
 
     /// A Landscape of Unreal Engine, whole or as tiles of World Partition.
@@ -245,7 +250,7 @@ impl Made<'_> {
         self.lakes("centimetres from the corner of the landscape", |[x, y, z]| {
             format!("X {}, Y {}, Z {}", cm(x), cm(y), cm(z))
         });
-        self.rivers(Splines::Unreal, "points of splines for a Water Body River each");
+        let rivers = self.rivers(Splines::Unreal, "points of splines for a Water Body River each");
         self.things(
             "centimetres from the corner of the landscape, and Yaw",
             |metres| metres.map(|m| m * 100.0),
@@ -257,11 +262,17 @@ impl Made<'_> {
         self.unreal_script(
             [rounded(spacing_m * 100.0), rounded(z)],
             rounded(low * 100.0 + 256.0 * z),
+            rivers.unwrap_or_default(),
         )
     }
 
     /// A script for Unreal's Python that sets what the text says.
-    fn unreal_script(&mut self, [across, up]: [f64; 2], location: f64) -> Result<()> {
+    fn unreal_script(
+        &mut self,
+        [across, up]: [f64; 2],
+        location: f64,
+        rivers: String,
+    ) -> Result<()> {
         let stem = self.out.stem;
         let things =
             self.land.things.iter().map(|(name, _)| (name.clone(), self.table(name).into()));
@@ -269,11 +280,10 @@ impl Made<'_> {
         let water = self.land.water;
         let lakes = water.map_or(vec![], |water| shores(water, self.land.height.spacing_m));
         let lakes: Vec<[f64; 3]> = lakes.into_iter().map(|(at, _)| at.map(cm)).collect();
-        let rivers = self.out.files.iter().find(|(name, _)| name.starts_with("rivers_"));
         let land = serde_json::json!({
             "heights": self.out.files.first().map(|(name, _)| name),
             "location": [0.0, 0.0, location], "scale": [across, across, up],
-            "things": things, "rivers": rivers.map_or("", |(name, _)| name), "lakes": lakes,
+            "things": things, "rivers": rivers, "lakes": lakes,
         });
         let text = format!(
             "\"\"\"Sets the landscape {stem} as README.txt says, with what stands on it.\n\n\
@@ -514,8 +524,15 @@ impl Made<'_> {
             rounded(down),
             rounded(spacing_m)
         ));
+        if map.width.max(map.height) > MESH_SIDE {
+            self.say(format!(
+                "There is no .usda of more than {MESH_SIDE} samples a side here: make one with \
+                 thalweg convert height.tif land.usda --max-error 1."
+            ));
+            return Ok(());
+        }
         let usd = format!("{stem}.usda");
-        let mesh = Mesh::of(map, Some(self.error(0)))?;
+        let mesh = Mesh::of(map, Some(self.error(1)))?;
         self.say(format!(
             "Or {usd}, a mesh for Solaris and Omniverse: metres, Y up, Z to the south."
         ));

@@ -297,8 +297,6 @@ impl Mesh {
         if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             word.insert(0, '_');
         }
-        let listed =
-            |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
         let three = |v: Vec3| format!("({}, {}, {})", v.x, v.y, v.z);
         let count = self.vertices.len();
         let all = || (0..count).map(|i| self.position(i));
@@ -316,22 +314,27 @@ impl Mesh {
             three(low),
             three(high)
         );
-        let mut line = |what: &str, values: String, more: &str| {
-            let _ = writeln!(out, "    {what} = [{values}]{more}");
+        // Item by item, since texts of all would be larger than the file.
+        let mut line = |what: &str, values: &mut dyn Iterator<Item = String>, more: &str| {
+            let _ = write!(out, "    {what} = [");
+            for (n, value) in values.enumerate() {
+                out.push_str(if n > 0 { ", " } else { "" });
+                out.push_str(&value);
+            }
+            let _ = writeln!(out, "]{more}");
         };
         let vertex = " (\n        interpolation = \"vertex\"\n    )";
-        let threes = vec!["3"; self.triangles.len()].join(", ");
-        line("int[] faceVertexCounts", threes, "");
+        line("int[] faceVertexCounts", &mut self.triangles.iter().map(|_| "3".into()), "");
         let corners = self.triangles.as_flattened().iter();
-        line("int[] faceVertexIndices", listed(&mut corners.map(u32::to_string)), "");
-        line("normal3f[] normals", listed(&mut self.normals().into_iter().map(three)), vertex);
-        line("point3f[] points", listed(&mut all().map(three)), "");
+        line("int[] faceVertexIndices", &mut corners.map(u32::to_string), "");
+        line("normal3f[] normals", &mut self.normals().into_iter().map(three), vertex);
+        line("point3f[] points", &mut all().map(three), "");
         if !self.colours.is_empty() {
             let colour = |c: &[u8; 3]| three(Vec3::from(c.map(linear)));
-            let colours = listed(&mut self.colours.iter().map(colour));
+            let colours = &mut self.colours.iter().map(colour);
             line("color3f[] primvars:displayColor", colours, vertex);
         }
-        line("texCoord2f[] primvars:st", listed(&mut (0..count).map(corner)), vertex);
+        line("texCoord2f[] primvars:st", &mut (0..count).map(corner), vertex);
         out.push_str("    uniform token subdivisionScheme = \"none\"\n}\n");
         out.into_bytes()
     }

@@ -46,6 +46,8 @@ def place(land):
 def scatter(name):
     """One actor with an instance for each thing."""
     mesh = asset(MESHES[name]) if name in MESHES else asset("/Engine/BasicShapes/Cone")
+    # That cone stands on its middle, 50 cm above its foot.
+    foot = 0.0 if name in MESHES else 50.0
     actor = actors.spawn_actor_from_class(unreal.Actor, vector(0, 0, 0))
     actor.set_actor_label(name)
     systems = unreal.get_engine_subsystem(unreal.SubobjectDataSubsystem)
@@ -62,7 +64,7 @@ def scatter(name):
             size = float(row["size"])
             turn = unreal.Rotator(roll=0.0, pitch=0.0, yaw=float(row["turn_deg"]))
             at = unreal.Transform(
-                location=vector(row["x"], row["y"], row["z"]),
+                location=vector(row["x"], row["y"], float(row["z"]) + foot * size),
                 rotation=turn,
                 scale=vector(size, size, size),
             )

@@ -1,10 +1,55 @@
 //! Where things stand on the land that a run has left.
 
-use super::Outcome;
-use crate::error::{Error, Result};
-use crate::materials;
-use crate::scatter::{Growth, Place, WET, keep_land, places};
+use super::{Job, Outcome};
+use crate::error::{Error, Invalid, Result};
+use crate::scatter::{Growth, POINTS_MAX, Place, WET, keep_land, places};
+use crate::{field, materials, memory};
 use std::sync::atomic::AtomicBool;
+
+/// Bytes of a place in memory, and of its line in the longest file.
+const PLACE_BYTES: [u64; 2] = [size_of::<Place>() as u64, 300];
+
+impl Job {
+    /// Refuses things that do not fit the land, before any work is done.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a distance that does not fit its cells, for more points than there may
+    /// be, and for a map that the run has not on the level where it ends; [`Error::Limit`] for
+    /// more memory than there is.
+    pub fn admit_things(&self) -> Result<()> {
+        let (recipe, window, scale) = (self.recipe(), self.window(), self.scale());
+        let level = self.schedule().until_level();
+        let finest_m = scale.spacing_m / f64::from(level - recipe.finest()).exp2();
+        let mut counts = vec![];
+        for things in &recipe.scatter {
+            things.check_distance(finest_m)?;
+            let maps = things.maps(recipe.water.is_some()).filter(|name| !WET.contains(name));
+            let why = |name: &str| recipe.lacks(field::find(name)?, level);
+            if let Some(why) = maps.filter_map(why).next() {
+                let what = format!("scatter {}: {why}", things.name);
+                return Err(Invalid::from(what).about("scatter").into());
+            }
+            counts.push(things.method(scale.spacing_m).points(&window));
+        }
+        let all: f64 = counts.iter().sum();
+        if all > POINTS_MAX {
+            let most = counts.iter().zip(&recipe.scatter).max_by(|a, b| a.0.total_cmp(b.0));
+            let most = most.map_or(String::new(), |(count, things)| {
+                let distance = things.distance(scale.spacing_m);
+                format!("; {count:.0} of them by {}, distance_m = {distance}", things.name)
+            });
+            let what = format!(
+                "scatter: the tables make about {all:.0} points on this land{most}: allowed \
+                 {POINTS_MAX} in all; make distances longer"
+            );
+            return Err(Invalid::from(what).about("scatter").into());
+        }
+        // With a program all places are kept for its tables.
+        let largest = counts.iter().copied().fold(0.0, f64::max) as u64;
+        let kept = if recipe.output.program.is_some() { all as u64 } else { largest };
+        memory::admit("things", kept * PLACE_BYTES[0] + largest * PLACE_BYTES[1])
+    }
+}
 
 impl Outcome {
     /// Where the things of the recipe's table `nth`, from 0, stand. Things of different tables do
@@ -22,7 +67,9 @@ impl Outcome {
         let on = on.collect::<Result<Vec<_>>>()?;
         let needs = |name: &str| things.maps(recipe.water.is_some()).any(|known| known == name);
         let slope = needs("slope").then(|| self.map("slope")).transpose()?;
-        let wet = WET.iter().filter(|name| needs(name)).map(|name| self.map(name));
+        // Coarse levels have no water where that follows from what is on the finest alone.
+        let is_there = |name: &&&str| needs(name) && self.names().any(|known| known == **name);
+        let wet = WET.iter().filter(is_there).map(|name| self.map(name));
         let wet = wet.collect::<Result<Vec<_>>>()?;
         let names = recipe.biome_names();
         let biome = needs("biome").then(|| self.map("biome")).transpose()?;
@@ -39,13 +86,10 @@ impl Outcome {
             above_m: recipe.output.sea_level_m.filter(|_| !things.in_water),
             size: things.size,
         };
-        let seed = crate::arith::seed(recipe.seed, nth as u32 ^ TABLES);
-        let method = things.method(nth, height.spacing_m);
+        let seed = crate::arith::seed(recipe.seed, things.mark());
+        let method = things.method(height.spacing_m);
         let mut found = places(method, seed, &self.window, &height, biome.as_ref(), &growth, stop)?;
         keep_land(&mut found, &self.window, self.missing());
         Ok(found)
     }
 }
-
-/// What tells seeds of these tables from those of stages.
-const TABLES: u32 = 0x5ca7_0000;

@@ -40,6 +40,9 @@ pub fn sheet(pictures: &[(u64, RgbImage)]) -> Result<RgbImage> {
         return Err(Error::param("a sheet needs at least one picture"));
     };
     admit_sheet(pictures.len())?;
+    // A long number is wider than a small picture.
+    let digits_of = |(number, _): &(u64, RgbImage)| number.to_string().len() as u32;
+    let width = pictures.iter().map(digits_of).max().map_or(width, |n| width.max(n * 4 * SQUARE));
     let columns = (1..).find(|n: &u32| (n * n) as usize >= pictures.len()).unwrap_or(1);
     let rows = (pictures.len() as u32).div_ceil(columns);
     let [across, down] = [width + GAP, height + HEAD + GAP];

@@ -54,18 +54,24 @@ impl Method {
     /// # Errors
     /// [`Error::Limit`] for more than 16 million.
     pub fn admits(self, window: &Window) -> Result<()> {
+        let what = match self {
+            Self::Lattice { frequency, .. } => format!("frequency = {frequency}"),
+            Self::Poisson { distance } => format!("distance = {distance}"),
+        };
+        check_count(self.points(window), &what)
+    }
+
+    /// About how many points there are in a window, before they are thinned.
+    pub(crate) fn points(self, window: &Window) -> f64 {
         match self {
             Self::Lattice { frequency, distance } => {
                 let [width, height] = [window.width, window.height]
                     .map(|n| f64::from(n) + 2.0 * (distance.ceil() + 1.0));
-                check_count(
-                    width * height * frequency * frequency * 3f64.sqrt(),
-                    &format!("frequency = {frequency}"),
-                )
+                width * height * frequency * frequency * 3f64.sqrt()
             }
             Self::Poisson { distance } => {
                 let cells = f64::from(window.width) * f64::from(window.height);
-                check_count(cells / (distance * distance) * 0.8, &format!("distance = {distance}"))
+                cells / (distance * distance) * 0.8
             }
         }
     }
@@ -122,7 +128,10 @@ impl Default for Growth<'_> {
 
 impl Growth<'_> {
     /// The share of the places that a cell keeps.
-    fn share(&self, cell: usize, biome: Option<usize>) -> f64 {
+    fn share(&self, cell: usize, height_m: f64, biome: Option<usize>) -> f64 {
+        if self.above_m.is_some_and(|least| height_m < least) {
+            return 0.0;
+        }
         if let Some((slope, [low, high])) = self.slope
             && !(low..=high).contains(&f64::from(slope.data[cell]))
         {
@@ -140,6 +149,8 @@ impl Growth<'_> {
 
 /// Shortest and longest distance between places, in cells.
 pub const DISTANCES: [f64; 2] = [0.5, 4096.0];
+/// Most points of a lattice or a disc, and of all tables of a recipe.
+pub(crate) const POINTS_MAX: f64 = (1 << 24) as f64;
 /// Purposes of random numbers.
 const ORDER: u32 = 0x5ca1;
 const THIN: u32 = 0x5ca2;
@@ -209,13 +220,13 @@ pub fn places(
             .map(|a| ((spot[a] * 256.0).floor() as i64).wrapping_add(window.origin[a] << 8) as u32);
         // A hash is below 2³², so a share of 1 keeps all places.
         let drawn = |key| f64::from(arith::hash(key, i, j)) / 4294967296.0;
-        let height_m = between(height, u, v);
-        let is_high = growth.above_m.is_none_or(|least| height_m >= least);
-        if is_high && drawn(thin) < growth.share(nearest, biome) {
+        // By the nearest sample, which a part of the land has as the whole does.
+        let ground_m = f64::from(height.data[nearest]);
+        if drawn(thin) < growth.share(nearest, ground_m, biome) {
             places.push(Place {
                 x,
                 y,
-                height_m,
+                height_m: between(height, u, v),
                 biome,
                 // Files have them as texts, which are short so.
                 size: thousandths(smallest + (largest - smallest) * drawn(size)),
@@ -267,7 +278,7 @@ fn check_distance(distance: f64) -> Result<()> {
 }
 
 fn check_count(count: f64, what: &str) -> Result<()> {
-    if count <= (1 << 24) as f64 {
+    if count <= POINTS_MAX {
         return Ok(());
     }
     Err(Error::over(

@@ -5,8 +5,6 @@ use crate::error::{Error, Invalid, Result};
 use crate::format::PointFormat;
 use crate::materials;
 use crate::params::unknown;
-#[cfg(feature = "io")]
-use crate::site::Window;
 use crate::table::Table;
 use serde_json::{Map as Object, Value, json};
 
@@ -20,8 +18,8 @@ const TABLES_MAX: usize = 32;
 /// Points of the lattice that stand for one thing: as many as a thinned lattice needs so that
 /// hardly another thing has room.
 const POINTS: f64 = 1.5;
-/// Multiples of it leave fractions that are far apart.
-const GOLDEN: f64 = 0.618;
+/// Metres between things where nothing is said.
+const USUAL_M: f64 = 8.0;
 /// The highest frequency of the lattice.
 const FREQUENCY_MAX: f64 = 1.0;
 /// Allowed metres between things.
@@ -39,8 +37,8 @@ pub struct Settings {
     pub(crate) on: Vec<(usize, f64)>,
     /// The share of the places that biomes keep; 1 where nothing is said.
     pub(crate) biomes: Vec<(String, f64)>,
-    /// Metres between any two, at least.
-    distance_m: f64,
+    /// Metres between any two, at least; none: 8, or a cell where that is longer.
+    distance_m: Option<f64>,
     /// The lowest and the highest slope, in degrees.
     pub(crate) slope_deg: [f64; 2],
     /// Whether they stand in rivers, lakes and the sea, too.
@@ -69,7 +67,8 @@ impl Settings {
             let read = Table::new(&format!("scatter {}", i + 1), value)
                 .and_then(|table| Self::parse(&table))
                 .map_err(|e| e.inside("", &format!("/{i}")))?;
-            if all.iter().any(|known| known.name == read.name) {
+            // Some systems have one file for both.
+            if all.iter().any(|known| known.name.eq_ignore_ascii_case(&read.name)) {
                 let what = format!(
                     "{:?}: there are two called so; give each table [[scatter]] a name of its own",
                     read.name
@@ -109,7 +108,7 @@ impl Settings {
             name: name.into(),
             on,
             biomes,
-            distance_m: table.number("distance_m", least, most)?.unwrap_or(8.0),
+            distance_m: table.number("distance_m", least, most)?,
             slope_deg: range(table, "slope_deg", [0.0, 90.0])?.unwrap_or([0.0, 90.0]),
             in_water: table.switch("in_water")?.unwrap_or(false),
             size: range(table, "size", SIZES)?.unwrap_or([0.8, 1.25]),
@@ -140,7 +139,9 @@ impl Settings {
             let biomes = self.biomes.iter().map(|(name, share)| (name.as_str(), *share));
             table.insert("biomes".into(), shares(biomes.collect()));
         }
-        table.insert("distance_m".into(), self.distance_m.into());
+        if let Some(distance_m) = self.distance_m {
+            table.insert("distance_m".into(), distance_m.into());
+        }
         table.insert("slope_deg".into(), json!(self.slope_deg));
         table.insert("in_water".into(), self.in_water.into());
         table.insert("size".into(), json!(self.size));
@@ -176,7 +177,8 @@ impl Settings {
                         "propertyNames": { "type": "string" },
                         "description": "The share of the places that a biome keeps." },
                     "distance_m": { "type": "number", "minimum": least, "maximum": most,
-                        "description": "Metres between any two, at least.", "default": 8.0 },
+                        "description": "Metres between any two, at least; without it 8, or a cell \
+                            where that is longer." },
                     "slope_deg": pair([0.0, 90.0], "The lowest and the highest slope in degrees."),
                     "in_water": { "type": "boolean", "default": false,
                         "description": "Whether they stand in rivers, lakes and the sea, too." },
@@ -228,40 +230,42 @@ impl Settings {
         }
     }
 
-    /// Refuses distances that do not fit the cells of a land's finest level, and more places than
-    /// there may be.
+    /// Refuses a distance that does not fit the cells of a land's finest level.
     ///
     /// # Errors
-    /// [`crate::Error::Param`] and [`crate::Error::Limit`].
-    #[cfg(feature = "io")]
-    pub(crate) fn admit(&self, nth: usize, window: &Window, spacing_m: f64) -> Result<()> {
-        let cells = self.distance_m / spacing_m;
+    /// [`crate::Error::Param`].
+    pub(crate) fn check_distance(&self, spacing_m: f64) -> Result<()> {
+        let cells = self.distance(spacing_m) / spacing_m;
         let [least, most] = DISTANCES;
-        if !(least..=most).contains(&cells) {
-            let allowed = format!("{} to {}", least * spacing_m, most * spacing_m);
-            let given = format!("{} m on cells of {spacing_m} m", self.distance_m);
-            let invalid = Invalid::value("distance_m", given, allowed);
-            let message = format!("scatter {}: {}", self.name, invalid.message);
-            return Err(invalid.saying(message).into());
+        if (least..=most).contains(&cells) {
+            return Ok(());
         }
-        self.method(nth, spacing_m).admits(window).map_err(|e| match e {
-            Error::Limit(limit) => {
-                Error::limit(format!("scatter {}: {}", self.name, limit.message))
-            }
-            e => e,
-        })
+        let allowed = format!("{} to {}", least * spacing_m, most * spacing_m);
+        let given = format!("{} m on cells of {spacing_m} m", self.distance(spacing_m));
+        let invalid = Invalid::value("distance_m", given, allowed);
+        let message = format!("scatter {}: {}", self.name, invalid.message);
+        Err(invalid.saying(message).into())
+    }
+
+    /// Metres between any two on cells of this size.
+    pub(crate) fn distance(&self, spacing_m: f64) -> f64 {
+        self.distance_m.unwrap_or(USUAL_M.max(spacing_m))
+    }
+
+    /// A number that follows from the name alone, so that other tables do not move these things.
+    pub(crate) fn mark(&self) -> u32 {
+        let digest = blake3::hash(self.name.as_bytes());
+        u32::from_le_bytes(std::array::from_fn(|i| digest.as_bytes()[i]))
     }
 
     /// Points of a lattice, so that windows side by side have each of them once. Lattices of
     /// different tables have different frequencies, else some points of both would coincide.
-    pub(crate) fn method(&self, nth: usize, spacing_m: f64) -> Method {
+    pub(crate) fn method(&self, spacing_m: f64) -> Method {
         // On a coarse level things lie as near to each other as its cells allow.
-        let distance = (self.distance_m / spacing_m).max(DISTANCES[0]);
+        let distance = (self.distance(spacing_m) / spacing_m).max(DISTANCES[0]);
         let finest = (POINTS / distance).min(FREQUENCY_MAX);
-        Method::Lattice {
-            frequency: finest * (1.0 - (nth as f64 * GOLDEN).fract() / 8.0),
-            distance,
-        }
+        let less = f64::from(self.mark()) / 4294967296.0 / 8.0;
+        Method::Lattice { frequency: finest * (1.0 - less), distance }
     }
 
     /// What stands for each thing in a file of meshes.

@@ -459,6 +459,7 @@ impl Limits {
                 self.work
             )));
         }
+        job.admit_things()?;
         let plan_bytes = job.admit_plans()?;
         // A quarter more, for what a run takes beside its buffers and plans.
         crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;

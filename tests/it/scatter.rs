@@ -314,6 +314,71 @@ fn things_stand_where_their_table_says() {
     assert!(all.iter().all(|p| (low..=high).contains(&p.height_m)));
 }
 
+/// Things follow from their own table: another one more or less moves none of them. Nor does a part
+/// of the land, but for heights beyond its outermost samples.
+#[test]
+fn things_are_moved_by_no_other_table_and_no_part() {
+    let [any, oak] = ["name = \"any\"\ndistance_m = 15\n", "name = \"oak\"\nsize = [1, 4]\n"]
+        .map(|table| format!("[[scatter]]\n{table}"));
+    let things = |job: Job, nth| job.run(&mut |_| Ok(())).unwrap().things(nth, &GO).unwrap();
+    let run = |tables: &str, nth| things(Job::new(land(tables)).unwrap(), nth);
+    let alone = run(&oak, 0);
+    assert!(alone.len() > 1000);
+    assert_eq!(run(&format!("{any}{oak}"), 1), alone);
+    assert_eq!(run(&format!("{oak}{any}"), 0), alone);
+    // Water depends on the whole land, so a land with a sea alone has parts.
+    let mut recipe = land(&oak);
+    recipe.water = None;
+    recipe.stages.truncate(1);
+    let whole = things(Job::new(recipe.clone()).unwrap(), 0);
+    let part = Window { origin: [70, 40], width: 90, height: 80 };
+    let found = things(Job::new(recipe).unwrap().part(part).unwrap(), 0);
+    let inside = |p: &&Place| (69.5..159.5).contains(&p.x) && (39.5..119.5).contains(&p.y);
+    let bits = |p: &Place| [p.x, p.y, p.size, p.turn_deg].map(f64::to_bits);
+    let known: Vec<_> = whole.iter().filter(inside).map(bits).collect();
+    assert!(known.len() > 300 && known.len() < 7000, "{}", known.len());
+    assert_eq!(found.iter().map(bits).collect::<Vec<_>>(), known);
+}
+
+/// What does not fit is refused before any work, wherever one asks; what is usual fits any land.
+#[test]
+fn what_does_not_fit_is_refused_at_once() {
+    let job = |size: u32, spacing_m: f64, rest: &str| {
+        let text = format!(
+            "schema = 2\nwidth = {size}\nheight = {size}\nspacing_m = {spacing_m}\nlevels = 2\n\
+             [[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"thermal\"\n\
+             [[stage]]\nkind = \"droplets\"\nfinest_only = true\n{rest}\n"
+        );
+        Job::new(Recipe::from_toml(&text, Path::new("."), "land").unwrap()).unwrap()
+    };
+    let refused = |job: Job, words: &[&str]| {
+        let message = job.admit_things().unwrap_err().to_string();
+        words.iter().for_each(|word| assert!(message.contains(word), "{message}: {word}"));
+    };
+    let table = |name: &str, rest: &str| format!("[[scatter]]\nname = \"{name}\"\n{rest}\n");
+    for spacing_m in [0.5, 8.0, 30.0, 1000.0] {
+        job(129, spacing_m, &table("oak", "")).admit_things().unwrap();
+    }
+    let dense = table("oak", "distance_m = 6");
+    refused(job(4097, 4.0, &dense), &["scatter", "points", "oak", "distance_m = 6", "16777216"]);
+    // On a coarse level as many cells have more of them than their share.
+    let grass = table("oak", "distance_m = 12");
+    job(8193, 4.0, &table("oak", "distance_m = 24"))
+        .until_level(1)
+        .unwrap()
+        .admit_things()
+        .unwrap();
+    refused(job(8193, 4.0, &grass).until_level(1).unwrap(), &["points", "distance_m = 12"]);
+    let many: String = (0..9).map(|n| table(&format!("n{n}"), "distance_m = 3")).collect();
+    refused(job(1025, 2.0, &many), &["9", "16777216 in all"]);
+    // A map that the level has not is named; water that it has not keeps nothing away.
+    let wet = "[water]\nchannel_flow = 20\n";
+    let coarse = job(129, 5.0, &format!("{wet}{}", table("oak", ""))).until_level(1).unwrap();
+    coarse.admit_things().unwrap();
+    let outcome = coarse.run(&mut |_| Ok(())).unwrap();
+    assert!(outcome.things(0, &GO).unwrap().len() > 100);
+}
+
 /// What a table may not say is named, with the table's number and what is allowed.
 #[test]
 fn wrong_tables_are_named() {
@@ -334,6 +399,7 @@ fn wrong_tables_are_named() {
     refused("[[scatter]]\n", &["scatter 1", "name", "letters"]);
     refused("[[scatter]]\nname = \"a/b\"\n", &["scatter 1", "a/b", "letters"]);
     refused(&table("").repeat(2), &["oak", "there are two called"]);
+    refused(&format!("{}[[scatter]]\nname = \"Oak\"\n", table("")), &["Oak", "there are two"]);
     refused(&table("colour = 1"), &["colour"]);
     refused(&table("distance_m = 0.01"), &["distance_m", "0.1 to 100000"]);
     refused(&table("distance_m = 2"), &["scatter oak", "2 m on cells of 10 m", "5 to 40960"]);

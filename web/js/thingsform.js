@@ -4,6 +4,7 @@ import { el } from './ui.js';
 import { numberRow } from './forms.js';
 import { cellM, recipe } from './editor.js';
 import { change } from './changes.js';
+import * as R from './recipe.js';
 
 /** What can be switched on, and how it then stands. Other tables of a recipe stay as they are. */
 const KINDS = [
@@ -26,8 +27,7 @@ export const THINGS_ROWS = KINDS.map(([name, label]) => [
 ]);
 
 /**
- * Puts a table in the place of the one of its name, or takes that away. The order of the others
- * stays, since their places follow from it.
+ * Puts a table in the place of the one of its name, or takes that away.
  */
 function put(name, table, label, panel) {
   const r = recipe(),
@@ -44,7 +44,8 @@ function put(name, table, label, panel) {
 }
 
 export function thingsRows(r) {
-  const least = cellM() / 2;
+  const least = cellM() / 2,
+    extent = Math.max(...R.sizeOf(r)) * cellM();
   return [
     el('h2', {}, 'Trees and rocks'),
     ...KINDS.flatMap(([name, label, usual, rest]) => {
@@ -53,7 +54,8 @@ export function thingsRows(r) {
       const fresh = () => ({
         name,
         ...rest,
-        distance_m: Math.max(usual, cellM()),
+        // A land may have some 16 million points in all.
+        distance_m: Number(Math.max(usual, cellM(), extent / 800).toPrecision(3)),
         formats: ['csv', 'glb'],
       });
       return [
@@ -77,7 +79,7 @@ export function thingsRows(r) {
               unit: 'm',
               value: table.distance_m ?? 8,
               low: least,
-              high: 20 * usual,
+              high: 20 * Math.max(usual, least),
               min: least,
               text: 'Metres between any two, at least',
               oninput: (v) =>

@@ -15,6 +15,9 @@ use thalweg::{Error, Job, Limit, Recipe, Result};
 /// The name of the contact sheet in the folder of all lands.
 const SHEET: &str = "sheet.png";
 
+/// Endings of pictures that a sheet is not.
+const OTHERS: [&str; 7] = ["jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff"];
+
 /// What the command line asks for.
 struct Variants<'a> {
     a: &'a Arguments,
@@ -82,7 +85,16 @@ impl<'a> Variants<'a> {
             )));
         }
         let output = a.output.clone().unwrap_or_default();
-        let is_picture = output.extension().is_some_and(|end| end.eq_ignore_ascii_case("png"));
+        let end = output.extension().map(|end| end.to_string_lossy().to_lowercase());
+        let is_picture = end.as_deref() == Some("png");
+        if a.sheet && end.is_some_and(|end| OTHERS.contains(&end.as_str())) {
+            let path = output.display();
+            return Err(Error::param(format!("--sheet: {path}: a sheet is a .png")));
+        }
+        if a.sheet && is_picture && timelapse.is_some() {
+            let what = "--frames: a sheet alone has no time-lapse; give a folder with -o";
+            return Err(Error::param(what));
+        }
         let (folder, sheet) = match (a.sheet, is_picture) {
             (true, true) => (None, Some(output)),
             (true, false) => (Some(output.clone()), Some(output.join(SHEET))),
@@ -100,6 +112,7 @@ impl<'a> Variants<'a> {
         recipe.seed += nth as u64;
         let job = job_of(console, self.a, recipe, self.timelapse.as_ref())?;
         job.admit_program()?;
+        job.admit_things()?;
         Ok(job)
     }
 

@@ -52,6 +52,11 @@ fn a_sheet_alone_is_one_picture() {
     let sheet = picture(&folder.read("lands.png"));
     assert_eq!(sheet.dimensions(), (2 * (320 + GAP) + GAP, 80 + HEAD + 2 * GAP));
     assert_eq!(folder.list(""), ["lands.png", "r.toml"]);
+    // Numbers that are wider than the pictures have room: 20 digits of four squares.
+    let last = u64::MAX - 1;
+    folder.thalweg(&format!("run r.toml -o long.png --count 2 --sheet --seed {last}")).ok();
+    let sheet = picture(&folder.read("long.png"));
+    assert_eq!(sheet.dimensions(), (2 * (20 * 4 * 3 + GAP) + GAP, 48 + HEAD + 2 * GAP));
 }
 
 /// What cannot be is refused before any work, and nothing is left.
@@ -68,6 +73,8 @@ fn wrong_variants_are_refused_at_once() {
     run("-o all --sheet").refused(2, &["--count"]);
     run("-o all --count 2 --snapshot s").refused(2, &["--count", "--snapshot"]);
     run("-o nowhere/lands.png --count 2 --sheet").refused(1, &["nowhere"]);
+    run("-o lands.jpg --count 2 --sheet").refused(1, &["lands.jpg", "a sheet is a .png"]);
+    run("-o new.png --count 2 --sheet --frames 4").refused(1, &["--frames", "-o"]);
     run("-o all --count 2 --engine unity").refused(1, &["unity"]);
     run("-o all --count 2 --size 40000x40000 --set levels=1").refused(1, &["--count"]);
     // The second land's folder has a file.
