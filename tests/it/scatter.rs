@@ -285,8 +285,10 @@ fn things_stand_where_their_table_says() {
     let [any, all, oak, steep] = [0, 1, 2, 3].map(found);
     for places in [&any, &all, &oak, &steep] {
         assert!(nearest(places) >= 1.5, "{}", nearest(places));
-        let sunk =
-            |p: &&Place| depth.data[cell(p)] + width.data[cell(p)] > 0.0 || p.height_m < 40.0;
+        let sunk = |p: &&Place| {
+            let at = cell(p);
+            depth.data[at] + width.data[at] > 0.0 || height.data[at] < 40.0
+        };
         let sunken = places.iter().filter(sunk).count();
         assert_eq!(sunken > 0, places.len() == all.len(), "{sunken} of {}", places.len());
     }
@@ -369,8 +371,8 @@ fn what_does_not_fit_is_refused_at_once() {
         .admit_things()
         .unwrap();
     refused(job(8193, 4.0, &grass).until_level(1).unwrap(), &["points", "distance_m = 12"]);
-    let many: String = (0..9).map(|n| table(&format!("n{n}"), "distance_m = 3")).collect();
-    refused(job(1025, 2.0, &many), &["9", "16777216 in all"]);
+    let many: String = (0..12).map(|n| table(&format!("n{n}"), "distance_m = 3")).collect();
+    refused(job(1025, 2.0, &many), &["points", "16777216 in all"]);
     // A map that the level has not is named; water that it has not keeps nothing away.
     let wet = "[water]\nchannel_flow = 20\n";
     let coarse = job(129, 5.0, &format!("{wet}{}", table("oak", ""))).until_level(1).unwrap();
