@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -449,6 +450,28 @@ async fn ended(ending: &mut watch::Receiver<bool>) {
     drop(ending.wait_for(|ending| *ending).await);
 }
 
+/// The file of a level, and what is known of it. When a job ends, its levels move to its result:
+/// what is not here may be there by now.
+fn place_of_level(service: &Service, id: i64, level: i32) -> Answer<(PathBuf, Value)> {
+    for attempt in 0..5 {
+        let record = get(service, id)?;
+        let folder = match &record.result {
+            Some(digest) => service.store.result_folder(digest),
+            None => service.store.work_folder(id),
+        };
+        let path = folder.join("levels").join(format!("{level}.r32"));
+        let entry = levels(&folder).into_iter().find(|entry| entry["level"] == level);
+        if let Some(entry) = entry.filter(|_| path.is_file()) {
+            return Ok((path, entry));
+        }
+        if record.result.is_some() || folder.is_dir() && attempt > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(Problem::missing(format!("level {level} is not there, or not yet")))
+}
+
 /// The heights of a level of a job
 ///
 /// Little-endian float32 metres, row by row from the north. `Thalweg-Width`, `Thalweg-Height` and
@@ -466,20 +489,26 @@ pub async fn level(
 ) -> Answer<Response> {
     let id = id(&text)?;
     let level: i32 = level.parse().map_err(|_| Problem::missing("there is no such level"))?;
-    let (path, entry) = blocking(move || {
-        let record = get(&service, id)?;
-        let folder = match &record.result {
-            Some(digest) => service.store.result_folder(digest),
-            None => service.store.work_folder(id),
+    let (parts, _) = request.into_parts();
+    let mut tries = 0;
+    let (mut response, entry) = loop {
+        let at = service.clone();
+        let (path, entry) = blocking(move || place_of_level(&at, id, level)).await?;
+        let mut request = axum::http::Request::new(Body::empty());
+        *request.method_mut() = parts.method.clone();
+        *request.headers_mut() = parts.headers.clone();
+        let digest = entry["blake3"].as_str().unwrap_or_default().to_string();
+        let answer = results::file(&path, "application/octet-stream", &digest, request).await;
+        let is_gone = match &answer {
+            Ok(response) => response.status() == StatusCode::NOT_FOUND,
+            Err(_) => true,
         };
-        let entry = levels(&folder).into_iter().find(|entry| entry["level"] == level);
-        let entry = entry
-            .ok_or_else(|| Problem::missing(format!("level {level} is not there, or not yet")))?;
-        Ok((folder.join("levels").join(format!("{level}.r32")), entry))
-    })
-    .await?;
-    let digest = entry["blake3"].as_str().unwrap_or_default().to_string();
-    let mut response = results::file(&path, "application/octet-stream", &digest, request).await?;
+        tries += 1;
+        // It may have moved to the result meanwhile.
+        if !is_gone || tries > 2 {
+            break (answer?, entry);
+        }
+    };
     results::sizes(
         &mut response,
         [entry["width"].as_u64().unwrap_or(0) as u32, entry["height"].as_u64().unwrap_or(0) as u32],

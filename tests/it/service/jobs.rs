@@ -447,3 +447,24 @@ fn inputs_are_sent_and_named() {
             .problem(400, &["name of a file"]);
     }
 }
+
+/// A level that is there stays there while its job ends and its files move to the result.
+#[test]
+fn levels_stay_while_a_job_ends() {
+    let folder = Folder::new("service-levels-stay");
+    let service = Service::start(&folder, "");
+    for seed in 0..20 {
+        let recipe = format!(
+            "schema = 2\nwidth = 129\nheight = 129\nspacing_m = 10\nlevels = 2\nseed = {seed}\n\
+             [[stage]]\nkind = \"noise\"\n[[stage]]\nkind = \"thermal\"\nsteps = 20\n"
+        );
+        let job = service.post("/v1/jobs", &recipe).json();
+        let path = format!("/v1/jobs/{}/levels/1/height.r32", job["id"].as_str().unwrap());
+        let mut seen = 0;
+        while seen < 40 {
+            let status = service.get(&path).status;
+            assert!(status == 200 || seen == 0 && status == 404, "seed {seed}: {status}");
+            seen += usize::from(status == 200);
+        }
+    }
+}
