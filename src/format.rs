@@ -202,7 +202,7 @@ pub enum PointFormat {
     Csv,
     /// One feature for each place, with the same data as properties.
     GeoJson,
-    /// Binary glTF: one mesh that stands in every place, by the extension
+    /// Binary glTF: one mesh, drawn at every place by the extension
     /// `EXT_mesh_gpu_instancing`.
     Glb,
 }

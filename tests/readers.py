@@ -144,8 +144,23 @@ def numbers(program, line):
 maps = '["height","water_level","water_depth","rock"]'
 for program in ["unreal", "unity", "godot"]:
     size = {"unity": 513}.get(program, 505)
-    run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", program, "--size", size,
-        "--force", "--set", f"output.maps={maps}", "--set", "output.format=npy")
+    run(
+        "run",
+        "game-small",
+        "-o",
+        "game",
+        "--device",
+        "cpu",
+        "--engine",
+        program,
+        "--size",
+        size,
+        "--force",
+        "--set",
+        f"output.maps={maps}",
+        "--set",
+        "output.format=npy",
+    )
     land = {name: np.load(root / f"game/{name}.npy") for name in ["height", "water_level", "rock"]}
     low, high = float(land["height"].min()), float(land["height"].max())
     folder = root / "game" / program
@@ -203,10 +218,17 @@ for program in ["unreal", "unity", "godot"]:
     }[program]()
     hold(f"{program}'s trees, to the east", east, known["x"] * 2, 0.001)
     hold(f"{program}'s trees, to the south", south, known["y"] * 2, 0.001)
-    ground = map_coordinates(land["height"].astype(float), [south / 2, east / 2], order=1, mode="nearest")
+    ground = map_coordinates(
+        land["height"].astype(float), [south / 2, east / 2], order=1, mode="nearest"
+    )
     hold(f"{program}'s trees, on the ground", up, ground, 0.01)
     turn = -table["turn_deg"] if program == "godot" else table["turn_deg"]
-    hold(f"{program}'s trees, turned", (turn - known["turn_deg"] + 180) % 360, np.full(len(known), 180.0), 0.002)
+    hold(
+        f"{program}'s trees, turned",
+        (turn - known["turn_deg"] + 180) % 360,
+        np.full(len(known), 180.0),
+        0.002,
+    )
     # The place of the lake is a corner of its shore: one of the cells round it is the lake.
     column, row = int(x / 2), int(y / 2)
     near = land["water_level"][row - 1 : row + 3, column - 1 : column + 3]
@@ -244,7 +266,9 @@ for level in range(3):
     column, row = (mesh.vertices[:, [0, 2]] / 2).round().astype(int).T
     ground = np.abs(mesh.vertices[:, 1] - height[row, column]) < 1e-3
     hung = mesh.vertices[~ground]
-    assert len(mesh.faces) > triangles and (mesh.faces < ground.sum()).all(axis=1).sum() == triangles
+    assert (
+        len(mesh.faces) > triangles and (mesh.faces < ground.sum()).all(axis=1).sum() == triangles
+    )
     on_border = np.isin(hung[:, [0, 2]], [0, 1008]).any(axis=1)
     assert on_border.all(), "skirts hang at the border"
     gltf = pygltflib.GLTF2().load(str(root / "game/web" / name))
@@ -266,8 +290,12 @@ mesh = UsdGeom.Mesh(stage.GetDefaultPrim())
 points = np.array(mesh.GetPointsAttr().Get())
 column, row = (points[:, [0, 2]] / 2).round().astype(int).T
 hold("usda, usd-core", points[:, 1], height[row, column], 1e-3)
-counts, corners = (np.array(a.Get()) for a in [mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()])
-assert mesh.ValidateTopology(mesh.GetFaceVertexIndicesAttr().Get(), mesh.GetFaceVertexCountsAttr().Get(), len(points))[0]
+counts, corners = (
+    np.array(a.Get()) for a in [mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()]
+)
+assert mesh.ValidateTopology(
+    mesh.GetFaceVertexIndicesAttr().Get(), mesh.GetFaceVertexCountsAttr().Get(), len(points)
+)[0]
 assert (counts == 3).all() and corners.max() == len(points) - 1
 a, b, c = points[corners.reshape(-1, 3)].transpose(1, 0, 2)
 assert (np.cross(b - a, c - a)[:, 1] > 0).all(), "triangles face up"
@@ -380,7 +408,11 @@ unreal = Unreal()
 sys.modules["unreal"] = unreal
 exec(compile(script, "import.py", "exec"), {"__file__": str(root / "game/unreal/import.py")})
 land, *others = unreal.actors
-hold("import.py's location", land.told["location"], np.array([0, 0, *numbers("unreal", "Location Z:")]))
+hold(
+    "import.py's location",
+    land.told["location"],
+    np.array([0, 0, *numbers("unreal", "Location Z:")]),
+)
 across, up = numbers("unreal", "Scale X and Y:")
 hold("import.py's scale", land.told["scale"], np.array([across, across, up]))
 for component, name in zip(unreal.components, ["trees", "rocks"], strict=True):

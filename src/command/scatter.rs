@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Cells between any two places, at least; poisson without it: 8
     #[arg(long, value_name = "CELLS", allow_negative_numbers = true)]
     distance: Option<f64>,
-    /// .glb only: the mesh that stands in each place, to be replaced by a better one
+    /// .glb only: the mesh at each place, a simple one that you replace
     #[arg(long, value_name = "SHAPE", default_value = "tree",
         value_parser = ["tree", "bush", "rock", "grass"])]
     shape: String,

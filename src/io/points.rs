@@ -27,7 +27,7 @@ pub struct Ground<'a> {
     pub biomes: &'a [&'a str],
 }
 
-/// The bytes of a file of places. In a file of meshes a `shape` stands in each.
+/// The bytes of a file of places. A file of meshes has a `shape` at each.
 ///
 /// East and north are those of the map's coordinate system, where it has one; else metres from the
 /// world's origin. Meshes stand in metres to the east, up and to the south from the north-west
@@ -124,7 +124,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A glTF whose mesh stands in every place.
+/// A glTF that draws its mesh at every place.
 fn glb(places: &[Place], ground: &Ground, shape: Shape) -> Result<Vec<u8>> {
     let mut binary: Vec<u8> = vec![];
     let mut views = vec![];

@@ -21,7 +21,7 @@ def vector(x, y, z):
 def asset(path):
     found = unreal.load_asset(path)
     if found is None:
-        raise RuntimeError(f"{path}: there is no such asset; give another path on top of this script")
+        raise RuntimeError(f"{path}: no such asset; give another path at the top of this script")
     return found
 
 
@@ -32,7 +32,8 @@ def landscape():
         chosen = actors.get_selected_level_actors()
         found = [a for a in found if a in chosen]
     if len(found) != 1:
-        raise RuntimeError(f"{len(found)} landscapes: import {LAND['heights']} first, or select one")
+        heights = LAND["heights"]
+        raise RuntimeError(f"{len(found)} landscapes: import {heights} first, or select one")
     return found[0]
 
 

@@ -211,7 +211,7 @@ impl Settings {
     /// Refuses materials and biomes that the recipe has not.
     ///
     /// # Errors
-    /// [`crate::Error::Param`] with what it has.
+    /// [`crate::Error::Param`] with the names that it has.
     pub(crate) fn check(&self, has_materials: bool, biomes: &[String]) -> Result<()> {
         if !self.on.is_empty() && !has_materials {
             let what = format!(

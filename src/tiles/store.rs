@@ -188,8 +188,8 @@ impl Store {
         };
         match decode(&mut file, key) {
             Ok(piece) => {
-                // What was used last is removed last. The time of change stays, since `make` and
-                // its like would make again what was made from this tile. A store that cannot be
+                // What was used last is removed last. The time of change stays, since `make`
+                // makes a file again that is older than its source. A store that cannot be
                 // written is read all the same.
                 let _ = file.set_times(FileTimes::new().set_accessed(SystemTime::now()));
                 Ok(Some(piece))

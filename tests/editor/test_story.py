@@ -189,7 +189,8 @@ def test_lakes_and_rivers_that_are_drawn_stay(window, thalweg, tmp_path, keep):
     formats = ["--set", "output.format=npy"]
     subprocess.run([thalweg, *command, f"output.maps={maps}", *formats], cwd=tmp_path, check=True)
     level, depth, width = (
-        np.load(tmp_path / f"wet/{name}.npy") for name in ("water_level", "water_depth", "river_width")
+        np.load(tmp_path / f"wet/{name}.npy")
+        for name in ("water_level", "water_depth", "river_width")
     )
     at = [round(sum(point[k] for point in lake["at_m"]) / len(lake["at_m"]) / 20) for k in (0, 1)]
     assert abs(level[at[1], at[0]] - lake["level_m"]) < 0.001 and depth[at[1], at[0]] > 1

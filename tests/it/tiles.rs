@@ -909,7 +909,7 @@ fn a_store_keeps_tiles_and_finds_damage() {
 }
 
 /// The tiles that were read last are the last to go. Reading leaves the time of change alone, since
-/// `make` and its like make again what is older than what it was made from.
+/// `make` makes a file again that is older than its source.
 #[test]
 fn a_store_forgets_what_was_used_longest_ago() {
     let folder = tempfile("tiles-used");

@@ -18,7 +18,7 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /**
  * The pictures of a result's time-lapse as WebM: six seconds and at most some 6 MB. It is recorded
- * at its own pace. `shown` is told how far it is, 0 to 1.
+ * at its own pace. It calls `shown` with its progress, 0 to 1.
  */
 export async function film(result, shown) {
   const pictures = [];
