@@ -15,8 +15,10 @@ pub enum Engine {
     Unreal,
     /// Unreal Engine, a landscape in tiles for World Partition.
     UnrealWp,
-    /// Unity.
+    /// Unity, one terrain.
     Unity,
+    /// Unity, terrains that are neighbours.
+    UnityTiles,
     /// Godot with Terrain3D.
     Godot,
     /// Blender.
@@ -35,6 +37,8 @@ const UNREAL_SIDES: [u32; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
 pub(crate) const UNREAL_TILE: u32 = 1009;
 /// Lowest and highest side of a terrain of Unity less 1, powers of two.
 const UNITY_SIDES: [u32; 2] = [32, 4096];
+/// Side of a terrain among neighbours, which share their edges.
+pub(crate) const UNITY_TILE: u32 = 513;
 /// Longest side of a land whose meshes are made for a page: they are made at once.
 pub(crate) const WEB_SIDE: u32 = 4097;
 /// Longest side of Terrain3D: 32 regions of 2048.
@@ -42,10 +46,11 @@ const GODOT_SIDE: u32 = 65536;
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unreal,
         Self::UnrealWp,
         Self::Unity,
+        Self::UnityTiles,
         Self::Godot,
         Self::Blender,
         Self::Worldpainter,
@@ -64,6 +69,7 @@ impl Engine {
             Self::Unreal => "unreal",
             Self::UnrealWp => "unreal-wp",
             Self::Unity => "unity",
+            Self::UnityTiles => "unity-tiles",
             Self::Godot => "godot",
             Self::Blender => "blender",
             Self::Worldpainter => "worldpainter",
@@ -113,6 +119,16 @@ impl Engine {
                 let rule = format!("a square of a power of two and 1, {low} to {high}");
                 (square && unity().any(|side| side == width), rule, nearest(&mut unity()))
             }
+            Self::UnityTiles => {
+                let step = UNITY_TILE - 1;
+                let whole = |side: u32| side > step && (side - 1).is_multiple_of(step);
+                let times = (width.max(height) + step / 2 - 1) / step;
+                (
+                    whole(width) && whole(height),
+                    format!("sides of a multiple of {step} and 1"),
+                    times.max(1) * step + 1,
+                )
+            }
             Self::Godot => {
                 (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
             }
@@ -124,7 +140,8 @@ impl Engine {
         if fits {
             return Ok(());
         }
-        let first = if square || self == Self::UnrealWp { "" } else { "crop it to a square, and " };
+        let tiled = matches!(self, Self::UnrealWp | Self::UnityTiles);
+        let first = if square || tiled { "" } else { "crop it to a square, and " };
         Err(Error::param(format!(
             "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, \
              or {first}use --resample {near} of convert",

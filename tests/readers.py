@@ -426,6 +426,48 @@ made = [actor.points for actor in others if isinstance(actor, Unreal.WaterBodyRi
 assert [len(points) for points in made] == [len(river["points"]) for river in rivers]
 assert f"Z = {int(numbers('unreal', 'X')[2])}" in unreal.said
 
+# Unity's script, against a stand-in for its editor that keeps what it is told.
+run("run", "game-small", "-o", "tiled", "--device", "cpu", "--engine", "unity-tiles", "--size",
+    "1025x513", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
+height = np.load(root / "tiled/height.npy")
+folder = root / "tiled/unity-tiles"
+pictures = {file.name: Image.open(file).convert("RGBA") for file in folder.glob("*_splat_*.png")}
+for name, picture in pictures.items():
+    (folder / name).write_bytes(np.asarray(picture)[::-1].tobytes())
+script = (folder / "Import.cs").read_text()
+prefab = '// { "trees", "Assets/Trees/Spruce.prefab" },'
+assert prefab in script
+(folder / "Import.cs").write_text(script.replace(prefab, prefab[3:]))
+subprocess.run(
+    ["mcs", "-d:UNITY_EDITOR", f"-out:{root}/unity.exe", folder / "Import.cs",
+     tests / "unity/StandIn.cs"], check=True)  # fmt: skip
+told = subprocess.run(
+    ["mono", root / "unity.exe", folder], check=True, capture_output=True, text=True
+).stdout.splitlines()
+terrains = {line.split()[1]: line.split()[2:] for line in told if line.startswith("terrain")}
+assert sorted(terrains) == ["game-small_x0_z0", "game-small_x1_z0"]
+assert "rocks have no prefab at the top of Import.cs, and are left out" in told
+low, tall = float(height.min()), float(height.max() - height.min())
+for column, (name, words) in enumerate(sorted(terrains.items())):
+    hold(f"{name}'s place and size", np.array(words[:7], dtype=float),
+         np.array([1024 * column, low, 0, 1024, tall, 1024, 513]), 1e-4)  # fmt: skip
+    other = f"game-small_x{1 - column}_z0"
+    # To the left, at the top, to the right and below.
+    assert words[7:] == [["-", "-", other, "-"], [other, "-", "-", "-"]][column], words
+    made = np.fromfile(folder / f"{name}.heights", "<f4").reshape(513, 513)[::-1]
+    hold(f"{name}'s heights", low + made * tall, height[:, 512 * column :][:, :513], 1.01 * tall / 65536)
+    weights = np.fromfile(folder / f"{name}.weights", "<f4").reshape(512, 512, 8)[::-1]
+    splats = [np.asarray(pictures[f"{name}_splat_{n}.png"]).astype(float) for n in (1, 2)]
+    known = np.concatenate(splats, axis=2) / 255
+    known = (known[1:, 1:] + known[:-1, 1:] + known[1:, :-1] + known[:-1, :-1]) / 4
+    hold(f"{name}'s weights", weights, known, 1e-6)
+made = np.array([line.split()[1:] for line in told if line.startswith("tree")], dtype=float)
+table = np.genfromtxt(folder / "game-small_trees.csv", delimiter=",", names=True)
+known = np.array([table[key] for key in ["x", "y", "z", "turn_deg", "size"]]).T
+known[:, 3] = np.radians(known[:, 3])
+made, known = (rows[np.lexsort(rows.T[:3])] for rows in (made[:, 1:].round(2), known.round(2)))
+hold("trees of Import.cs", made, known, 0.011)
+
 # Instances of glTF, by another reader: as many as the table has, at its places.
 recipe = (pathlib.Path(__file__).parents[1] / "examples/game-small.toml").read_text()
 recipe = recipe.replace('shape = "rock"', 'shape = "rock"\nformats = ["csv", "glb"]')

@@ -231,6 +231,9 @@ struct Changes {
     /// features, the sea and thresholds follow, so the land keeps its shape
     #[arg(long, value_name = "LENGTH", value_parser = length, help_heading = "Recipe")]
     extent: Option<f64>,
+    /// All heights of the recipe times this, such as 0.5 or 2; distances stay
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Recipe")]
+    relief: Option<f64>,
     /// Another setting of a stage, named by its kind or its number from 1; KEY may be `every` for
     /// one between the steps of another. Or of the tables of water and output: water.KEY=VALUE,
     /// output.KEY=VALUE. Or of the top of the recipe, such as levels=4. May be given several times
@@ -336,6 +339,11 @@ impl Changes {
         })?;
         if let Some(extent_m) = self.extent {
             recipe.resize_to(extent_m).map_err(|e| option("--extent", &extent_m.to_string(), e))?;
+        }
+        if let Some(factor) = self.relief {
+            recipe
+                .multiply_relief(factor)
+                .map_err(|e| option("--relief", &factor.to_string(), e))?;
         }
         Ok(recipe)
     }

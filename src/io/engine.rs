@@ -6,6 +6,9 @@
 //! (UnityCsReference); Terrain3D, *Importing & Exporting Data*; WorldPainter, import of height
 //! maps; Blender and SideFX manuals.
 
+mod unity;
+mod unreal;
+
 use std::fmt::Write as _;
 use std::io::Cursor;
 
@@ -18,7 +21,6 @@ use image::{GrayImage, RgbImage, RgbaImage};
 use super::mesh::{Mesh, MeshFormat};
 use super::{MapFormat, encode_picture, encode_within};
 pub use crate::engine::Engine;
-use crate::engine::UNREAL_TILE;
 use crate::map::Map;
 use crate::params::rounded;
 use crate::scatter::Place;
@@ -118,7 +120,8 @@ impl Engine {
         match self {
             Self::Unreal => made.unreal(false)?,
             Self::UnrealWp => made.unreal(true)?,
-            Self::Unity => made.unity()?,
+            Self::Unity => made.unity(false)?,
+            Self::UnityTiles => made.unity(true)?,
             Self::Godot => made.godot()?,
             Self::Blender => made.blender()?,
             Self::Worldpainter => made.worldpainter()?,
@@ -212,146 +215,9 @@ impl Made<'_> {
         Some(name)
     }
 
-    /// A Landscape of Unreal Engine, whole or as tiles of World Partition.
-    fn unreal(&mut self, tiled: bool) -> Result<()> {
-        let land = self.land;
-        let map = self.land.height;
-        let (low, high) = self.range;
-        let spacing_m = self.land.height.spacing_m;
-        let land_stem = self.land_stem.clone();
-        let stem = self.out.stem.to_string();
-        if !tiled {
-            self.out.sixteen(&format!("{land_stem}.r16"), map, MapFormat::R16, (low, high))?;
-        } else {
-            for row in 0..map.height / UNREAL_TILE {
-                for column in 0..map.width / UNREAL_TILE {
-                    let part =
-                        map.crop([column * UNREAL_TILE, row * UNREAL_TILE], [UNREAL_TILE; 2])?;
-                    self.out.sixteen(
-                        &format!("{stem}_x{column}_y{row}.r16"),
-                        &part,
-                        MapFormat::R16,
-                        (low, high),
-                    )?;
-                }
-            }
-            self.say(format!(
-                "Tiles of {UNREAL_TILE} x {UNREAL_TILE} vertices, which share no edge. \
-                 Pick any of them; the others are found."
-            ));
-        }
-        self.say("Landscape mode, Manage, New, Import from File.".into());
-        // A level is Z scale / 128 centimetres, and level 32768 is at the location.
-        let z = (high - low) * 100.0 * 128.0 / 65535.0;
-        // Level 0 is 32768 levels below the location, which are 256 times the scale.
-        self.say(format!("Location Z: {} (centimetres)", rounded(low * 100.0 + 256.0 * z)));
-        self.say(format!("Scale X and Y: {}, Z: {}", rounded(spacing_m * 100.0), rounded(z)));
-        self.say(sea(land, |m| format!("Water at Z = {} (centimetres)", rounded(m * 100.0))));
-        self.lakes("centimetres from the corner of the landscape", |[x, y, z]| {
-            format!("X {}, Y {}, Z {}", cm(x), cm(y), cm(z))
-        });
-        let rivers = self.rivers(Splines::Unreal, "points of splines for a Water Body River each");
-        self.things(
-            "centimetres from the corner of the landscape, and Yaw",
-            |metres| metres.map(|m| m * 100.0),
-            |clockwise| clockwise,
-        );
-        self.out.weights(land, map)?;
-        self.out.normals(map, true)?;
-        self.say("Normal map: DirectX (green down).".into());
-        self.unreal_script(
-            [rounded(spacing_m * 100.0), rounded(z)],
-            rounded(low * 100.0 + 256.0 * z),
-            rivers.unwrap_or_default(),
-        )
-    }
-
-    /// A script for Unreal's Python that sets what the text says.
-    fn unreal_script(
-        &mut self,
-        [across, up]: [f64; 2],
-        location: f64,
-        rivers: String,
-    ) -> Result<()> {
-        let stem = self.out.stem;
-        let things =
-            self.land.things.iter().map(|(name, _)| (name.clone(), self.table(name).into()));
-        let things: serde_json::Map<String, serde_json::Value> = things.collect();
-        let water = self.land.water;
-        let lakes = water.map_or(vec![], |water| shores(water, self.land.height.spacing_m));
-        let lakes: Vec<[f64; 3]> = lakes.into_iter().map(|(at, _)| at.map(cm)).collect();
-        let land = serde_json::json!({
-            "heights": self.out.files.first().map(|(name, _)| name),
-            "location": [0.0, 0.0, location], "scale": [across, across, up],
-            "things": things, "rivers": rivers, "lakes": lakes,
-        });
-        let text = format!(
-            "\"\"\"Sets the landscape {stem} as README.txt says, with what stands on it.\n\n\
-             Import the heights first. Then: Tools, Execute Python Script. (Plugins: Python Editor \
-             Script Plugin.)\n\"\"\"\n\nLAND = {land:#}{}",
-            include_str!("unreal_import.py")
-        );
-        self.say(
-            "Then Tools, Execute Python Script: import.py sets these numbers, and more.".into(),
-        );
-        self.out.files.push(("import.py".into(), text.into_bytes()));
-        Ok(())
-    }
-
     /// The file of a kind of things.
     fn table(&self, name: &str) -> String {
         format!("{}_{name}.csv", self.out.stem)
-    }
-
-    /// A Terrain of Unity: rows from the south, 65536 steps.
-    fn unity(&mut self) -> Result<()> {
-        let land = self.land;
-        let map = self.land.height;
-        let (low, high) = self.range;
-        let [across, down] = self.extent();
-        let land_stem = self.land_stem.clone();
-        let mut bytes = vec![];
-        let outside = map.data.iter().filter(|h| !(low..=high).contains(&f64::from(**h))).count();
-        for row in map.data.chunks(map.width as usize).rev() {
-            // Unity's import divides a level by 65536, so the top of the range takes the level
-            // below it.
-            let level = |h: &f32| {
-                ((f64::from(*h) - low) / (high - low) * 65536.0).round().clamp(0.0, 65535.0) as u16
-            };
-            bytes.extend(row.iter().flat_map(|h| level(h).to_le_bytes()));
-        }
-        if outside > 0 {
-            self.out.warnings.push(format!(
-                "{outside} heights lie beyond {low} to {high} m and were cut off there"
-            ));
-        }
-        self.out.files.push((format!("{land_stem}.raw"), bytes));
-        self.say(
-            "Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip \
-             Vertically off."
-                .into(),
-        );
-        self.say(format!("Resolution: {}", map.width));
-        self.say(format!(
-            "Terrain Size: X {}, Y {}, Z {}",
-            rounded(across),
-            rounded(high - low),
-            rounded(down)
-        ));
-        self.say(format!("Position Y: {}", rounded(low)));
-        self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
-        self.lakes("from the terrain's south-west corner", |[x, y, z]| {
-            format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(down - y))
-        });
-        self.things(
-            "from the terrain's south-west corner, y up, and the rotation about Y",
-            |[x, y, z]| [x, z, down - y],
-            |clockwise| clockwise,
-        );
-        self.out.splats(land, map)?;
-        self.out.normals(map, false)?;
-        self.say("Normal map: OpenGL (green up).".into());
-        Ok(())
     }
 
     /// Terrain3D of Godot.
@@ -377,7 +243,7 @@ impl Made<'_> {
             |[x, y, z]| [x, z, y],
             |clockwise| -clockwise,
         );
-        self.out.splats(land, map)?;
+        self.out.splats(land, &Part::whole(map))?;
         self.control()?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
@@ -456,7 +322,7 @@ impl Made<'_> {
             |[x, y, z]| [x - across / 2.0, down / 2.0 - y, z],
             |clockwise| -clockwise,
         );
-        self.out.splats(land, map)?;
+        self.out.splats(land, &Part::whole(map))?;
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up), Color Space Non-Color.".into());
         Ok(())
@@ -584,7 +450,7 @@ impl Made<'_> {
             |[x, y, z]| [x, z, y],
             |clockwise| -clockwise,
         );
-        self.out.splats(self.land, map)?;
+        self.out.splats(self.land, &Part::whole(map))?;
         Ok(())
     }
 }
@@ -630,6 +496,30 @@ fn sea(land: &Land, line: impl Fn(f64) -> String) -> String {
     land.sea_level_m.map_or(String::new(), line)
 }
 
+/// A rectangle of a land that has files of its own.
+struct Part {
+    /// What the names of its files have after the land's; empty for the whole.
+    name: String,
+    /// Column and row of its north-west sample.
+    at: [u32; 2],
+    /// Columns and rows.
+    size: [u32; 2],
+}
+
+impl Part {
+    fn whole(map: &Map) -> Self {
+        Self { name: String::new(), at: [0, 0], size: [map.width, map.height] }
+    }
+
+    /// Its pixels of four bytes each.
+    fn pixels(&self, rgba: &[u8], map: &Map) -> Vec<u8> {
+        let [column, row, width, height] =
+            [self.at[0], self.at[1], self.size[0], self.size[1]].map(|n| n as usize);
+        let rows = rgba.chunks(map.width as usize * 4).skip(row).take(height);
+        rows.flat_map(|line| line.iter().skip(column * 4).take(width * 4).copied()).collect()
+    }
+}
+
 /// Files as they come.
 struct Writer<'a> {
     stem: &'a str,
@@ -653,31 +543,38 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// One grey picture for each biome.
-    fn weights(&mut self, land: &Land, map: &Map) -> Result<()> {
+    /// One grey picture for each material or biome.
+    fn weights(&mut self, land: &Land, part: &Part) -> Result<()> {
         for (names, rgba) in land.textures {
+            let rgba = part.pixels(rgba, land.height);
             for (channel, name) in names.iter().enumerate() {
                 let grey = rgba.iter().skip(channel).step_by(4).copied().collect();
+                let [width, height] = part.size;
                 let picture =
-                    GrayImage::from_raw(map.width, map.height, grey).ok_or_else(|| short(name))?;
+                    GrayImage::from_raw(width, height, grey).ok_or_else(|| short(name))?;
                 let plain: String =
                     name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-                self.files
-                    .push((format!("{}_weight_{plain}.png", self.stem), encode_picture(picture)?));
+                let file = format!("{}_weight_{plain}{}.png", self.stem, part.name);
+                self.files.push((file, encode_picture(picture)?));
             }
         }
         Ok(())
     }
 
-    /// Textures of four biomes each.
-    fn splats(&mut self, land: &Land, map: &Map) -> Result<()> {
+    /// Textures of four materials or biomes each.
+    fn splats(&mut self, land: &Land, part: &Part) -> Result<()> {
         for (n, (_, rgba)) in land.textures.iter().enumerate() {
-            let picture = RgbaImage::from_raw(map.width, map.height, rgba.to_vec())
+            let [width, height] = part.size;
+            let picture = RgbaImage::from_raw(width, height, part.pixels(rgba, land.height))
                 .ok_or_else(|| short("a texture"))?;
-            self.files
-                .push((format!("{}_splat_{}.png", self.stem, n + 1), encode_picture(picture)?));
+            self.files.push((self.splat(part, n + 1), encode_picture(picture)?));
         }
         Ok(())
+    }
+
+    /// The file of a texture, which are counted from 1.
+    fn splat(&self, part: &Part, n: usize) -> String {
+        format!("{}{}_splat_{n}.png", self.stem, part.name)
     }
 
     fn normals(&mut self, map: &Map, green_down: bool) -> Result<()> {

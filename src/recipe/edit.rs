@@ -187,19 +187,71 @@ impl Recipe {
         }
         let factor = extent_m / (f64::from(cells) * spacing_m);
         let mut described = self.describe();
-        stretch(&mut described, factor);
+        stretch(&mut described, Factors { across: factor, up: factor });
         described["spacing_m"] = (extent_m / f64::from(cells)).into();
+        self.become_described(&described)
+    }
+
+    /// Multiplies the heights of a recipe that makes its own land: of what makes land, strokes, the
+    /// sea, and thresholds in metres of height. Distances and slopes that are allowed stay, so the
+    /// land has the same plan, and is steeper or flatter.
+    ///
+    /// # Errors
+    /// [`Error::Param`] for a recipe with an input, for a factor that is not above 0, and for a key
+    /// that would leave its range.
+    pub fn multiply_relief(&mut self, factor: f64) -> Result<()> {
+        let wrong = |message: &str| {
+            Invalid::of("relief", factor, "a factor above 0")
+                .saying(format!("relief = {factor}: {message}"))
+        };
+        if self.input.is_some() {
+            return Err(wrong("a recipe with an input has the input's heights").into());
+        }
+        if !(factor > 0.0 && factor.is_finite()) {
+            return Err(wrong("allowed is a factor above 0").into());
+        }
+        let mut described = self.describe();
+        stretch(&mut described, Factors { across: 1.0, up: factor });
+        self.become_described(&described)
+    }
+
+    fn become_described(&mut self, described: &Json) -> Result<()> {
         let file = self.file.take();
-        *self = Self { file, ..Self::from_value(&described, &self.folder, &self.name)? };
+        *self = Self { file, ..Self::from_value(described, &self.folder, &self.name)? };
         Ok(())
     }
 }
 
-/// Multiplies the lengths of a described recipe, and by the square its areas, which the ends of
-/// their names tell.
-fn stretch(value: &mut Json, factor: f64) {
-    /// Of rivers with a discharge of 1 m³/s, which the land's size does not change.
-    const OF_DISCHARGE: [&str; 3] = ["width_m", "depth_m", "distance_to_water_m"];
+/// What lengths are multiplied by.
+#[derive(Clone, Copy)]
+struct Factors {
+    /// Those on the ground, and areas by the square.
+    across: f64,
+    /// Heights and depths.
+    up: f64,
+}
+
+/// Multiplies the lengths of a described recipe, which the ends of their names tell.
+fn stretch(value: &mut Json, factors: Factors) {
+    /// What the land's size does not change: rivers with a discharge of 1 m³/s, and how far apart
+    /// trees stand.
+    const KEPT: [&str; 4] = ["width_m", "depth_m", "distance_to_water_m", "distance_m"];
+    /// Lengths on the ground. All others are heights.
+    const ACROSS: [&str; 12] = [
+        "at_m",
+        "beach_width_m",
+        "carry_m",
+        "feature_m",
+        "fetch_m",
+        "noise_size_m",
+        "outlet_m",
+        "radius_m",
+        "shore_m",
+        "simplify_m",
+        "spacing_m",
+        "width_m",
+    ];
+    let Factors { across, up } = factors;
     match value {
         Json::Object(object) => {
             // The bed of a river and of a lake that are drawn are as large as the land.
@@ -208,9 +260,11 @@ fn stretch(value: &mut Json, factor: f64) {
             let is_by_height = object.get("from").is_some_and(|from| from == "height");
             for (key, value) in object {
                 let by = match key.rsplit('_').next() {
-                    Some("start" | "end") if is_by_height => Some(factor),
-                    Some("m") if is_stroke || !OF_DISCHARGE.contains(&key.as_str()) => Some(factor),
-                    Some("m2" | "km2") => Some(factor * factor),
+                    Some("start" | "end") if is_by_height => Some(up),
+                    Some("m") if !is_stroke && KEPT.contains(&key.as_str()) => None,
+                    Some("m") if ACROSS.contains(&key.as_str()) => Some(across),
+                    Some("m") => Some(up),
+                    Some("m2" | "km2") => Some(across * across),
                     _ => None,
                 };
                 match (by, value) {
@@ -220,19 +274,24 @@ fn stretch(value: &mut Json, factor: f64) {
                         .flat_map(|point| point.as_array_mut().into_iter().flatten().take(2))
                         .for_each(|metres| multiply(metres, by)),
                     (Some(by), value) => multiply(value, by),
-                    (None, value) => stretch(value, factor),
+                    (None, value) => stretch(value, factors),
                 }
             }
         }
-        Json::Array(list) => list.iter_mut().for_each(|value| stretch(value, factor)),
+        Json::Array(list) => list.iter_mut().for_each(|value| stretch(value, factors)),
         _ => {}
     }
 }
 
 /// Multiplies all numbers of a value, of its lists and of its ramps.
 fn multiply(value: &mut Json, by: f64) {
+    /// Below or above all land: there is no such sea, floor or ceiling.
+    const NONE_M: f64 = 1e6;
     match value {
-        Json::Number(number) => *value = number.as_f64().map_or(0.0, |number| number * by).into(),
+        Json::Number(number) => {
+            let number = number.as_f64().unwrap_or(0.0);
+            *value = if number.abs() == NONE_M { number } else { number * by }.into();
+        }
         Json::Array(list) => list.iter_mut().for_each(|value| multiply(value, by)),
         Json::Object(object) => object.values_mut().for_each(|value| multiply(value, by)),
         _ => {}

@@ -182,7 +182,7 @@ fn beginnings() -> Value {
     let begun = json!({ "anyOf": [first, having("kind", &["biomes"], false)] });
     let changed = json!({ "properties": { "stage": { "items": later } } });
     let some = json!({ "properties": { "stage": { "minItems": 1 } }, "required": ["stage"] });
-    let no_size = json!({ "properties": { "width": false, "height": false } });
+    let no_size = json!({ "properties": { "width": false, "height": false, "extent_m": false } });
     let mut beginnings = when(
         json!({ "required": ["input"] }),
         json!({ "allOf": [changed, no_size, { "anyOf": [some, { "required": ["water"] }] }] }),
@@ -193,7 +193,8 @@ fn beginnings() -> Value {
             {
                 "properties": { "stage": { "prefixItems": [begun], "items": later,
                     "minItems": 1 } },
-                "required": ["width", "height", "spacing_m", "stage"],
+                "required": ["width", "height", "stage"],
+                "oneOf": [{ "required": ["spacing_m"] }, { "required": ["extent_m"] }],
             },
             { "allOf": [changed, no_size, some] },
         ],

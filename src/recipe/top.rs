@@ -28,6 +28,7 @@ pub(super) struct Top {
     pub width: Option<u32>,
     pub height: Option<u32>,
     pub spacing_m: Option<f64>,
+    pub extent_m: Option<f64>,
     pub origin: [i64; 2],
     pub margin: Option<u32>,
     pub endless: bool,
@@ -46,8 +47,11 @@ pub(super) struct Top {
     pub output: Output,
 }
 
+/// Longest side of a land: cells are of up to a thousand kilometres.
+const EXTENT_MAX_M: f64 = 1e6 * LAND_MAX as f64;
+
 /// The keys, in the order in which a recipe is written.
-static KEYS: [Key<Top>; 21] = {
+static KEYS: [Key<Top>; 22] = {
     use Kind::{Maybe, Own, Range, Switch, Whole};
     use Told::Always;
     [
@@ -67,6 +71,12 @@ static KEYS: [Key<Top>; 21] = {
             "Cells from north to south.",
         ),
         Key::new("spacing_m", Maybe([1e-3, 1e6], |t| &mut t.spacing_m), Always, "Metres a cell."),
+        Key::new(
+            "extent_m",
+            Maybe([1e-3, EXTENT_MAX_M], |t| &mut t.extent_m),
+            Told::Changed,
+            "Metres from the first to the last vertex of the longer side, in place of spacing_m.",
+        ),
         Key::new("origin", Own(ORIGIN), Always, "World coordinates of the north-west cell."),
         Key::new(
             "margin_cells",
@@ -319,6 +329,7 @@ impl Top {
             width: made.then_some(recipe.window.width),
             height: made.then_some(recipe.window.height),
             spacing_m: recipe.spacing_m,
+            extent_m: None,
             origin: recipe.window.origin,
             margin: Some(recipe.margin),
             endless: recipe.endless,
@@ -408,7 +419,7 @@ impl Recipe {
             return Err(Invalid::of("schema", 1, "2").saying(message).into());
         }
         let top = Top::read(&table)?;
-        let Top { width, height, spacing_m, range_m, nodata_m, band, mut stages, .. } = top;
+        let Top { width, height, range_m, nodata_m, band, mut stages, .. } = top;
         if stages.is_empty() && top.input.is_some() && top.water.is_some() {
             // The water of a map as it is: no stroke changes nothing.
             stages.push(Step::new(strokes::STAGE.name, &[])?);
@@ -439,10 +450,7 @@ impl Recipe {
             }
         };
         let (width, height) = size_of(input.as_ref(), width, height)?;
-        if input.is_none() && spacing_m.is_none() {
-            let invalid = Invalid::from("spacing_m is missing: metres a cell, 0.001 to 1000000");
-            return Err(invalid.about("spacing_m").into());
-        }
+        let spacing_m = spacing_of(input.as_ref(), [width, height], top.spacing_m, top.extent_m)?;
         let recipe = Self {
             name: top.name.map_or_else(|| plain(name), Ok)?,
             seed: top.seed,
@@ -465,6 +473,33 @@ impl Recipe {
         };
         recipe.check()?;
         Ok(recipe)
+    }
+}
+
+/// Metres a cell, which a recipe gives, or by the land's extent.
+fn spacing_of(
+    input: Option<&Input>,
+    size: [u32; 2],
+    spacing_m: Option<f64>,
+    extent_m: Option<f64>,
+) -> Result<Option<f64>> {
+    let steps = size[0].max(size[1]).saturating_sub(1);
+    let wrong = |why: &str| Err(Invalid::from(format!("extent_m: {why}")).about("extent_m").into());
+    match (spacing_m, extent_m) {
+        (None, None) if input.is_none() => {
+            let invalid = Invalid::from(
+                "spacing_m is missing: metres a cell, 0.001 to 1000000; or extent_m, metres from \
+                 the first to the last vertex of the longer side",
+            );
+            Err(invalid.about("spacing_m").into())
+        }
+        (Some(_), Some(_)) => wrong("the recipe has spacing_m too: leave out one of the two"),
+        (None, Some(_)) if input.is_some() => {
+            wrong("a recipe with an input has the input's size: give spacing_m")
+        }
+        (None, Some(_)) if steps == 0 => wrong("a land of one cell has none: give spacing_m"),
+        (None, Some(extent_m)) => Ok(Some(extent_m / f64::from(steps))),
+        (given, None) => Ok(given),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recipes: the same from TOML and JSON, and errors that help.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use thalweg::params::{self, ParamKind};
 use thalweg::recipe::{Input, PRESETS, Preset, Recipe, Step, assignment};
 use thalweg::site::Scale;
@@ -103,13 +103,131 @@ fn another_extent_is_the_same_land() {
         };
         let mut own = recipe.clone();
         own.resize(96, 64).unwrap();
-        let mut small = own.clone();
-        small.resize_to(95.0 * own.spacing_m.unwrap() / 8.0).unwrap();
-        assert_eq!(small.spacing_m, own.spacing_m.map(|metres| metres / 8.0));
-        assert!(words(own) == words(small), "{}", recipe.name);
+        // Trees do not stand as far apart as the land is larger.
+        own.scatter.clear();
+        let known = words(own.clone());
+        for factor in [1.0 / 8.0, 8.0] {
+            let mut other = own.clone();
+            other.resize_to(95.0 * own.spacing_m.unwrap() * factor).unwrap();
+            assert_eq!(other.spacing_m, own.spacing_m.map(|metres| metres * factor));
+            assert!(words(other) == known, "{} times {factor}", recipe.name);
+        }
+        // Half as high and twice as high again is the same recipe, and no key leaves its range.
+        let mut same = own.clone();
+        same.multiply_relief(0.5).unwrap();
+        same.multiply_relief(2.0).unwrap();
+        assert_eq!(same.describe(), own.describe());
         seen += 1;
     }
     assert!(seen > 10, "{seen} examples");
+    // Trees do not grow with the land, nor do rivers of as much water.
+    let mut game = examples().into_iter().find(|recipe| recipe.name == "game-small").unwrap();
+    let kept = |recipe: &Recipe| {
+        let told = recipe.describe();
+        let at = ["/scatter/0/distance_m", "/water/width_m", "/water/depth_m"];
+        at.map(|pointer| told.pointer(pointer).unwrap().clone())
+    };
+    let before = kept(&game);
+    game.resize_to(500.0).unwrap();
+    assert_eq!(kept(&game), before);
+}
+
+/// Where a value has another number or word than it had, and which.
+fn differences(at: &str, before: &Value, after: &Value, out: &mut Vec<(String, Value)>) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            assert!(before.keys().eq(after.keys()), "{at}");
+            let pairs = before.iter().zip(after.values());
+            pairs.for_each(|((key, a), b)| differences(&format!("{at}/{key}"), a, b, out));
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            assert_eq!(before.len(), after.len(), "{at}");
+            let pairs = before.iter().zip(after).enumerate();
+            pairs.for_each(|(i, (a, b))| differences(&format!("{at}/{i}"), a, b, out));
+        }
+        (a, b) if a.as_f64().is_some() && a.as_f64() == b.as_f64() => {}
+        (a, b) if a == b => {}
+        (_, b) => out.push((at.into(), b.clone())),
+    }
+}
+
+/// Heights that are twice as high: what is known of a land before and after it is eroded, by hand
+/// from the meaning of each key.
+#[test]
+fn another_relief_changes_heights_alone() {
+    let text = "schema = 2\nseed = 1\nwidth = 33\nheight = 33\nspacing_m = 10\nlevels = 1\n\
+        [[stage]]\nkind = \"noise\"\nbase_m = -40\nrelief_m = 300\n\
+        [[stage]]\nkind = \"strokes\"\n[[stage.stroke]]\ntool = \"lake\"\n\
+        at_m = [[100, 100], [200, 100], [200, 200]]\nlevel_m = 12\ndepth_m = 3\nshore_m = 60\n\
+        [[stage]]\nkind = \"layer\"\nmap = \"hardness\"\nfrom = \"height\"\n\
+        start = 100\nend = 200\n\
+        [[stage]]\nkind = \"incision\"\nuplift_m = 0.5\n\
+        [water]\nsea_level_m = 7\ndepth_m = 0.5\nlake_min_m2 = 500\n\
+        [materials]\nsnow = [{ height_m = [250, 300], distance_to_water_m = [5, 10] }]\n\
+        [[scatter]]\nname = \"trees\"\ndistance_m = 20\non = { grass = 1 }\n";
+    let mut recipe = Recipe::from_toml(text, "", "r").unwrap();
+    let before = recipe.describe();
+    recipe.multiply_relief(2.0).unwrap();
+    let mut changed = vec![];
+    differences("", &before, &recipe.describe(), &mut changed);
+    let changed: Vec<_> =
+        changed.iter().map(|(pointer, value)| (pointer.as_str(), value.clone())).collect();
+    let expected = [
+        ("/stage/0/relief_m", json!(600.0)),
+        ("/stage/0/base_m", json!(-80.0)),
+        ("/stage/0/unit_m", json!(2000.0)),
+        ("/stage/1/stroke/0/level_m", json!(24.0)),
+        ("/stage/1/stroke/0/depth_m", json!(6.0)),
+        ("/stage/2/start", json!(200.0)),
+        ("/stage/2/end", json!(400.0)),
+        ("/stage/2/thickness_m", json!(2.0)),
+        ("/stage/3/uplift_m", json!(1.0)),
+        ("/stage/3/lake_depth_m", json!(2000.0)),
+        ("/water/sea_level_m", json!(14.0)),
+        // The usual rules: no forest above 1300 to 1700 m, beaches up to 2.5 m.
+        ("/materials/forest/0/height_m/0", json!(3400.0)),
+        ("/materials/forest/0/height_m/1", json!(2600.0)),
+        ("/materials/sand/0/height_m/0", json!(5.0)),
+        ("/materials/sand/0/height_m/1", json!(2.0)),
+        ("/materials/sand/1/change_m/0", json!(30.0)),
+        ("/materials/sand/1/change_m/1", json!(80.0)),
+        ("/materials/snow/0/height_m/0", json!(500.0)),
+        ("/materials/snow/0/height_m/1", json!(600.0)),
+    ];
+    assert_eq!(changed, expected);
+    let wrong = |factor: f64| recipe.clone().multiply_relief(factor).unwrap_err().to_string();
+    for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(wrong(factor).contains("a factor above 0"));
+    }
+    assert!(wrong(1e9).contains("relief_m"), "{}", wrong(1e9));
+}
+
+/// An extent in the place of metres a cell, in all ways in which it can be wrong.
+#[test]
+fn a_recipe_may_have_an_extent() {
+    let text = |keys: &str| {
+        format!("schema = 2\n{keys}\n[[stage]]\nkind = \"noise\"\n[output]\nmaps = [\"height\"]\n")
+    };
+    let read = |keys: &str| Recipe::from_toml(&text(keys), "", "r");
+    let recipe = read("width = 33\nheight = 65\nextent_m = 2000").unwrap();
+    assert_eq!(recipe.spacing_m, Some(31.25));
+    assert_eq!(
+        recipe.describe(),
+        read("width = 33\nheight = 65\nspacing_m = 31.25").unwrap().describe()
+    );
+    for (keys, expected) in [
+        ("width = 33\nheight = 65\nextent_m = 2000\nspacing_m = 1", "leave out one"),
+        ("width = 1\nheight = 1\nextent_m = 2000", "a land of one cell has none"),
+        ("width = 33\nheight = 65\nextent_m = 0", "allowed 0.001 to"),
+        ("width = 33\nheight = 65\nextent_m = 1e9", "spacing_m"),
+        ("width = 33\nheight = 65", "or extent_m"),
+    ] {
+        let error = read(keys).unwrap_err().to_string();
+        assert!(error.contains(expected), "{keys}: {error}");
+    }
+    let other = "schema = 2\ninput = \"a.tif\"\nextent_m = 3\n[[stage]]\nkind = \"droplets\"\n";
+    let error = Recipe::from_toml(other, "", "r").unwrap_err().to_string();
+    assert!(error.contains("the input's size"), "{error}");
 }
 
 /// What another extent scales it knows by the ends of names: each parameter in metres has that end,

@@ -1310,7 +1310,7 @@ function stale() {
 export function openRecipe(r, name) {
   project = { id: newId(), name: name ?? r.name ?? 'land', job: null };
   claimed(project.id);
-  history = new History(r);
+  history = new History(R.withSpacing(r));
   Object.assign(brush, UNSET);
   look.overlay = r.output?.colour === 'biomes' ? 'biomes' : 'ground';
   reset();

@@ -38,6 +38,13 @@ export function withStrokes(recipe, stroke) {
   return { ...recipe, stage: [...list.slice(0, at), ...own, ...list.slice(at + (there ? 1 : 0))] };
 }
 
+/** The recipe with metres a cell, where it has an extent in their place. */
+export function withSpacing(recipe) {
+  const { extent_m, ...rest } = recipe;
+  if (!extent_m) return recipe;
+  return { ...rest, spacing_m: extent_m / (Math.max(recipe.width, recipe.height) - 1) };
+}
+
 /** The recipe with another setting: `path` is keys and indices; undefined takes the setting out. */
 export function withValue(recipe, [key, ...rest], value) {
   const copy = Array.isArray(recipe) ? recipe.slice() : { ...recipe };

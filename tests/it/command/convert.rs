@@ -406,6 +406,9 @@ fn lands_are_handed_over_to_programs() {
         folder.thalweg(&line).refused(1, &["1x1009", "2 rows and 2 columns"]);
     }
     folder.thalweg("convert odd.npy a --engine unreal-wp").refused(1, &["multiples of 1009"]);
+    folder
+        .thalweg("convert odd.npy a --engine unity-tiles")
+        .refused(1, &["100x100", "a multiple of 512 and 1", "nearest is 513", "--resample 513"]);
     folder.thalweg("convert odd.npy a --engine unreel").refused(2, &["unreel", "unreal"]);
     // Options that were renamed say so.
     for (command, new) in [
@@ -516,7 +519,7 @@ fn lands_are_handed_over_to_programs() {
         folder.list("run2/godot")
     );
     for engine in thalweg::io::engine::Engine::ALL {
-        let side = if engine.name() == "unity" { 1025 } else { 1009 };
+        let side = if engine.name().starts_with("unity") { 1025 } else { 1009 };
         let line = format!(
             "run r.toml -o run3 --dry-run --size {side} --set output.program={}",
             engine.name()
@@ -637,7 +640,12 @@ fn files_for_programs_are_named_once() {
         folder.thalweg(&format!("convert {name}.npy {name} --engine unity --spacing 10")).ok();
         assert_eq!(
             folder.list(name),
-            ["README.txt".into(), format!("{stem}.raw"), format!("{name}_normal.png")]
+            [
+                "Import.cs".into(),
+                "README.txt".into(),
+                format!("{stem}.raw"),
+                format!("{name}_normal.png")
+            ]
         );
     }
 }

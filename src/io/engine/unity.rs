@@ -1,0 +1,161 @@
+//! A Terrain of Unity, whole or in tiles that are neighbours, and a script for its editor.
+
+use super::{Made, Map, Part, Result, rounded, sea};
+use crate::engine::UNITY_TILE;
+
+/// Levels of a height in a `.raw`, by which Unity's import divides.
+const LEVELS: f64 = 65536.0;
+
+impl Made<'_> {
+    /// One terrain; or `tiled`, several that share their edges.
+    pub(super) fn unity(&mut self, tiled: bool) -> Result<()> {
+        let map = self.land.height;
+        let (low, high) = self.range;
+        let [across, down] = self.extent();
+        let parts = self.unity_parts(tiled);
+        self.warn_beyond();
+        for part in &parts {
+            let heights = raw(&map.crop(part.at, part.size)?, self.range);
+            self.out.files.push((self.unity_heights(part, tiled), heights));
+        }
+        let [wide, deep] = parts[0].size.map(|side| f64::from(side - 1) * map.spacing_m);
+        if tiled {
+            self.say(format!(
+                "Tiles of {} x {} samples, which share their edges: x counts to the east, z to the \
+                 north.",
+                parts[0].size[0], parts[0].size[1]
+            ));
+            self.say(format!(
+                "Position of the terrain xI_zJ: X I * {}, Z J * {}. Group ID the same for all, \
+                 Auto Connect on.",
+                rounded(wide),
+                rounded(deep)
+            ));
+        }
+        self.say(
+            "Put this folder into Assets. Then Tools, thalweg: a script does the rest.".into(),
+        );
+        self.say(
+            "Or: Terrain, Terrain Settings, Import Raw: Depth 16 bit, Byte Order Windows, Flip \
+             Vertically off."
+                .into(),
+        );
+        self.say(format!("Resolution: {}", parts[0].size[0]));
+        let [wide, tall, deep] = [wide, high - low, deep].map(rounded);
+        self.say(format!("Terrain Size: X {wide}, Y {tall}, Z {deep}"));
+        self.say(format!("Position Y: {}", rounded(low)));
+        self.say(sea(self.land, |m| format!("Water at Y = {}", rounded(m))));
+        let from = "from the south-west corner";
+        self.lakes(from, |[x, y, z]| {
+            format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(down - y))
+        });
+        self.things(
+            &format!("{from}, y up, and the rotation about Y"),
+            |[x, y, z]| [x, z, down - y],
+            |clockwise| clockwise,
+        );
+        for part in &parts {
+            self.out.splats(self.land, part)?;
+        }
+        self.out.normals(map, false)?;
+        self.say("Normal map: OpenGL (green up).".into());
+        self.unity_script(&parts, tiled, across)
+    }
+
+    /// The tiles from the south-west on, by rows; or all in one.
+    fn unity_parts(&self, tiled: bool) -> Vec<Part> {
+        let map = self.land.height;
+        if !tiled {
+            return vec![Part::whole(map)];
+        }
+        let step = UNITY_TILE - 1;
+        let [columns, rows] = [map.width, map.height].map(|side| (side - 1) / step);
+        let tile = |column: u32, row: u32| Part {
+            name: format!("_x{column}_z{row}"),
+            at: [column * step, map.height - 1 - (row + 1) * step],
+            size: [UNITY_TILE; 2],
+        };
+        (0..rows).flat_map(|row| (0..columns).map(move |column| tile(column, row))).collect()
+    }
+
+    fn unity_heights(&self, part: &Part, tiled: bool) -> String {
+        let stem = if tiled { self.out.stem } else { &self.land_stem };
+        format!("{stem}{}.raw", part.name)
+    }
+
+    /// Says how many heights a terrain cannot have.
+    fn warn_beyond(&mut self) {
+        let (low, high) = self.range;
+        let beyond = |h: &&f32| !(low..=high).contains(&f64::from(**h));
+        let count = self.land.height.data.iter().filter(beyond).count();
+        if count > 0 {
+            self.out.warnings.push(format!(
+                "{count} heights lie beyond {low} to {high} m and were cut off there"
+            ));
+        }
+    }
+
+    /// A script for Unity's editor that makes the terrains which the text describes.
+    fn unity_script(&mut self, parts: &[Part], tiled: bool, across: f64) -> Result<()> {
+        let map = self.land.height;
+        let (low, high) = self.range;
+        let step = parts[0].size.map(|side| f64::from(side - 1) * map.spacing_m);
+        let columns = if tiled { (across / step[0]).round() as usize } else { 1 };
+        let list = |items: Vec<String>| items.join(", ");
+        let tiles = parts.iter().enumerate().map(|(i, part)| {
+            let splats = (1..=self.land.textures.len())
+                .map(|n| text(&self.out.splat(part, n)))
+                .collect::<Vec<_>>();
+            format!(
+                "new Tile {{ X = {}, Z = {}, Heights = {}, Splats = new string[] {{ {} }} }}",
+                i % columns,
+                i / columns,
+                text(&self.unity_heights(part, tiled)),
+                list(splats)
+            )
+        });
+        let layers = self.land.textures.iter().flat_map(|(names, _)| *names);
+        let things =
+            self.land.things.iter().map(|(name, _)| {
+                format!("new[] {{ {}, {} }}", text(name), text(&self.table(name)))
+            });
+        let replaced = [
+            ("STEM", self.out.stem.to_string()),
+            ("CLASS", class(self.out.stem)),
+            ("SAMPLES", parts[0].size[0].to_string()),
+            ("SIZE", [step[0], high - low, step[1]].map(|m| format!("{}f", m as f32)).join(", ")),
+            ("BOTTOM", format!("{}f", low as f32)),
+            ("TILES", tiles.collect::<Vec<_>>().join(",\n        ")),
+            ("LAYERS", list(layers.map(|name| text(name)).collect())),
+            ("THINGS", list(things.collect())),
+        ];
+        let mut script = include_str!("unity_import.cs").to_string();
+        for (name, value) in replaced {
+            script = script.replace(&format!("@{name}@"), &value);
+        }
+        self.out.files.push(("Import.cs".into(), script.into_bytes()));
+        Ok(())
+    }
+}
+
+/// Rows from the south, of levels of 16 bits.
+fn raw(map: &Map, (low, high): (f64, f64)) -> Vec<u8> {
+    // The top of the range takes the level below it.
+    let level = |h: &f32| {
+        ((f64::from(*h) - low) / (high - low) * LEVELS).round().clamp(0.0, LEVELS - 1.0) as u16
+    };
+    let rows = map.data.chunks(map.width as usize).rev();
+    rows.flat_map(|row| row.iter().flat_map(|h| level(h).to_le_bytes())).collect()
+}
+
+/// A text of C#. Those of JSON are.
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}
+
+/// A name that C# takes for a class.
+fn class(stem: &str) -> String {
+    let word: String =
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!("Import_{word}")
+}

@@ -1,0 +1,179 @@
+#if UNITY_EDITOR
+// Makes the terrains of @STEM@ as README.txt describes them: heights, neighbours, layers with
+// their weights, and trees. Put the folder into Assets; then Tools, thalweg, @STEM@.
+using System.Collections.Generic;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using UnityEditor;
+using UnityEngine;
+
+public static class @CLASS@
+{
+    // Paths of your own prefabs for what stands on the land. What has none is left out.
+    static readonly Dictionary<string, string> Prefabs = new Dictionary<string, string>
+    {
+        // { "trees", "Assets/Trees/Spruce.prefab" },
+    };
+
+    class Tile
+    {
+        public int X, Z;
+        public string Heights;
+        public string[] Splats;
+    }
+
+    const int Samples = @SAMPLES@;
+    const float Bottom = @BOTTOM@;
+    static readonly Vector3 Size = new Vector3(@SIZE@);
+    static readonly Tile[] Tiles = {
+        @TILES@
+    };
+    static readonly string[] Layers = { @LAYERS@ };
+    static readonly string[][] Things = { @THINGS@ };
+
+    [MenuItem("Tools/thalweg/@STEM@")]
+    public static void Run()
+    {
+        string script = AssetDatabase.FindAssets("Import t:MonoScript")
+            .Select(AssetDatabase.GUIDToAssetPath)
+            .First(path => File.ReadAllText(path).Contains("class @CLASS@\n"));
+        string folder = Path.GetDirectoryName(script);
+        TerrainLayer[] layers = Layers.Select(name => Layer(folder, name)).ToArray();
+        var made = new Dictionary<Vector2Int, Terrain>();
+        foreach (Tile tile in Tiles)
+            made[new Vector2Int(tile.X, tile.Z)] = Make(folder, tile, layers);
+        foreach (var one in made)
+        {
+            one.Value.SetNeighbors(
+                Beside(made, one.Key, -1, 0), Beside(made, one.Key, 0, 1),
+                Beside(made, one.Key, 1, 0), Beside(made, one.Key, 0, -1));
+            one.Value.Flush();
+        }
+        AssetDatabase.SaveAssets();
+    }
+
+    static Terrain Beside(Dictionary<Vector2Int, Terrain> made, Vector2Int at, int x, int z)
+    {
+        Terrain found;
+        return made.TryGetValue(new Vector2Int(at.x + x, at.y + z), out found) ? found : null;
+    }
+
+    /// The layer of a material, whose textures a person chooses. One that is there is kept.
+    static TerrainLayer Layer(string folder, string name)
+    {
+        string path = folder + "/@STEM@_" + name + ".terrainlayer";
+        var layer = AssetDatabase.LoadAssetAtPath<TerrainLayer>(path);
+        if (layer == null)
+        {
+            layer = new TerrainLayer();
+            AssetDatabase.CreateAsset(layer, path);
+        }
+        return layer;
+    }
+
+    static Terrain Make(string folder, Tile tile, TerrainLayer[] layers)
+    {
+        var data = new TerrainData();
+        // The size follows the resolution, so it is set after it.
+        data.heightmapResolution = Samples;
+        data.size = Size;
+        AssetDatabase.CreateAsset(
+            data, folder + "/" + Path.GetFileNameWithoutExtension(tile.Heights) + ".asset");
+        data.SetHeights(0, 0, Heights(folder, tile));
+        if (layers.Length > 0)
+        {
+            data.terrainLayers = layers;
+            data.alphamapResolution = Samples - 1;
+            data.SetAlphamaps(0, 0, Weights(folder, tile, layers.Length));
+        }
+        Trees(folder, tile, data);
+        GameObject item = Terrain.CreateTerrainGameObject(data);
+        item.name = Path.GetFileNameWithoutExtension(tile.Heights);
+        item.transform.position = new Vector3(tile.X * Size.x, Bottom, tile.Z * Size.z);
+        var terrain = item.GetComponent<Terrain>();
+        terrain.allowAutoConnect = true;
+        terrain.groupingID = 0;
+        return terrain;
+    }
+
+    /// Rows from the south; 0 to 1.
+    static float[,] Heights(string folder, Tile tile)
+    {
+        byte[] bytes = File.ReadAllBytes(folder + "/" + tile.Heights);
+        var heights = new float[Samples, Samples];
+        for (int z = 0, i = 0; z < Samples; z++)
+            for (int x = 0; x < Samples; x++, i += 2)
+                heights[z, x] = (bytes[i] | bytes[i + 1] << 8) / 65536f;
+        return heights;
+    }
+
+    /// The weights of layers between samples: means of the four corners.
+    static float[,,] Weights(string folder, Tile tile, int count)
+    {
+        int cells = Samples - 1;
+        var weights = new float[cells, cells, count];
+        for (int first = 0; first < count; first += 4)
+        {
+            var picture = new Texture2D(2, 2);
+            picture.LoadImage(File.ReadAllBytes(folder + "/" + tile.Splats[first / 4]));
+            // From the lowest row on, which is the south.
+            Color32[] pixels = picture.GetPixels32();
+            for (int z = 0; z < cells; z++)
+                for (int x = 0; x < cells; x++)
+                    for (int corner = 0; corner < 4; corner++)
+                    {
+                        Color32 pixel = pixels[(z + corner / 2) * Samples + x + corner % 2];
+                        byte[] four = { pixel.r, pixel.g, pixel.b, pixel.a };
+                        for (int n = first; n < count && n < first + 4; n++)
+                            weights[z, x, n] += four[n - first] / 1020f;
+                    }
+        }
+        return weights;
+    }
+
+    /// The tile of a place, in sides of tiles. The last one has its far edge too.
+    static int Of(float place, int count)
+    {
+        return Mathf.Clamp(Mathf.FloorToInt(place), 0, count - 1);
+    }
+
+    static void Trees(string folder, Tile tile, TerrainData data)
+    {
+        var prototypes = new List<TreePrototype>();
+        var trees = new List<TreeInstance>();
+        int columns = Tiles.Max(one => one.X) + 1, rows = Tiles.Max(one => one.Z) + 1;
+        foreach (string[] thing in Things)
+        {
+            if (!Prefabs.ContainsKey(thing[0]))
+            {
+                Debug.Log(thing[0] + " have no prefab at the top of Import.cs, and are left out");
+                continue;
+            }
+            var prefab = AssetDatabase.LoadAssetAtPath<GameObject>(Prefabs[thing[0]]);
+            prototypes.Add(new TreePrototype { prefab = prefab });
+            foreach (string line in File.ReadAllLines(folder + "/" + thing[1]).Skip(1))
+            {
+                float[] row = line.Split(',')
+                    .Select(word => float.Parse(word, CultureInfo.InvariantCulture)).ToArray();
+                float x = row[0] / Size.x, z = row[2] / Size.z;
+                if (Of(x, columns) != tile.X || Of(z, rows) != tile.Z)
+                    continue;
+                trees.Add(new TreeInstance
+                {
+                    prototypeIndex = prototypes.Count - 1,
+                    position = new Vector3(
+                        x - tile.X, (row[1] - Bottom) / Size.y, z - tile.Z),
+                    rotation = row[3] * Mathf.Deg2Rad,
+                    widthScale = row[4],
+                    heightScale = row[4],
+                    color = Color.white,
+                    lightmapColor = Color.white,
+                });
+            }
+        }
+        data.treePrototypes = prototypes.ToArray();
+        data.SetTreeInstances(trees.ToArray(), false);
+    }
+}
+#endif
