@@ -367,16 +367,33 @@ def test_trees_and_rocks(window, thalweg, tmp_path):
     state = editor.until("one table", lambda s: len(s["recipe"]["scatter"]) == 1)
     editor.settled()
     editor.simulate()
+    places = "thalweg.view.things.children.map(c => [...c.geometry.attributes.place.array])"
+    (drawn,) = page.evaluate(places)
     page.click("#tab-take")
     with page.expect_download() as download:
         page.click("a[download$='.zip']")
     bundle = zipfile.ZipFile(download.value.path())
     (tmp_path / "land.json").write_text(json.dumps(state["recipe"]))
     subprocess.run([thalweg, "run", "land.json", "-o", "land", "-q"], cwd=tmp_path, check=True)
+    table = np.genfromtxt(tmp_path / "land/scatter_trees.csv", delimiter=",", names=True)
+    # The land has 257 samples a side, and the view counts turns in radians.
+    known = [table["x"] / 256, table["y"] / 256, table["size"], np.radians(table["turn_deg"])]
+    assert np.abs(np.reshape(drawn, (-1, 4)) - np.transpose(known)).max() < 1e-6
+    # They stand where the picture has changed, and no longer once the recipe is another one.
+    page.evaluate("thalweg.view.goal.distance = 2; thalweg.view.jump()")
+    editor.wait("!thalweg.view.wake")
+    trees = editor.colours()
+    page.evaluate("thalweg.view.setThings([])")
+    editor.wait("!thalweg.view.wake")
+    assert (np.abs(trees - editor.colours()).max(axis=2) > 20).sum() > 200
     for name in ["scatter_trees.csv", "scatter_trees.glb"]:
         made = (tmp_path / "land" / name).read_bytes()
         assert len(made) > 1000 and bundle.read(name) == made, name
     assert not any("rocks" in name for name in bundle.namelist())
+    page.click("#tab-recipe")
+    page.uncheck("#things-trees")
+    editor.settled()
+    assert page.evaluate(places) == []
 
 
 def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
@@ -551,6 +568,11 @@ def test_small_windows_and_keys(window):
         selector,
     )
 
+    # The slider of the sea ends where the land does.
+    assert page.evaluate(
+        "(([low, high], slider) => slider.min == Math.floor(low) && slider.max == Math.ceil(high))"
+        "(thalweg.view.range, document.getElementById('sea-level').previousSibling)"
+    )
     # One Escape, also when something is typed.
     page.keyboard.press("Control+k")
     page.keyboard.type("rain")

@@ -164,6 +164,15 @@ export async function* preview(recipe, { cells, fields, signal }) {
   }
 }
 
+/** A text of a result; null if it is longer than that many bytes. */
+export async function text(path, most) {
+  const stop = new AbortController(),
+    response = await get(path, { signal: stop.signal });
+  if (Number(response.headers.get('content-length')) <= most) return response.text();
+  stop.abort();
+  return null;
+}
+
 /** A file of a result, for a link that cannot carry the token. */
 export const file = async (path) => (await get(path)).blob();
 

@@ -19,6 +19,7 @@ import {
   reshape,
   simplified,
 } from './land.js';
+import { placesOf, TABLE_BYTES, thinned } from './things.js';
 import { hasWater, lakesOn, riversOn } from './water.js';
 import { claimed, History, newId, projects, unpacked } from './store.js';
 import { el, icon, said, theme, toast, words } from './ui.js';
@@ -222,6 +223,7 @@ function put(heights, { range = true } = {}) {
   const sea = R.seaOf(recipe());
   if (range) {
     view.setRange(...rangeOf(heights));
+    tell('range');
     view.setLand({ extent: extentOf(grid), sea, ocean: openSea(heights, grid, sea) });
   }
   view.draw();
@@ -320,6 +322,7 @@ function showFields(frame) {
   if (R.MATERIALS.every((name) => frame.data[name]))
     view.after.setMaterials(materialTextures(frame), frame.width, frame.height);
   else view.after.hasMaterials = 0;
+  view.setThings(frame.things ?? []);
   fieldsShown = { frame, scales: made.scales };
   tell('legend');
   view.draw();
@@ -1257,6 +1260,22 @@ function verify(frame, mine) {
   tell('badge');
 }
 
+/** Trees and rocks of a result, as far as their tables are there and not too large. */
+async function thingsOf(r, { recipe: made }) {
+  const kinds = [];
+  for (const { name, shape, formats } of made?.scatter ?? []) {
+    if (formats && !formats.includes('csv')) continue;
+    const csv = await api.text(`v1/results/${r.digest}/scatter_${name}.csv`, TABLE_BYTES);
+    if (csv === null) toast(`There are too many ${name} to draw`);
+    else
+      kinds.push({
+        shape: shape ?? 'tree',
+        places: placesOf(csv, { ...r, origin: made.origin ?? [0, 0] }),
+      });
+  }
+  return thinned(kinds);
+}
+
 async function result(j, mine) {
   const r = j.result;
   mine.result = r;
@@ -1275,6 +1294,7 @@ async function result(j, mine) {
     };
     for (const field of R.VIEWED.filter((f) => r.fields.includes(f)))
       frame.data[field] = (await api.samples(`v1/results/${r.digest}/fields/${field}.r32`)).data;
+    frame.things = await thingsOf(r, mine);
     if (run !== mine) return;
     mine.frames = [...mine.frames.filter((f) => f.level === null || f.level > 0), frame];
     mine.grid = { width: r.width, height: r.height, step: r.spacing_m };

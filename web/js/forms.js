@@ -85,6 +85,12 @@ export function numberRow({
     number,
   );
   row.set = set;
+  /** Other ends of the slider. */
+  row.limit = (from, to) => {
+    [low, high] = [from, to];
+    Object.assign(range, { min: String(low), max: String(high), value: number.value });
+    fill();
+  };
   return row;
 }
 

@@ -337,6 +337,49 @@ void main() {
 }
 `;
 
+// Trees and rocks, with flat faces.
+export const thingVertex =
+  LAND +
+  `
+in vec3 position;           // metres from its foot
+in vec3 shade;
+in vec4 place;              // place on the land, size, and radians clockwise
+uniform mat4 projectionMatrix, viewMatrix;
+uniform float uMetre;
+out vec3 vAt;
+out vec3 vShade;
+out vec2 vG;
+void main() {
+  float s = sin(place.w), c = cos(place.w);
+  vec3 p = position * place.z * uMetre;
+  p.xz = vec2(c * p.x - s * p.z, s * p.x + c * p.z);
+  vG = place.xy;
+  vShade = shade * (.75 + .5 * clamp(position.y / 8., 0., 1.));
+  vAt = p + vec3((vG.x - .5) * uExtent.x, heightAt(vG) * uVert, (vG.y - .5) * uExtent.y);
+  gl_Position = projectionMatrix * viewMatrix * vec4(vAt, 1.);
+}
+`;
+export const thingFragment =
+  LAND +
+  SKY +
+  `
+uniform sampler2D uLight;
+uniform vec3 uEye;
+uniform float uHaze;
+in vec3 vAt;
+in vec3 vShade;
+in vec2 vG;
+out vec4 colour;
+void main() {
+  vec3 n = normalize(cross(dFdx(vAt), dFdy(vAt)));
+  if (dot(n, uEye - vAt) < 0.) n = -n;
+  vec4 light = texture(uLight, vG);
+  float sun = max(dot(n, uSun), 0.) * light.g;
+  vec3 c = vShade * (uSunColour * sun * 3. + mix(uHorizon, uZenith, .62) * (.65 + .25 * n.y) * light.r);
+  colour = shown(haze(c, uEye, vAt, uHaze));
+}
+`;
+
 // The cut through the ground at the four sides.
 export const sideVertex =
   LAND +

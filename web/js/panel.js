@@ -52,6 +52,10 @@ export function tab(id) {
 }
 on('tab', tab);
 
+/** The slider of the sea goes from the lowest to the highest ground that is shown. */
+let seaRow = null;
+on('range', () => seaRow?.limit(Math.floor(view.range[0]), Math.ceil(view.range[1])));
+
 // Drawn again whichever page is shown, or only if it is the one that is told.
 on('panel', (page = tabNow) => page === tabNow && renderPanel());
 
@@ -192,7 +196,7 @@ function recipePage() {
       }),
     ),
     sea !== null
-      ? numberRow({
+      ? (seaRow = numberRow({
           id: 'sea-level',
           label: 'Sea level',
           unit: 'm',
@@ -200,7 +204,7 @@ function recipePage() {
           low: Math.floor(view.range[0]),
           high: Math.ceil(view.range[1]),
           oninput: (v) => change(R.withSea(recipe(), v), 'sea level'),
-        })
+        }))
       : null,
     eroder >= 0 ? el('h2', {}, 'Rain and rivers') : null,
     eroder >= 0

@@ -3,6 +3,7 @@
 
 import * as T from '../vendor/three.min.js';
 import * as glsl from './glsl.js';
+import { meshOf } from './things.js';
 
 const SIDE = 10; // scene units of the land's longer side
 const radians = (degrees) => (degrees * Math.PI) / 180;
@@ -261,6 +262,10 @@ export class View {
       4,
     );
     this.scene.add(this.sky, this.terrain, this.sides, this.waterSides, this.water);
+    this.thingMaterial = material(glsl.thingVertex, glsl.thingFragment);
+    this.things = new T.Group();
+    this.scene.add(this.things);
+    this.mesh = mesh;
     this.lightScene = new T.Scene();
     this.lightScene.add(
       mesh(
@@ -362,6 +367,26 @@ export class View {
     this.sea = sea;
     this.ocean = ocean;
     this.u.uExtent.value.set(extent[0] * this.metre, extent[1] * this.metre);
+    this.draw();
+  }
+
+  /**
+   * What stands on the land: of each kind the shape and its places, four numbers each, as
+   * `placesOf` has them.
+   */
+  setThings(kinds) {
+    for (const old of [...this.things.children]) {
+      old.geometry.dispose();
+      this.things.remove(old);
+    }
+    for (const { shape, places } of kinds) {
+      const { position, shade } = meshOf(shape),
+        geometry = new T.InstancedBufferGeometry();
+      geometry.setAttribute('position', new T.BufferAttribute(position, 3));
+      geometry.setAttribute('shade', new T.BufferAttribute(shade, 3));
+      geometry.setAttribute('place', new T.InstancedBufferAttribute(places, 4));
+      this.things.add(this.mesh(geometry, this.thingMaterial, 2));
+    }
     this.draw();
   }
 
@@ -646,6 +671,7 @@ export class View {
     this.water.visible = has;
     this.waterSides.visible = has && !open;
     this.sides.visible = !open;
+    this.things.visible = u.uOverlay.value === 0;
   }
 
   render(width, height) {
@@ -671,7 +697,10 @@ export class View {
     if (at > 0) {
       r.setScissor(0, 0, at, height);
       this.use(this.before);
+      const { visible } = this.things;
+      this.things.visible = false;
       r.render(this.scene, this.camera);
+      this.things.visible = visible;
     }
     if (at < width) {
       r.setScissor(at, 0, width - at, height);
