@@ -18,7 +18,8 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use std::path::Path;
 use thalweg::Error;
-use thalweg::exec::shader::{Checked, source};
+use thalweg::exec::shader::Checked;
+use thalweg::exec::source;
 use thalweg::stage::{INNER, STAGES, Stage};
 
 /// Invocations of a workgroup, as in runs.

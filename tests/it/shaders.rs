@@ -3,7 +3,8 @@
 
 use crate::common::{cases, plan, stages};
 use crate::mutants::mutant;
-use thalweg::exec::shader::{Access, Checked, indirect, source};
+use thalweg::exec::shader::{Access, Checked, indirect};
+use thalweg::exec::source;
 use thalweg::params::ParamKind;
 use thalweg::plan::Uniform;
 use thalweg::stage::stepper;

@@ -43,6 +43,11 @@ pub fn shared() -> [&'static str; 2] {
     [ARITH, READ]
 }
 
+/// The whole text of a shader: what stands before it, with the invocations of a workgroup.
+pub fn source(shader: &str, workgroup: u32) -> String {
+    format!("const WORKGROUP: u32 = {workgroup}u;\n{ARITH}\n{shader}")
+}
+
 /// How a run is watched and stopped.
 pub struct Control<'a> {
     /// Set from anywhere to stop the run within a second.

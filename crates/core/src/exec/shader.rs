@@ -37,11 +37,6 @@ pub struct Binding {
     pub buffer: String,
 }
 
-/// The whole text of a stage's shader.
-pub fn source(stage: &str, workgroup: u32) -> String {
-    format!("const WORKGROUP: u32 = {workgroup}u;\n{}\n{stage}", super::ARITH)
-}
-
 /// The same shader for a software driver. There `params` is an element of an array, whose number
 /// the executor writes into `dispatch`: 0. What a kernel does is the same.
 ///

@@ -104,7 +104,7 @@ impl Gpu {
     /// Reads a shader. `entry` is for the error.
     pub(super) fn shader(&self, source: &str, entry: &str) -> Result<Shader> {
         let fail = |e: String| Error::device(format!("shader of pass {entry}: {e}"));
-        let mut text = shader::source(source, self.workgroup);
+        let mut text = crate::exec::source(source, self.workgroup);
         // As wgpu calls software drivers.
         if self.info.kind == "Cpu" {
             text = shader::indirect(&text);

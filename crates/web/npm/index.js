@@ -1,0 +1,262 @@
+// thalweg in pages and in Node: docs/browser.md of the project is the manual.
+
+const isNode = globalThis.process?.versions?.node !== undefined;
+
+/** An error as the library has it: `code`, and for a recipe `pointer`, `field`, `given`, `allowed`. */
+export class ThalwegError extends Error {
+  constructor({ message, ...data }) {
+    super(message);
+    this.name = 'ThalwegError';
+    Object.assign(this, data);
+  }
+}
+
+let compiled = null;
+/** The module, compiled once. */
+async function moduleOf() {
+  const url = new URL('./thalweg.wasm', import.meta.url);
+  if (isNode) {
+    const { readFile } = await import('node:fs/promises');
+    return WebAssembly.compile(await readFile(url));
+  }
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  // A file host that does not know the type is no reason to fail.
+  return /wasm/.test(response.headers.get('content-type') ?? '')
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** Numbers of any length as JSON. */
+const written = (value) =>
+  JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `@${v}@` : v)).replace(
+    /"@(-?\d+)@"/g,
+    '$1',
+  );
+
+/** A worker with an instance of the module, which makes one land at a time. */
+class Bench {
+  static idle = [];
+  static free = globalThis.FinalizationRegistry && new FinalizationRegistry((bench) => bench.rest());
+
+  static async take() {
+    const known = Bench.idle.pop();
+    if (known) return known;
+    compiled ??= moduleOf().catch((error) => {
+      compiled = null;
+      throw error;
+    });
+    const module = await compiled,
+      bench = new Bench(),
+      url = new URL('./worker.js', import.meta.url);
+    if (isNode) {
+      const { Worker } = await import('node:worker_threads');
+      bench.worker = new Worker(url);
+      // A program may end while workers wait for questions.
+      bench.worker.unref();
+      bench.worker.on('message', (message) => bench.hear(message));
+      bench.worker.on('error', (error) => bench.fail(error));
+    } else {
+      bench.worker = new Worker(url, { type: 'module' });
+      bench.worker.addEventListener('message', ({ data }) => bench.hear(data));
+      bench.worker.addEventListener('error', (event) =>
+        bench.fail(new Error(event.message ?? 'the worker did not start')),
+      );
+    }
+    bench.worker.postMessage({ module });
+    return bench;
+  }
+
+  waiting = new Map();
+  asked = 0;
+
+  /** Asks the module; `heights` go with the question, and `told` hears what happens meanwhile. */
+  ask(question, { heights = null, wants = null, told = null, signal = null } = {}) {
+    return new Promise((resolve, reject) => {
+      const id = ++this.asked;
+      const stop = () => {
+        this.end();
+        reject(signal.reason);
+      };
+      if (signal?.aborted) {
+        stop();
+        return;
+      }
+      signal?.addEventListener('abort', stop, { once: true });
+      const done = () => {
+        signal?.removeEventListener('abort', stop);
+        this.waiting.delete(id);
+        if (isNode && !this.waiting.size) this.worker.unref();
+      };
+      this.waiting.set(id, { resolve, reject, told, done });
+      if (isNode) this.worker.ref();
+      this.worker.postMessage({ id, question: written(question), heights, wants });
+    });
+  }
+
+  hear({ id, ok, error, told, values, broken }) {
+    const one = this.waiting.get(id);
+    if (!one) return;
+    if (told) {
+      one.told?.(told, values);
+      return;
+    }
+    one.done();
+    if (broken) this.end();
+    if (error) one.reject(new ThalwegError(error));
+    else one.resolve(ok);
+  }
+
+  fail(error) {
+    this.end();
+    for (const { reject, done } of [...this.waiting.values()]) {
+      done();
+      reject(error);
+    }
+  }
+
+  /** It waits for another land, unless enough others do. */
+  rest() {
+    if (this.isEnded) return;
+    if (Bench.idle.length < 4 && !Bench.idle.includes(this)) Bench.idle.push(this);
+    else this.end();
+  }
+
+  end() {
+    this.isEnded = true;
+    this.worker.terminate();
+  }
+}
+
+/** Asks something that leaves no land. */
+async function asked(question, signal) {
+  const bench = await Bench.take();
+  try {
+    return await bench.ask(question, { signal });
+  } finally {
+    bench.rest();
+  }
+}
+
+const textOf = (recipe) => (typeof recipe === 'string' ? recipe : written(recipe));
+
+function wanted(recipe, options) {
+  const { seed, size, extent_m, relief, set, part, level, heights, threads } = options;
+  return {
+    recipe: textOf(recipe),
+    name: options.name ?? 'land',
+    seed: seed === undefined ? null : BigInt(seed),
+    size: typeof size === 'number' ? [size, size] : (size ?? null),
+    extent_m: extent_m ?? null,
+    relief: relief ?? null,
+    set: set ?? [],
+    part: part ? [part.x, part.y, part.width, part.height] : null,
+    level: level ?? null,
+    heights: heights ? [heights.width, heights.height, heights.spacing_m] : null,
+    threads: threads ?? 0,
+  };
+}
+
+/** A land that was made. */
+export class Land {
+  #bench;
+
+  constructor(bench, about) {
+    this.#bench = bench;
+    Object.assign(this, about);
+    this.seed = BigInt(about.seed);
+    Bench.free?.register(this, bench, this);
+  }
+
+  /**
+   * The values of a map, in its unit, row by row from the north: `{ width, height, spacing_m,
+   * values, missing }`.
+   */
+  async map(name) {
+    if (!this.#bench) throw new Error('the land was closed');
+    const { count: _, ...map } = await this.#bench.ask({ do: 'map', name });
+    return map;
+  }
+
+  /** BLAKE3 of the exact words of a map: the same on every device. */
+  async digestOf(name) {
+    if (!this.#bench) throw new Error('the land was closed');
+    return this.#bench.ask({ do: 'digest', name });
+  }
+
+  /** Lets go of its memory. */
+  close() {
+    Bench.free?.unregister(this);
+    this.#bench?.rest();
+    this.#bench = null;
+  }
+}
+
+/** Makes the land of a recipe: TOML, JSON, or an object. */
+export async function run(recipe, options = {}) {
+  const { device = 'auto', signal = null, onProgress = null, onLevel = null, heights } = options;
+  if (!['auto', 'cpu', 'webgpu'].includes(device))
+    throw new ThalwegError({
+      code: 'param',
+      message: `device = ${device}: allowed auto, cpu, webgpu`,
+      field: 'device',
+    });
+  signal?.throwIfAborted();
+  const question = { do: 'run', ...wanted(recipe, options), levels: !!onLevel, webgpu: null };
+  const told = ({ progress, level }, values) => {
+    if (progress) onProgress?.(progress);
+    if (level) onLevel?.({ ...level, values });
+  };
+  const bench = await Bench.take();
+  try {
+    const wants = isNode && device === 'auto' ? 'cpu' : device;
+    const about = await bench.ask(question, { heights: heights?.values ?? null, wants, told, signal });
+    return new Land(bench, about);
+  } catch (error) {
+    bench.rest();
+    throw error;
+  }
+}
+
+/** The recipe with every setting spelled out; an error says what is wrong with it. */
+export const check = (recipe, options = {}) =>
+  asked({ do: 'check', ...wanted(recipe, options) }, options.signal ?? null);
+
+/** The recipes and presets that come with the library. */
+export const catalogue = () => asked({ do: 'catalogue' });
+
+/** The version of the library. */
+export const version = async () => (await asked({ do: 'version' })).version;
+
+/**
+ * A window of a land, such as one of an endless world: a land of its own whose bytes are those that
+ * the whole has there. `x` and `y` are the column and row of its north-west cell.
+ */
+export const window = (recipe, { x, y, width, height, ...options }) =>
+  run(recipe, { ...options, part: { x, y, width, height } });
+
+/**
+ * Makes a land by the module and by the page's WebGPU, and says where they differ: a report to
+ * send. `equal` is whether all maps have the same words.
+ */
+export async function compare(recipe, options = {}) {
+  const lands = [];
+  try {
+    for (const device of ['cpu', 'webgpu'])
+      lands.push(await run(recipe, { ...options, device }));
+    const maps = [];
+    for (const name of lands[0].maps) {
+      const [cpu, webgpu] = [await lands[0].digestOf(name), await lands[1].digestOf(name)];
+      maps.push({ name, cpu, webgpu, equal: cpu === webgpu });
+    }
+    return {
+      equal: maps.every(({ equal }) => equal),
+      devices: lands.map(({ device }) => device),
+      version: await version(),
+      agent: globalThis.navigator?.userAgent ?? `Node ${process.version}`,
+      maps,
+    };
+  } finally {
+    lands.forEach((land) => land.close());
+  }
+}
