@@ -1,6 +1,6 @@
 // thalweg in pages and in Node: docs/browser.md of the project is the manual.
 
-const isNode = globalThis.process?.versions?.node !== undefined;
+import { begin, isNode } from './port.js';
 
 /** An error as the library has it: `code`, and for a recipe `pointer`, `field`, `given`, `allowed`. */
 export class ThalwegError extends Error {
@@ -11,23 +11,38 @@ export class ThalwegError extends Error {
   }
 }
 
-let compiled = null;
-/** The module, compiled once. */
-async function moduleOf() {
-  const url = new URL('./thalweg.wasm', import.meta.url);
-  if (isNode) {
-    const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(url));
+/** Threads share memory, which a page may do where it is isolated from other sites. */
+const hasThreads = isNode || globalThis.crossOriginIsolated === true;
+const cores = async () =>
+  isNode
+    ? (await import('node:os')).availableParallelism()
+    : (navigator.hardwareConcurrency ?? 1);
+
+const compiled = new Map();
+/** A module, compiled once. */
+function moduleOf(file) {
+  const compile = async () => {
+    const url = new URL(file, import.meta.url);
+    if (isNode) {
+      const { readFile } = await import('node:fs/promises');
+      return WebAssembly.compile(await readFile(url));
+    }
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url}: ${response.status}`);
+    // A file host that does not know the type is no reason to fail.
+    return /wasm/.test(response.headers.get('content-type') ?? '')
+      ? WebAssembly.compileStreaming(response)
+      : WebAssembly.compile(await response.arrayBuffer());
+  };
+  if (!compiled.has(file)) {
+    const made = compile();
+    compiled.set(file, made);
+    made.catch(() => compiled.delete(file));
   }
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status}`);
-  // A file host that does not know the type is no reason to fail.
-  return /wasm/.test(response.headers.get('content-type') ?? '')
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
+  return compiled.get(file);
 }
 
-/** Numbers of any length as JSON. */
+/** A recipe as JSON, with numbers of any length. */
 const written = (value) =>
   JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `@${v}@` : v)).replace(
     /"@(-?\d+)@"/g,
@@ -42,29 +57,34 @@ class Bench {
   static async take() {
     const known = Bench.idle.pop();
     if (known) return known;
-    compiled ??= moduleOf().catch((error) => {
-      compiled = null;
-      throw error;
-    });
-    const module = await compiled,
-      bench = new Bench(),
-      url = new URL('./worker.js', import.meta.url);
-    if (isNode) {
-      const { Worker } = await import('node:worker_threads');
-      bench.worker = new Worker(url);
-      // A program may end while workers wait for questions.
-      bench.worker.unref();
-      bench.worker.on('message', (message) => bench.hear(message));
-      bench.worker.on('error', (error) => bench.fail(error));
-    } else {
-      bench.worker = new Worker(url, { type: 'module' });
-      bench.worker.addEventListener('message', ({ data }) => bench.hear(data));
-      bench.worker.addEventListener('error', (event) =>
-        bench.fail(new Error(event.message ?? 'the worker did not start')),
-      );
-    }
-    bench.worker.postMessage({ module });
+    const bench = new Bench();
+    bench.module = await moduleOf(hasThreads ? './thalweg-threads.wasm' : './thalweg.wasm');
+    bench.worker = await begin(
+      new URL('./worker.js', import.meta.url),
+      (message) => bench.hear(message),
+      (error) => bench.fail(error),
+    );
+    bench.worker.postMessage({ module: bench.module, threads: hasThreads });
     return bench;
+  }
+
+  threads = [];
+  resting = [];
+
+  /** Begins a thread of the module, in a worker that rests or in a new one. */
+  async thread(thread, memory) {
+    let worker = this.resting.pop();
+    if (!worker) {
+      worker = await begin(
+        new URL('./thread.js', import.meta.url),
+        () => this.resting.push(worker),
+        (error) => this.fail(error),
+      );
+      this.threads.push(worker);
+      if (this.isEnded) worker.terminate();
+      worker.postMessage({ module: this.module, memory });
+    }
+    worker.postMessage({ thread });
   }
 
   waiting = new Map();
@@ -90,11 +110,15 @@ class Bench {
       };
       this.waiting.set(id, { resolve, reject, told, done });
       if (isNode) this.worker.ref();
-      this.worker.postMessage({ id, question: written(question), heights, wants });
+      this.worker.postMessage({ id, question, heights, wants });
     });
   }
 
-  hear({ id, ok, error, told, values, broken }) {
+  hear({ id, ok, error, told, values, broken, thread, memory }) {
+    if (thread) {
+      this.thread(thread, memory).catch((error) => this.fail(error));
+      return;
+    }
     const one = this.waiting.get(id);
     if (!one) return;
     if (told) {
@@ -124,7 +148,7 @@ class Bench {
 
   end() {
     this.isEnded = true;
-    this.worker.terminate();
+    for (const worker of [this.worker, ...this.threads]) worker.terminate();
   }
 }
 
@@ -140,12 +164,12 @@ async function asked(question, signal) {
 
 const textOf = (recipe) => (typeof recipe === 'string' ? recipe : written(recipe));
 
-function wanted(recipe, options) {
+async function wanted(recipe, options) {
   const { seed, size, extent_m, relief, set, part, level, heights, threads } = options;
   return {
     recipe: textOf(recipe),
     name: options.name ?? 'land',
-    seed: seed === undefined ? null : BigInt(seed),
+    seed: seed === undefined ? null : String(seed),
     size: typeof size === 'number' ? [size, size] : (size ?? null),
     extent_m: extent_m ?? null,
     relief: relief ?? null,
@@ -153,7 +177,7 @@ function wanted(recipe, options) {
     part: part ? [part.x, part.y, part.width, part.height] : null,
     level: level ?? null,
     heights: heights ? [heights.width, heights.height, heights.spacing_m] : null,
-    threads: threads ?? 0,
+    threads: threads ?? (hasThreads ? await cores() : 1),
   };
 }
 
@@ -202,7 +226,7 @@ export async function run(recipe, options = {}) {
       field: 'device',
     });
   signal?.throwIfAborted();
-  const question = { do: 'run', ...wanted(recipe, options), levels: !!onLevel, webgpu: null };
+  const question = { do: 'run', ...(await wanted(recipe, options)), levels: !!onLevel };
   const told = ({ progress, level }, values) => {
     if (progress) onProgress?.(progress);
     if (level) onLevel?.({ ...level, values });
@@ -219,8 +243,8 @@ export async function run(recipe, options = {}) {
 }
 
 /** The recipe with every setting spelled out; an error says what is wrong with it. */
-export const check = (recipe, options = {}) =>
-  asked({ do: 'check', ...wanted(recipe, options) }, options.signal ?? null);
+export const check = async (recipe, options = {}) =>
+  asked({ do: 'check', ...(await wanted(recipe, options)) }, options.signal ?? null);
 
 /** The recipes and presets that come with the library. */
 export const catalogue = () => asked({ do: 'catalogue' });

@@ -1,20 +1,24 @@
 // The module in a worker: it answers one question at a time, and makes one land at a time.
 
 import { open } from './gpu.js';
+import { port } from './port.js';
+import { wasi } from './wasi.js';
 
-const isNode = globalThis.process?.versions?.node !== undefined;
-const port = isNode ? (await import('node:worker_threads')).parentPort : globalThis;
+const { send, hear } = await port();
 /** Whether functions of the module may wait: JavaScript Promise Integration. */
 const canWait = 'Suspending' in WebAssembly;
 
 let exports = null,
+  memory = null,
+  host = null,
   gpu = null,
   asked = 0;
 
-const bytes = (at, length) => new Uint8Array(exports.memory.buffer, at, length);
-const floats = (at, count) => new Float32Array(exports.memory.buffer, at, count);
-const words = (at, count) => new Int32Array(exports.memory.buffer, at, count);
-const text = (at, length) => new TextDecoder().decode(bytes(at, length));
+const bytes = (at, length) => new Uint8Array(memory.buffer, at, length);
+const floats = (at, count) => new Float32Array(memory.buffer, at, count);
+const words = (at, count) => new Int32Array(memory.buffer, at, count);
+// A copy, since what is shared cannot be decoded.
+const text = (at, length) => new TextDecoder().decode(bytes(at, length).slice());
 
 /** What the module calls. Functions of the device answer 0, or −1 once it has failed. */
 const guarded = (work) =>
@@ -31,7 +35,7 @@ const page = {
   tell(at, length, first, count) {
     const told = JSON.parse(text(at, length));
     const values = count ? floats(first, count).slice() : null;
-    port.postMessage({ id: asked, told, values }, values ? [values.buffer] : []);
+    send({ id: asked, told, values }, values ? [values.buffer] : []);
     return 0;
   },
   gpu_begin: waits((at, length, first, count) =>
@@ -77,7 +81,7 @@ async function answer({ id, question, heights, wants }) {
   }
   const ask = async (webgpu) => {
     if (heights) floats(exports.heights(heights.length), heights.length).set(heights);
-    const said = new TextEncoder().encode(question.replace('"webgpu":null', () => `"webgpu":${JSON.stringify(webgpu)}`));
+    const said = new TextEncoder().encode(JSON.stringify({ ...question, webgpu }));
     bytes(exports.room(said.length), said.length).set(said);
     const length = webgpu ? await WebAssembly.promising(exports.ask)() : exports.ask();
     return JSON.parse(text(exports.answer(), length));
@@ -94,9 +98,30 @@ async function answer({ id, question, heights, wants }) {
   return said;
 }
 
+/** Pages of memory: at first, and what 32 bits can address. */
+const PAGES = [256, 65536];
+
+async function start({ module, threads }) {
+  if (!threads) {
+    ({ exports } = await WebAssembly.instantiate(module, { page }));
+    ({ memory } = exports);
+    return;
+  }
+  memory = new WebAssembly.Memory({ initial: PAGES[0], maximum: PAGES[1], shared: true });
+  let last = 0;
+  // This worker is busy until the threads have done their work, so another one begins them.
+  const spawn = (what) => {
+    send({ thread: [++last, what], memory });
+    return last;
+  };
+  host = wasi(memory, spawn);
+  ({ exports } = await WebAssembly.instantiate(module, { ...host.imports, page }));
+  exports._initialize();
+}
+
 async function heard(message) {
   if (message.module) {
-    ({ exports } = await WebAssembly.instantiate(message.module, { page }));
+    await start(message);
     return;
   }
   let said;
@@ -104,13 +129,12 @@ async function heard(message) {
     said = await answer(message);
   } catch (error) {
     // A panic: what the module holds is no longer to be trusted.
-    said = { error: { code: 'internal', message: String(error.message ?? error) }, broken: true };
+    const what = host?.said().trim() || String(error.message ?? error);
+    said = { error: { code: 'internal', message: what }, broken: true };
   }
   const values = said.ok?.values;
-  port.postMessage({ id: message.id, ...said }, values ? [values.buffer] : []);
+  send({ id: message.id, ...said }, values ? [values.buffer] : []);
 }
 
 let last = Promise.resolve();
-const queue = (message) => (last = last.then(() => heard(message)));
-if (isNode) port.on('message', queue);
-else port.addEventListener('message', (event) => queue(event.data));
+hear((message) => (last = last.then(() => heard(message))));

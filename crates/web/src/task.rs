@@ -39,7 +39,8 @@ struct Wanted {
     /// What it is called where it has no name.
     #[serde(default)]
     name: String,
-    seed: Option<u64>,
+    /// As a text, since numbers of a page have 53 bits.
+    seed: Option<String>,
     /// Columns and rows.
     size: Option<[u32; 2]>,
     /// The longer side, m.
@@ -124,7 +125,9 @@ impl Wanted {
         if recipe.name.is_empty() {
             recipe.name.clone_from(&self.name);
         }
-        recipe.seed = self.seed.unwrap_or(recipe.seed);
+        if let Some(seed) = &self.seed {
+            recipe.set(&format!("seed={seed}"))?;
+        }
         for text in &self.set {
             recipe.set(text)?;
         }
