@@ -96,6 +96,9 @@ impl Engine {
             sides.min_by_key(|known| known.abs_diff(side)).unwrap_or(side)
         };
         let unity = || (UNITY_SIDES[0].ilog2()..=UNITY_SIDES[1].ilog2()).map(|n| (1 << n) + 1);
+        if let Self::UnrealWp | Self::UnityTiles = self {
+            return self.check_tiles(width, height);
+        }
         let (fits, rule, near) = match self {
             Self::Unreal => {
                 let sides = UNREAL_SIDES.map(|side| side.to_string()).join(", ");
@@ -105,29 +108,10 @@ impl Engine {
                     nearest(&mut UNREAL_SIDES.into_iter()),
                 )
             }
-            Self::UnrealWp => {
-                let whole = |side: u32| side.is_multiple_of(UNREAL_TILE) && side > 0;
-                let times = (width.max(height) + UNREAL_TILE / 2) / UNREAL_TILE;
-                (
-                    whole(width) && whole(height),
-                    format!("multiples of {UNREAL_TILE}"),
-                    times.max(1) * UNREAL_TILE,
-                )
-            }
             Self::Unity => {
                 let [low, high] = UNITY_SIDES.map(|side| side + 1);
                 let rule = format!("a square of a power of two and 1, {low} to {high}");
                 (square && unity().any(|side| side == width), rule, nearest(&mut unity()))
-            }
-            Self::UnityTiles => {
-                let step = UNITY_TILE - 1;
-                let whole = |side: u32| side > step && (side - 1).is_multiple_of(step);
-                let times = (width.max(height) + step / 2 - 1) / step;
-                (
-                    whole(width) && whole(height),
-                    format!("sides of a multiple of {step} and 1"),
-                    times.max(1) * step + 1,
-                )
             }
             Self::Godot => {
                 (width.max(height) <= GODOT_SIDE, format!("up to {GODOT_SIDE} a side"), GODOT_SIDE)
@@ -135,16 +119,45 @@ impl Engine {
             Self::Web => {
                 (width.max(height) <= WEB_SIDE, format!("up to {WEB_SIDE} a side"), WEB_SIDE)
             }
-            Self::Blender | Self::Worldpainter | Self::Houdini => return Ok(()),
+            _ => return Ok(()),
         };
         if fits {
             return Ok(());
         }
-        let tiled = matches!(self, Self::UnrealWp | Self::UnityTiles);
-        let first = if square || tiled { "" } else { "crop it to a square, and " };
+        let first = if square { "" } else { "crop it to a square, and " };
         Err(Error::param(format!(
             "{width}x{height} samples: {} takes {rule}; the nearest is {near}: choose that size, \
              or {first}use --resample {near} of convert",
+            self.name()
+        )))
+    }
+
+    /// The same for programs that take tiles: samples of a tile, less those that it shares.
+    fn check_tiles(self, width: u32, height: u32) -> Result<()> {
+        let (step, shared, rule) = match self {
+            Self::UnityTiles => (UNITY_TILE - 1, 1, "sides of a multiple of 512 and 1".to_string()),
+            _ => (UNREAL_TILE, 0, format!("sides of a multiple of {UNREAL_TILE}")),
+        };
+        let size = [width, height];
+        let fits = |side: u32| side > shared && (side - shared).is_multiple_of(step);
+        if size.into_iter().all(fits) {
+            return Ok(());
+        }
+        let sides = |tiles: fn(u32, u32) -> u32| {
+            size.map(|side| tiles(side - shared, step).max(1) * step + shared)
+        };
+        let [w, h] = sides(|side, step| (side + step / 2) / step);
+        let how = if width == height {
+            format!("use --resample {w} of convert")
+        } else if size.iter().all(|side| *side >= step + shared) {
+            let [w, h] = sides(|side, step| side / step);
+            format!("use --crop {w}x{h}+0+0 of convert")
+        } else {
+            format!("crop it to a square, and use --resample {} of convert", step + shared)
+        };
+        Err(Error::param(format!(
+            "{width}x{height} samples: {} takes {rule}; the nearest is {w}x{h}: choose that size, \
+             or {how}",
             self.name()
         )))
     }

@@ -331,7 +331,9 @@ impl Changes {
         if let Some(size) = self.size {
             resize(&mut recipe, size)?;
         }
-        recipe.spacing_m = self.spacing.or(recipe.spacing_m);
+        if self.spacing.is_some() {
+            (recipe.spacing_m, recipe.extent_m) = (self.spacing, None);
+        }
         recipe.check().map_err(|e| {
             self.spacing
                 .into_iter()

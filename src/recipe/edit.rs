@@ -162,6 +162,7 @@ impl Recipe {
                 .into());
         }
         (self.window.width, self.window.height) = (width, height);
+        self.keep_extent()?;
         self.check()
     }
 
@@ -187,14 +188,23 @@ impl Recipe {
         }
         let factor = extent_m / (f64::from(cells) * spacing_m);
         let mut described = self.describe();
-        stretch(&mut described, Factors { across: factor, up: factor });
+        stretch(&mut described, Factors { across: factor, up: factor, is_water: false });
         described["spacing_m"] = (extent_m / f64::from(cells)).into();
         self.become_described(&described)
     }
 
+    /// After another size: cells as large as the extent says, which the recipe was given.
+    pub(super) fn keep_extent(&mut self) -> Result<()> {
+        let size = [self.window.width, self.window.height];
+        if let Some(extent_m) = self.extent_m {
+            self.spacing_m = Some(cell_of(extent_m, size)?);
+        }
+        Ok(())
+    }
+
     /// Multiplies the heights of a recipe that makes its own land: of what makes land, strokes, the
     /// sea, and thresholds in metres of height. Distances and slopes that are allowed stay, so the
-    /// land has the same plan, and is steeper or flatter.
+    /// land is steeper or flatter before it is eroded, and rivers find other ways here and there.
     ///
     /// # Errors
     /// [`Error::Param`] for a recipe with an input, for a factor that is not above 0, and for a key
@@ -211,7 +221,7 @@ impl Recipe {
             return Err(wrong("allowed is a factor above 0").into());
         }
         let mut described = self.describe();
-        stretch(&mut described, Factors { across: 1.0, up: factor });
+        stretch(&mut described, Factors { across: 1.0, up: factor, is_water: false });
         self.become_described(&described)
     }
 
@@ -229,13 +239,19 @@ struct Factors {
     across: f64,
     /// Heights and depths.
     up: f64,
+    /// Whether the table is that of water.
+    is_water: bool,
 }
 
 /// Multiplies the lengths of a described recipe, which the ends of their names tell.
 fn stretch(value: &mut Json, factors: Factors) {
-    /// What the land's size does not change: rivers with a discharge of 1 m³/s, and how far apart
-    /// trees stand.
-    const KEPT: [&str; 4] = ["width_m", "depth_m", "distance_to_water_m", "distance_m"];
+    /// What the land's size does not change: how far apart trees stand, and what lies by rivers.
+    const KEPT: [&str; 2] = ["distance_to_water_m", "distance_m"];
+    /// Nor rivers with a discharge of 1 m³/s.
+    const OF_RIVERS: [&str; 2] = ["width_m", "depth_m"];
+    /// Heights of a sea, a floor or a bound that is not there.
+    const NONE_M: [(&str, f64); 4] =
+        [("sea_level_m", -1e6), ("floor_m", -1e6), ("lowest_m", -1e6), ("highest_m", 1e6)];
     /// Lengths on the ground. All others are heights.
     const ACROSS: [&str; 12] = [
         "at_m",
@@ -251,17 +267,20 @@ fn stretch(value: &mut Json, factors: Factors) {
         "spacing_m",
         "width_m",
     ];
-    let Factors { across, up } = factors;
+    let Factors { across, up, is_water } = factors;
     match value {
         Json::Object(object) => {
-            // The bed of a river and of a lake that are drawn are as large as the land.
-            let is_stroke = object.contains_key("tool");
             // A layer by height has the ends of its ramp in metres.
             let is_by_height = object.get("from").is_some_and(|from| from == "height");
             for (key, value) in object {
+                if NONE_M.iter().any(|(name, none)| name == key && value.as_f64() == Some(*none)) {
+                    continue;
+                }
+                let is_kept =
+                    KEPT.contains(&key.as_str()) || is_water && OF_RIVERS.contains(&key.as_str());
                 let by = match key.rsplit('_').next() {
                     Some("start" | "end") if is_by_height => Some(up),
-                    Some("m") if !is_stroke && KEPT.contains(&key.as_str()) => None,
+                    Some("m") if is_kept => None,
                     Some("m") if ACROSS.contains(&key.as_str()) => Some(across),
                     Some("m") => Some(up),
                     Some("m2" | "km2") => Some(across * across),
@@ -274,7 +293,9 @@ fn stretch(value: &mut Json, factors: Factors) {
                         .flat_map(|point| point.as_array_mut().into_iter().flatten().take(2))
                         .for_each(|metres| multiply(metres, by)),
                     (Some(by), value) => multiply(value, by),
-                    (None, value) => stretch(value, factors),
+                    (None, value) => {
+                        stretch(value, Factors { is_water: is_water || key == "water", ..factors })
+                    }
                 }
             }
         }
@@ -285,13 +306,8 @@ fn stretch(value: &mut Json, factors: Factors) {
 
 /// Multiplies all numbers of a value, of its lists and of its ramps.
 fn multiply(value: &mut Json, by: f64) {
-    /// Below or above all land: there is no such sea, floor or ceiling.
-    const NONE_M: f64 = 1e6;
     match value {
-        Json::Number(number) => {
-            let number = number.as_f64().unwrap_or(0.0);
-            *value = if number.abs() == NONE_M { number } else { number * by }.into();
-        }
+        Json::Number(number) => *value = number.as_f64().map_or(0.0, |number| number * by).into(),
         Json::Array(list) => list.iter_mut().for_each(|value| multiply(value, by)),
         Json::Object(object) => object.values_mut().for_each(|value| multiply(value, by)),
         _ => {}
@@ -349,4 +365,24 @@ impl Step {
         self.by_level.retain(|(name, _)| name != key);
         Ok(())
     }
+}
+
+/// Metres a cell may have.
+pub(super) const CELL_M: [f64; 2] = [1e-3, 1e6];
+
+/// Metres a cell of a land whose longer side is that long.
+pub(super) fn cell_of(extent_m: f64, size: [u32; 2]) -> Result<f64> {
+    let steps = size[0].max(size[1]).saturating_sub(1);
+    let wrong = |why: String| Err(Invalid::from(why).about("extent_m").into());
+    if steps == 0 {
+        return wrong("extent_m: a land of one cell has none: give spacing_m".into());
+    }
+    let cell_m = extent_m / f64::from(steps);
+    if !(CELL_M[0]..=CELL_M[1]).contains(&cell_m) {
+        let [low, high] = CELL_M;
+        return wrong(format!(
+            "extent_m = {extent_m}: cells of {cell_m} m; allowed {low} to {high} m a cell"
+        ));
+    }
+    Ok(cell_m)
 }

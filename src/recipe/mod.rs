@@ -56,6 +56,9 @@ pub struct Recipe {
     pub window: Window,
     /// Metres a cell, 0.001 to 1 000 000; none: the input's.
     pub spacing_m: Option<f64>,
+    /// Metres from the first to the last vertex of the longer side, where the recipe was given
+    /// that in place of `spacing_m`: another size then has other cells.
+    pub extent_m: Option<f64>,
     /// The heights to start from; none: the first stage makes them.
     pub input: Option<Input>,
     /// Cells round the map, 0 to 8192, that are made and eroded with it and then cut off, so that
@@ -168,6 +171,7 @@ impl Recipe {
             seed: 0,
             window: Window::sized(1, 1),
             spacing_m: None,
+            extent_m: None,
             input: Some(Input::Memory),
             margin: 0,
             endless: false,

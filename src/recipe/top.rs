@@ -1,6 +1,6 @@
 //! The keys at the top of a recipe.
 
-use super::edit::written;
+use super::edit::{CELL_M, cell_of, written};
 use super::parse::{origin, plain, stages};
 use super::{Input, LAND_MAX, Levels, MARGIN_MAX, Output, Recipe, STAGES_MAX, Step, levels, rules};
 use crate::error::{Invalid, Result};
@@ -47,8 +47,8 @@ pub(super) struct Top {
     pub output: Output,
 }
 
-/// Longest side of a land: cells are of up to a thousand kilometres.
-const EXTENT_MAX_M: f64 = 1e6 * LAND_MAX as f64;
+/// Longest side of a land.
+const EXTENT_MAX_M: f64 = CELL_M[1] * LAND_MAX as f64;
 
 /// The keys, in the order in which a recipe is written.
 static KEYS: [Key<Top>; 22] = {
@@ -70,7 +70,7 @@ static KEYS: [Key<Top>; 22] = {
             Always,
             "Cells from north to south.",
         ),
-        Key::new("spacing_m", Maybe([1e-3, 1e6], |t| &mut t.spacing_m), Always, "Metres a cell."),
+        Key::new("spacing_m", Maybe(CELL_M, |t| &mut t.spacing_m), Always, "Metres a cell."),
         Key::new(
             "extent_m",
             Maybe([1e-3, EXTENT_MAX_M], |t| &mut t.extent_m),
@@ -364,12 +364,13 @@ impl Recipe {
 
     /// Sets one key to a value as a person types it.
     pub(super) fn set_top(&mut self, key: &str, value: &str) -> Result<()> {
-        const SETTABLE: [&str; 9] = [
+        const SETTABLE: [&str; 10] = [
             "name",
             "seed",
             "width",
             "height",
             "spacing_m",
+            "extent_m",
             "origin",
             "margin_cells",
             "endless",
@@ -386,7 +387,7 @@ impl Recipe {
             };
             return Err(Invalid::of(key, value, SETTABLE.join(", ")).saying(message).into());
         }
-        if self.input.is_some() && ["width", "height"].contains(&key) {
+        if self.input.is_some() && ["width", "height", "extent_m"].contains(&key) {
             let message = format!("{key}: a recipe with an input has the input's size");
             return Err(Invalid::of(key, value, "").saying(message).into());
         }
@@ -402,13 +403,14 @@ impl Recipe {
             "seed" => self.seed = top.seed,
             "width" => self.window.width = top.width.unwrap_or(1),
             "height" => self.window.height = top.height.unwrap_or(1),
-            "spacing_m" => self.spacing_m = top.spacing_m,
+            "spacing_m" => (self.spacing_m, self.extent_m) = (top.spacing_m, None),
+            "extent_m" => self.extent_m = top.extent_m,
             "origin" => self.window.origin = top.origin,
             "margin_cells" => self.margin = top.margin.unwrap_or(0),
             "endless" => self.endless = top.endless,
             _ => self.levels = top.levels,
         }
-        Ok(())
+        self.keep_extent()
     }
 
     pub(crate) fn from_value(value: &Value, folder: &Path, name: &str) -> Result<Self> {
@@ -456,6 +458,7 @@ impl Recipe {
             seed: top.seed,
             window: Window { origin: top.origin, width, height },
             spacing_m,
+            extent_m: top.extent_m,
             input,
             margin: top.margin.unwrap_or(0),
             endless: top.endless,
@@ -483,7 +486,6 @@ fn spacing_of(
     spacing_m: Option<f64>,
     extent_m: Option<f64>,
 ) -> Result<Option<f64>> {
-    let steps = size[0].max(size[1]).saturating_sub(1);
     let wrong = |why: &str| Err(Invalid::from(format!("extent_m: {why}")).about("extent_m").into());
     match (spacing_m, extent_m) {
         (None, None) if input.is_none() => {
@@ -497,8 +499,7 @@ fn spacing_of(
         (None, Some(_)) if input.is_some() => {
             wrong("a recipe with an input has the input's size: give spacing_m")
         }
-        (None, Some(_)) if steps == 0 => wrong("a land of one cell has none: give spacing_m"),
-        (None, Some(extent_m)) => Ok(Some(extent_m / f64::from(steps))),
+        (None, Some(extent_m)) => cell_of(extent_m, size).map(Some),
         (given, None) => Ok(given),
     }
 }

@@ -195,6 +195,20 @@ fn another_relief_changes_heights_alone() {
         ("/materials/snow/0/height_m/1", json!(600.0)),
     ];
     assert_eq!(changed, expected);
+    // A key of another table may have the name of one that stays, and a value that of none.
+    let text = "schema = 2\nwidth = 65\nheight = 65\nspacing_m = 10\n\
+        [[stage]]\nkind = \"voronoi_island\"\ndepth_m = 100\n\
+        [water]\nlake_min_m2 = 1000000\nwidth_m = 4\n";
+    let island = Recipe::from_toml(text, "", "r").unwrap();
+    let at = |recipe: &Recipe, pointer: &str| recipe.describe().pointer(pointer).unwrap().clone();
+    let mut higher = island.clone();
+    higher.multiply_relief(3.0).unwrap();
+    assert_eq!(at(&higher, "/stage/0/depth_m"), json!(300.0));
+    let mut larger = island.clone();
+    larger.resize_to(1280.0).unwrap();
+    assert_eq!(at(&larger, "/stage/0/depth_m"), json!(200.0));
+    assert_eq!(at(&larger, "/water/lake_min_m2"), json!(4e6));
+    assert_eq!(at(&larger, "/water/width_m"), json!(4.0));
     let wrong = |factor: f64| recipe.clone().multiply_relief(factor).unwrap_err().to_string();
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(wrong(factor).contains("a factor above 0"));
@@ -219,12 +233,23 @@ fn a_recipe_may_have_an_extent() {
         ("width = 33\nheight = 65\nextent_m = 2000\nspacing_m = 1", "leave out one"),
         ("width = 1\nheight = 1\nextent_m = 2000", "a land of one cell has none"),
         ("width = 33\nheight = 65\nextent_m = 0", "allowed 0.001 to"),
-        ("width = 33\nheight = 65\nextent_m = 1e9", "spacing_m"),
+        ("width = 33\nheight = 65\nextent_m = 1e9", "extent_m = 1000000000: cells of 15625000 m"),
         ("width = 33\nheight = 65", "or extent_m"),
     ] {
         let error = read(keys).unwrap_err().to_string();
         assert!(error.contains(expected), "{keys}: {error}");
     }
+    // Another size has the same extent, as long as nobody says otherwise.
+    let mut recipe = read("width = 33\nheight = 65\nextent_m = 2000").unwrap();
+    recipe.resize(129, 129).unwrap();
+    assert_eq!(recipe.spacing_m, Some(15.625));
+    recipe.set("width=257").unwrap();
+    assert_eq!(recipe.spacing_m, Some(7.8125));
+    recipe.set("extent_m=256").unwrap();
+    assert_eq!(recipe.spacing_m, Some(1.0));
+    recipe.set("spacing_m=3").unwrap();
+    recipe.resize(65, 65).unwrap();
+    assert_eq!(recipe.spacing_m, Some(3.0));
     let other = "schema = 2\ninput = \"a.tif\"\nextent_m = 3\n[[stage]]\nkind = \"droplets\"\n";
     let error = Recipe::from_toml(other, "", "r").unwrap_err().to_string();
     assert!(error.contains("the input's size"), "{error}");

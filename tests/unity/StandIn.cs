@@ -54,10 +54,17 @@ namespace UnityEngine
 
     public static class Debug { public static void Log(object what) { Console.WriteLine(what); } }
 
-    public class Texture2D
+    public enum TextureFormat { RGBA32 }
+
+    public class Object
+    {
+        public static void DestroyImmediate(Object what) { }
+    }
+
+    public class Texture2D : Object
     {
         byte[] bytes;
-        public Texture2D(int width, int height) { }
+        public Texture2D(int width, int height, TextureFormat format, bool mipChain) { }
         public Color32[] GetPixels32()
         {
             return Enumerable.Range(0, bytes.Length / 4).Select(i => new Color32
@@ -72,7 +79,7 @@ namespace UnityEngine
     public class GameObject
     {
         public string name;
-        public Transform transform = new Transform();
+        public Transform transform { get { return terrain.transform; } }
         public Terrain terrain;
         public T GetComponent<T>() where T : class { return terrain as T; }
     }
@@ -118,15 +125,17 @@ namespace UnityEngine
     public class Terrain
     {
         public static List<Terrain> All = new List<Terrain>();
-        public GameObject item;
-        public TerrainData data;
+        public GameObject gameObject;
+        public Transform transform = new Transform();
+        public TerrainData terrainData;
+        public static Terrain[] activeTerrains { get { return All.ToArray(); } }
         public Terrain[] neighbours;
         public bool allowAutoConnect;
         public int groupingID;
         public static GameObject CreateTerrainGameObject(TerrainData data)
         {
-            var item = new GameObject { terrain = new Terrain { data = data } };
-            item.terrain.item = item;
+            var item = new GameObject { terrain = new Terrain { terrainData = data } };
+            item.terrain.gameObject = item;
             All.Add(item.terrain);
             return item;
         }
@@ -157,6 +166,8 @@ namespace UnityEditor
         {
             if (path.StartsWith("Assets/"))
                 return new T();
+            if (path.Contains('\\'))
+                throw new ArgumentException(path);
             return Made.ContainsKey(path) ? Made[path] as T : null;
         }
         public static void CreateAsset(object asset, string path) { Made.Add(path, asset); }
@@ -185,17 +196,19 @@ public static class StandIn
     {
         string folder = UnityEditor.AssetDatabase.Folder = words[0];
         var script = typeof(StandIn).Assembly.GetTypes().First(t => t.Name.StartsWith("Import_"));
-        script.GetMethod("Run").Invoke(null, null);
+        // Whoever corrects a path of a prefab runs it again.
+        for (int i = 0; i < 2; i++)
+            script.GetMethod("Run").Invoke(null, null);
         foreach (Terrain terrain in Terrain.All)
         {
-            string name = terrain.item.name;
-            Vector3 at = terrain.item.transform.position, size = terrain.data.size;
-            var beside = terrain.neighbours.Select(one => one == null ? "-" : one.item.name);
+            string name = terrain.gameObject.name;
+            Vector3 at = terrain.transform.position, size = terrain.terrainData.size;
+            var beside = terrain.neighbours.Select(one => one == null ? "-" : one.gameObject.name);
             Console.WriteLine(Line("terrain", name, at.x, at.y, at.z, size.x, size.y, size.z,
-                terrain.data.heightmapResolution, string.Join(" ", beside)));
-            Write(folder + "/" + name + ".heights", terrain.data.heights);
-            Write(folder + "/" + name + ".weights", terrain.data.weights);
-            foreach (TreeInstance tree in terrain.data.trees)
+                terrain.terrainData.heightmapResolution, string.Join(" ", beside)));
+            Write(folder + "/" + name + ".heights", terrain.terrainData.heights);
+            Write(folder + "/" + name + ".weights", terrain.terrainData.weights);
+            foreach (TreeInstance tree in terrain.terrainData.trees)
                 Console.WriteLine(Line("tree", tree.prototypeIndex,
                     at.x + tree.position.x * size.x, at.y + tree.position.y * size.y,
                     at.z + tree.position.z * size.z, tree.rotation, tree.widthScale));

@@ -1261,27 +1261,35 @@ function verify(frame, mine) {
 }
 
 /** Trees and rocks of a result, as far as their tables are there and not too large. */
-async function thingsOf(r, { recipe: made }) {
-  const kinds = [];
+async function showThings(r, mine, frame) {
+  const made = mine.recipe,
+    kinds = [];
   for (const { name, shape, formats } of made?.scatter ?? []) {
     if (formats && !formats.includes('csv')) continue;
-    const csv = await api.text(`v1/results/${r.digest}/scatter_${name}.csv`, TABLE_BYTES);
-    if (csv === null) toast(`There are too many ${name} to draw`);
-    else
-      kinds.push({
-        shape: shape ?? 'tree',
-        places: placesOf(csv, { ...r, origin: made.origin ?? [0, 0] }),
-      });
+    try {
+      const csv = await api.text(`v1/results/${r.digest}/scatter_${name}.csv`, TABLE_BYTES);
+      if (run !== mine) return;
+      if (csv === null) toast(`There are too many ${name} to draw`);
+      else
+        kinds.push({
+          shape: shape ?? 'tree',
+          places: placesOf(csv, { ...r, origin: made.origin ?? [0, 0] }),
+        });
+    } catch (error) {
+      toast(`${name}: ${said(error)}`, 'bad');
+    }
   }
-  return thinned(kinds);
+  frame.things = thinned(kinds, view.software);
+  if (fieldsShown?.frame === frame) view.setThings(frame.things);
 }
 
 async function result(j, mine) {
   const r = j.result;
   mine.result = r;
   mine.done = true;
+  let frame = null;
   if (r.width * r.height <= 2100 * 2100) {
-    const frame = {
+    frame = {
       level: 0,
       width: r.width,
       height: r.height,
@@ -1294,14 +1302,15 @@ async function result(j, mine) {
     };
     for (const field of R.VIEWED.filter((f) => r.fields.includes(f)))
       frame.data[field] = (await api.samples(`v1/results/${r.digest}/fields/${field}.r32`)).data;
-    frame.things = await thingsOf(r, mine);
     if (run !== mine) return;
     mine.frames = [...mine.frames.filter((f) => f.level === null || f.level > 0), frame];
     mine.grid = { width: r.width, height: r.height, step: r.spacing_m };
   }
-  setMode('run');
+  // It may be another land by now that is on the table.
+  if (R.same(recipe(), mine.recipe)) setMode('run');
   toast('The land is done');
   tell('tab', 'take');
+  if (frame) await showThings(r, mine, frame);
 }
 
 export function setMode(to) {
@@ -1385,7 +1394,8 @@ function reset(kept2) {
   first = !kept2?.eye;
   fieldsShown = null;
   view.after.setFields(new Uint8Array(4), 1, 1, { hasFlow: 0, hasMoved: 0 });
-  view.after.hasBiome = 0;
+  view.after.hasBiome = view.after.hasWater = view.after.hasMaterials = 0;
+  view.setThings([]);
   setCompare(false);
   $('name').value = project.name;
   if (kept2?.eye) view.setEye(kept2.eye);

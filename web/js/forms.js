@@ -36,13 +36,14 @@ export function numberRow({
   max,
   oninput,
 }) {
-  const s = step ?? (integer ? 1 : 10 ** Math.floor(Math.log10(Math.max(high - low, 1e-6) / 100)));
+  const stepOf = () =>
+    step ?? (integer ? 1 : 10 ** Math.floor(Math.log10(Math.max(high - low, 1e-6) / 100)));
   const shown = (v) => (integer ? String(Math.round(v)) : String(Number(Number(v).toPrecision(5))));
   const range = el('input', {
     type: 'range',
     min: String(low),
     max: String(high),
-    step: String(s),
+    step: String(stepOf()),
     tabindex: '-1',
     'aria-hidden': 'true',
   });
@@ -88,7 +89,8 @@ export function numberRow({
   /** Other ends of the slider. */
   row.limit = (from, to) => {
     [low, high] = [from, to];
-    Object.assign(range, { min: String(low), max: String(high), value: number.value });
+    const value = number.value === '' ? range.value : number.value;
+    Object.assign(range, { min: String(low), max: String(high), step: String(stepOf()), value });
     fill();
   };
   return row;

@@ -73,20 +73,25 @@ export function viewPage() {
         applyLook();
       },
     }),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'waves' }, 'Moving water'),
-      el('input.switch', {
-        id: 'waves',
-        type: 'checkbox',
-        role: 'switch',
-        checked: view.animate,
-        onchange: (e) => {
-          view.animate = e.target.checked;
-          view.draw();
-        },
-      }),
+    ...[
+      ['waves', 'Moving water', 'animate'],
+      ['shows-things', 'Trees and rocks', 'showsThings'],
+    ].map(([id, label, key]) =>
+      el(
+        'div.row.wide',
+        {},
+        el('label', { for: id }, label),
+        el('input.switch', {
+          id,
+          type: 'checkbox',
+          role: 'switch',
+          checked: view[key],
+          onchange: (e) => {
+            view[key] = e.target.checked;
+            view.draw();
+          },
+        }),
+      ),
     ),
     el('h2', {}, 'Device'),
     el(

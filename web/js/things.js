@@ -1,7 +1,7 @@
 // Trees and rocks where a run has set them, as the view draws them.
 
-/** Most things that are drawn. Of more, some are left out by chance. */
-const MOST = 200_000;
+/** Most things that are drawn, by a card and by software. Of more, some are left out. */
+const MOST = [200_000, 20_000];
 /** The largest table that is fetched for it. */
 export const TABLE_BYTES = 32 << 20;
 
@@ -68,7 +68,9 @@ export function meshOf(shape) {
 export function placesOf(csv, { width, height, origin }) {
   const lines = csv.split(/\r?\n/),
     names = lines[0].split(','),
-    [x, y, size, turn] = ['x', 'y', 'size', 'turn_deg'].map((name) => names.indexOf(name));
+    [x, y] = ['x', 'y'].map((name) => names.indexOf(name)),
+    // From the end of a line, since the name of a biome in its middle may have commas.
+    [size, turn] = ['size', 'turn_deg'].map((name) => names.indexOf(name) - names.length);
   const out = [];
   for (const line of lines.slice(1)) {
     if (!line) continue;
@@ -76,18 +78,18 @@ export function placesOf(csv, { width, height, origin }) {
     out.push(
       (words[x] - origin[0]) / Math.max(width - 1, 1),
       (words[y] - origin[1]) / Math.max(height - 1, 1),
-      Number(words[size]),
-      (words[turn] * Math.PI) / 180,
+      Number(words.at(size)),
+      (words.at(turn) * Math.PI) / 180,
     );
   }
   return new Float32Array(out);
 }
 
 /** At most as many as are drawn, of all kinds together. */
-export function thinned(kinds) {
-  const all = kinds.reduce((sum, { places }) => sum + places.length / 4, 0);
-  if (all <= MOST) return kinds;
-  const share = MOST / all;
+export function thinned(kinds, bySoftware) {
+  const all = kinds.reduce((sum, { places }) => sum + places.length / 4, 0),
+    share = MOST[bySoftware ? 1 : 0] / all;
+  if (share >= 1) return kinds;
   return kinds.map(({ shape, places }) => {
     const kept = [];
     for (let i = 0; i < places.length; i += 4) {

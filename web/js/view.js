@@ -264,6 +264,7 @@ export class View {
     this.scene.add(this.sky, this.terrain, this.sides, this.waterSides, this.water);
     this.thingMaterial = material(glsl.thingVertex, glsl.thingFragment);
     this.things = new T.Group();
+    this.showsThings = true;
     this.scene.add(this.things);
     this.mesh = mesh;
     this.lightScene = new T.Scene();
@@ -671,7 +672,7 @@ export class View {
     this.water.visible = has;
     this.waterSides.visible = has && !open;
     this.sides.visible = !open;
-    this.things.visible = u.uOverlay.value === 0;
+    this.things.visible = this.showsThings && u.uOverlay.value === 0;
   }
 
   render(width, height) {

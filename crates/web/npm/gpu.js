@@ -200,7 +200,9 @@ class Gpu {
   }
 
   group({ bindings, layout, groups }) {
-    const buffers = bindings.filter(({ buffer }) => buffer).map(({ buffer }) => this.held.get(buffer)),
+    const buffers = bindings
+        .filter(({ buffer }) => buffer)
+        .map(({ buffer }) => this.held.get(buffer)),
       key = buffers.map((buffer) => this.id(buffer)).join();
     if (!groups.has(key)) {
       // Those of buffers that are gone are of no use any more.

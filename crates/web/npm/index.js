@@ -14,9 +14,7 @@ export class ThalwegError extends Error {
 /** Threads share memory, which a page may do where it is isolated from other sites. */
 const hasThreads = isNode || globalThis.crossOriginIsolated === true;
 const cores = async () =>
-  isNode
-    ? (await import('node:os')).availableParallelism()
-    : (navigator.hardwareConcurrency ?? 1);
+  isNode ? (await import('node:os')).availableParallelism() : (navigator.hardwareConcurrency ?? 1);
 
 const compiled = new Map();
 /** A module, compiled once. */
@@ -52,7 +50,8 @@ const written = (value) =>
 /** A worker with an instance of the module, which makes one land at a time. */
 class Bench {
   static idle = [];
-  static free = globalThis.FinalizationRegistry && new FinalizationRegistry((bench) => bench.rest());
+  static free =
+    globalThis.FinalizationRegistry && new FinalizationRegistry((bench) => bench.rest());
 
   static async take() {
     const known = Bench.idle.pop();
@@ -234,7 +233,12 @@ export async function run(recipe, options = {}) {
   const bench = await Bench.take();
   try {
     const wants = isNode && device === 'auto' ? 'cpu' : device;
-    const about = await bench.ask(question, { heights: heights?.values ?? null, wants, told, signal });
+    const about = await bench.ask(question, {
+      heights: heights?.values ?? null,
+      wants,
+      told,
+      signal,
+    });
     return new Land(bench, about);
   } catch (error) {
     bench.rest();
@@ -266,8 +270,7 @@ export const window = (recipe, { x, y, width, height, ...options }) =>
 export async function compare(recipe, options = {}) {
   const lands = [];
   try {
-    for (const device of ['cpu', 'webgpu'])
-      lands.push(await run(recipe, { ...options, device }));
+    for (const device of ['cpu', 'webgpu']) lands.push(await run(recipe, { ...options, device }));
     const maps = [];
     for (const name of lands[0].maps) {
       const [cpu, webgpu] = [await lands[0].digestOf(name), await lands[1].digestOf(name)];

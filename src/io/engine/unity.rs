@@ -114,25 +114,35 @@ impl Made<'_> {
                 list(splats)
             )
         });
-        let layers = self.land.textures.iter().flat_map(|(names, _)| *names);
+        let layers = self.land.textures.iter().flat_map(|(names, _)| *names).enumerate();
+        let layers = layers.map(|(n, name)| text(&format!("{n}_{}", ascii(name))));
+        // Lands of one name are told apart by what they are.
+        let mut digest = blake3::Hasher::new();
+        for (_, bytes) in &self.out.files {
+            digest.update(bytes);
+        }
+        let id = &digest.finalize().to_hex()[..8];
         let things =
             self.land.things.iter().map(|(name, _)| {
                 format!("new[] {{ {}, {} }}", text(name), text(&self.table(name)))
             });
         let replaced = [
             ("STEM", self.out.stem.to_string()),
-            ("CLASS", class(self.out.stem)),
+            ("ID", id.to_string()),
+            ("CLASS", format!("Import_{}_{id}", ascii(self.out.stem).replace('-', "_"))),
             ("SAMPLES", parts[0].size[0].to_string()),
             ("SIZE", [step[0], high - low, step[1]].map(|m| format!("{}f", m as f32)).join(", ")),
             ("BOTTOM", format!("{}f", low as f32)),
             ("TILES", tiles.collect::<Vec<_>>().join(",\n        ")),
-            ("LAYERS", list(layers.map(|name| text(name)).collect())),
+            ("LAYERS", list(layers.collect())),
             ("THINGS", list(things.collect())),
         ];
-        let mut script = include_str!("unity_import.cs").to_string();
-        for (name, value) in replaced {
-            script = script.replace(&format!("@{name}@"), &value);
-        }
+        // In one go, since a name may look like a place that is to be filled.
+        let filled = |part: &str| {
+            let found = replaced.iter().find(|(name, _)| *name == part);
+            found.map_or(part, |(_, value)| value.as_str()).to_string()
+        };
+        let script: String = include_str!("unity_import.cs").split('@').map(filled).collect();
         self.out.files.push(("Import.cs".into(), script.into_bytes()));
         Ok(())
     }
@@ -148,14 +158,15 @@ fn raw(map: &Map, (low, high): (f64, f64)) -> Vec<u8> {
     rows.flat_map(|row| row.iter().flat_map(|h| level(h).to_le_bytes())).collect()
 }
 
-/// A text of C#. Those of JSON are.
+/// A text of C#, which ends a line where JSON does not.
 fn text(value: &str) -> String {
-    serde_json::Value::from(value).to_string()
+    let text = serde_json::Value::from(value).to_string();
+    let ends = [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
+    ends.into_iter().fold(text, |text, (end, escape)| text.replace(end, escape))
 }
 
-/// A name that C# takes for a class.
-fn class(stem: &str) -> String {
-    let word: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    format!("Import_{word}")
+/// Letters, digits and hyphens that every file system and language takes.
+fn ascii(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    name.chars().map(plain).collect()
 }

@@ -1,6 +1,7 @@
 #if UNITY_EDITOR
 // Makes the terrains of @STEM@ as README.txt describes them: heights, neighbours, layers with
-// their weights, and trees. Put the folder into Assets; then Tools, thalweg, @STEM@.
+// their weights, and trees. Put the folder into Assets; then Tools, thalweg, @STEM@ @ID@.
+// It may run again: it changes the terrains that it has made.
 using System.Collections.Generic;
 using System.Globalization;
 using System.IO;
@@ -32,17 +33,30 @@ public static class @CLASS@
     static readonly string[] Layers = { @LAYERS@ };
     static readonly string[][] Things = { @THINGS@ };
 
-    [MenuItem("Tools/thalweg/@STEM@")]
+    class Thing
+    {
+        public int Kind;
+        public Vector3 At;
+        public float Turn, Scale;
+    }
+
+    [MenuItem("Tools/thalweg/@STEM@ @ID@")]
     public static void Run()
     {
         string script = AssetDatabase.FindAssets("Import t:MonoScript")
             .Select(AssetDatabase.GUIDToAssetPath)
-            .First(path => File.ReadAllText(path).Contains("class @CLASS@\n"));
-        string folder = Path.GetDirectoryName(script);
+            .FirstOrDefault(path => File.ReadAllText(path).Contains("class @CLASS@"));
+        if (script == null)
+            throw new FileNotFoundException(
+                "this script was renamed: it has to be called Import.cs, beside its files");
+        // Paths of assets have slashes, on Windows too.
+        string folder = Path.GetDirectoryName(script).Replace('\\', '/');
+        var prototypes = new List<TreePrototype>();
+        List<Thing> things = Read(folder, prototypes);
         TerrainLayer[] layers = Layers.Select(name => Layer(folder, name)).ToArray();
         var made = new Dictionary<Vector2Int, Terrain>();
         foreach (Tile tile in Tiles)
-            made[new Vector2Int(tile.X, tile.Z)] = Make(folder, tile, layers);
+            made[new Vector2Int(tile.X, tile.Z)] = Make(folder, tile, layers, prototypes, things);
         foreach (var one in made)
         {
             one.Value.SetNeighbors(
@@ -72,14 +86,21 @@ public static class @CLASS@
         return layer;
     }
 
-    static Terrain Make(string folder, Tile tile, TerrainLayer[] layers)
+    static Terrain Make(
+        string folder, Tile tile, TerrainLayer[] layers, List<TreePrototype> prototypes,
+        List<Thing> things)
     {
-        var data = new TerrainData();
+        string name = Path.GetFileNameWithoutExtension(tile.Heights);
+        string path = folder + "/" + name + ".asset";
+        var data = AssetDatabase.LoadAssetAtPath<TerrainData>(path);
+        if (data == null)
+        {
+            data = new TerrainData();
+            AssetDatabase.CreateAsset(data, path);
+        }
         // The size follows the resolution, so it is set after it.
         data.heightmapResolution = Samples;
         data.size = Size;
-        AssetDatabase.CreateAsset(
-            data, folder + "/" + Path.GetFileNameWithoutExtension(tile.Heights) + ".asset");
         data.SetHeights(0, 0, Heights(folder, tile));
         if (layers.Length > 0)
         {
@@ -87,11 +108,13 @@ public static class @CLASS@
             data.alphamapResolution = Samples - 1;
             data.SetAlphamaps(0, 0, Weights(folder, tile, layers.Length));
         }
-        Trees(folder, tile, data);
-        GameObject item = Terrain.CreateTerrainGameObject(data);
-        item.name = Path.GetFileNameWithoutExtension(tile.Heights);
-        item.transform.position = new Vector3(tile.X * Size.x, Bottom, tile.Z * Size.z);
-        var terrain = item.GetComponent<Terrain>();
+        data.treePrototypes = prototypes.ToArray();
+        data.SetTreeInstances(Trees(tile, things), false);
+        Terrain terrain = Terrain.activeTerrains.FirstOrDefault(one => one.terrainData == data);
+        if (terrain == null)
+            terrain = Terrain.CreateTerrainGameObject(data).GetComponent<Terrain>();
+        terrain.gameObject.name = name;
+        terrain.transform.position = new Vector3(tile.X * Size.x, Bottom, tile.Z * Size.z);
         terrain.allowAutoConnect = true;
         terrain.groupingID = 0;
         return terrain;
@@ -115,7 +138,7 @@ public static class @CLASS@
         var weights = new float[cells, cells, count];
         for (int first = 0; first < count; first += 4)
         {
-            var picture = new Texture2D(2, 2);
+            var picture = new Texture2D(2, 2, TextureFormat.RGBA32, false);
             picture.LoadImage(File.ReadAllBytes(folder + "/" + tile.Splats[first / 4]));
             // From the lowest row on, which is the south.
             Color32[] pixels = picture.GetPixels32();
@@ -128,6 +151,7 @@ public static class @CLASS@
                         for (int n = first; n < count && n < first + 4; n++)
                             weights[z, x, n] += four[n - first] / 1020f;
                     }
+            Object.DestroyImmediate(picture);
         }
         return weights;
     }
@@ -138,11 +162,10 @@ public static class @CLASS@
         return Mathf.Clamp(Mathf.FloorToInt(place), 0, count - 1);
     }
 
-    static void Trees(string folder, Tile tile, TerrainData data)
+    /// What stands on the land, as far as it has prefabs.
+    static List<Thing> Read(string folder, List<TreePrototype> prototypes)
     {
-        var prototypes = new List<TreePrototype>();
-        var trees = new List<TreeInstance>();
-        int columns = Tiles.Max(one => one.X) + 1, rows = Tiles.Max(one => one.Z) + 1;
+        var things = new List<Thing>();
         foreach (string[] thing in Things)
         {
             if (!Prefabs.ContainsKey(thing[0]))
@@ -150,30 +173,50 @@ public static class @CLASS@
                 Debug.Log(thing[0] + " have no prefab at the top of Import.cs, and are left out");
                 continue;
             }
-            var prefab = AssetDatabase.LoadAssetAtPath<GameObject>(Prefabs[thing[0]]);
-            prototypes.Add(new TreePrototype { prefab = prefab });
+            string path = Prefabs[thing[0]];
+            var prefab = AssetDatabase.LoadAssetAtPath<GameObject>(path);
+            if (prefab == null)
+                throw new FileNotFoundException(
+                    "no prefab at " + path + ": correct the path at the top of Import.cs");
             foreach (string line in File.ReadAllLines(folder + "/" + thing[1]).Skip(1))
             {
                 float[] row = line.Split(',')
                     .Select(word => float.Parse(word, CultureInfo.InvariantCulture)).ToArray();
-                float x = row[0] / Size.x, z = row[2] / Size.z;
-                if (Of(x, columns) != tile.X || Of(z, rows) != tile.Z)
-                    continue;
-                trees.Add(new TreeInstance
+                things.Add(new Thing
                 {
-                    prototypeIndex = prototypes.Count - 1,
-                    position = new Vector3(
-                        x - tile.X, (row[1] - Bottom) / Size.y, z - tile.Z),
-                    rotation = row[3] * Mathf.Deg2Rad,
-                    widthScale = row[4],
-                    heightScale = row[4],
-                    color = Color.white,
-                    lightmapColor = Color.white,
+                    Kind = prototypes.Count,
+                    At = new Vector3(row[0], row[1], row[2]),
+                    Turn = row[3] * Mathf.Deg2Rad,
+                    Scale = row[4],
                 });
             }
+            prototypes.Add(new TreePrototype { prefab = prefab });
         }
-        data.treePrototypes = prototypes.ToArray();
-        data.SetTreeInstances(trees.ToArray(), false);
+        return things;
+    }
+
+    static TreeInstance[] Trees(Tile tile, List<Thing> things)
+    {
+        int columns = Tiles.Max(one => one.X) + 1, rows = Tiles.Max(one => one.Z) + 1;
+        var trees = new List<TreeInstance>();
+        foreach (Thing thing in things)
+        {
+            float x = thing.At.x / Size.x, z = thing.At.z / Size.z;
+            if (Of(x, columns) != tile.X || Of(z, rows) != tile.Z)
+                continue;
+            trees.Add(new TreeInstance
+            {
+                prototypeIndex = thing.Kind,
+                position = new Vector3(
+                    x - tile.X, (thing.At.y - Bottom) / Size.y, z - tile.Z),
+                rotation = thing.Turn,
+                widthScale = thing.Scale,
+                heightScale = thing.Scale,
+                color = Color.white,
+                lightmapColor = Color.white,
+            });
+        }
+        return trees.ToArray();
     }
 }
 #endif

@@ -405,10 +405,10 @@ fn lands_are_handed_over_to_programs() {
         let line = format!("convert line.npy a --engine {}", engine.name());
         folder.thalweg(&line).refused(1, &["1x1009", "2 rows and 2 columns"]);
     }
-    folder.thalweg("convert odd.npy a --engine unreal-wp").refused(1, &["multiples of 1009"]);
+    folder.thalweg("convert odd.npy a --engine unreal-wp").refused(1, &["a multiple of 1009"]);
     folder
         .thalweg("convert odd.npy a --engine unity-tiles")
-        .refused(1, &["100x100", "a multiple of 512 and 1", "nearest is 513", "--resample 513"]);
+        .refused(1, &["100x100", "a multiple of 512 and 1", "513x513", "--resample 513"]);
     folder.thalweg("convert odd.npy a --engine unreel").refused(2, &["unreel", "unreal"]);
     // Options that were renamed say so.
     for (command, new) in [
@@ -628,6 +628,21 @@ fn outputs_that_are_gone() {
         "{told}"
     );
     assert!(shell("> /dev/null").status.success());
+}
+
+/// What the error of a size says can be done.
+#[test]
+fn land_that_fits_no_tiles_can_be_cropped() {
+    let folder = Folder::new("tiles-cropped");
+    folder.file("wide.npy", npy(&map(1200, 800, |r, c| (r + c) as f32)));
+    for engine in ["unity-tiles", "unity-tiles --crop 1025x513+0+0"] {
+        let line = folder.thalweg(&format!("convert wide.npy wide --spacing 2 --engine {engine}"));
+        if engine.contains("crop") {
+            line.ok()
+        } else {
+            line.refused(1, &["--crop 1025x513+0+0"])
+        };
+    }
 }
 
 /// U13: what is called height has no second word in its name.
