@@ -119,6 +119,8 @@ pub mod schedule;
 #[doc(hidden)]
 pub mod service;
 pub mod tiles;
+#[doc(hidden)]
+pub mod vectors;
 pub mod water;
 
 pub use device::{Device, adapters};

@@ -4,50 +4,37 @@ use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence, Rn
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
-use thalweg::arith::{CELL, HEIGHT_BITS, mix};
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
 use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
-use thalweg::site::{Layer, Site, Window};
-use thalweg::stage::{Case, INNER, STAGES, Stage, layer, levels};
-use thalweg::{Job, Map, Outcome, Recipe};
+use thalweg::site::{Site, Window};
+use thalweg::stage::{Case, Stage};
+pub use thalweg::vectors::{cases, site, stages};
+use thalweg::{Job, Map, Outcome, Recipe, vectors};
 
-/// Every stage, those between levels too.
-pub fn stages() -> impl Iterator<Item = &'static Stage> {
-    STAGES.into_iter().chain(INNER)
+/// The plan of a case, with junk in the buffers that are unset.
+pub fn plan(stage: &Stage, case: &Case) -> Plan {
+    vectors::plan(stage, case).unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name))
 }
 
-/// Every case of every stage.
-pub fn cases() -> impl Iterator<Item = (&'static Stage, Case)> {
-    stages().flat_map(|stage| (stage.cases)().into_iter().map(move |case| (stage, case)))
+/// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
+pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
+    vectors::prepare(stage, case, executor).unwrap();
+}
+
+/// Runs a case and reads every buffer of its plan.
+pub fn everything(
+    stage: &Stage,
+    case: &Case,
+    executor: &mut dyn Executor,
+) -> Vec<(&'static str, Vec<i32>)> {
+    vectors::everything(stage, case, executor).unwrap()
 }
 
 /// A site for what does not depend on one.
 pub fn anywhere() -> Site {
     Site::bare(Window::sized(8, 8), 10.0, 1)
-}
-
-pub fn site(case: &Case) -> Site {
-    Site { layers: case.layers, ..Site::bare(case.window, 10.0, 12345) }
-}
-
-/// The plan of a case, with junk in the buffers that are unset.
-pub fn plan(stage: &Stage, case: &Case) -> Plan {
-    let given: Vec<(String, Value)> =
-        case.settings.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let mut settings = Settings::new(stage.params, &given)
-        .unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
-    thalweg::stage::strokes::pictures()
-        .into_iter()
-        .for_each(|(name, picture)| settings.show(&name, picture));
-    (stage.check)(&settings, &site(case))
-        .unwrap_or_else(|e| panic!("{} {}: {e}", stage.name, case.name));
-    let mut plan = (stage.plan)(&settings, &site(case));
-    if case.layers.has(Layer::Ledger) && !INNER.iter().any(|inner| inner.name == stage.name) {
-        layer::keep_ledger(&mut plan, &site(case), case.name == "opened");
-    }
-    plan.with_junk()
 }
 
 /// How property tests draw their cases: always the same ones, so that a run can be repeated.
@@ -67,104 +54,9 @@ pub fn config(cases: u32) -> ProptestConfig {
 
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/regressions.txt");
 
-/// Writes what a plan between levels takes: heights and changes up to the limits, and sums that are
-/// not negative.
-fn prepare_levels(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
-    for (n, (name, shape, words)) in levels::waiting(&plan(stage, case)).into_iter().enumerate() {
-        let noise = |i: usize| mix(i as u32 ^ mix(100 + n as u32)) as i32;
-        // The ground and the mask of a generator are those of the case.
-        if (stage.is_generator || stage.name == "combine") && name != "ground" {
-            continue;
-        }
-        let word = |i: usize| match name.split(' ').next() {
-            // Half of the range, since cells of the coarser level are twice as high.
-            Some("ground") => noise(i) / 8192 * 8000,
-            Some("height") => (noise(i) >> 1) / 8192 * 8000,
-            Some("ledger") if i % 7 == 2 => i32::MAX,
-            Some("ledger") if i % 4 == 1 => noise(i) & 0xfff_ffff,
-            Some("rain" | "hardness" | "vegetation" | "uplift") => noise(i) & 0xffff,
-            Some("loose") => noise(i) & 0xfff_ffff,
-            _ => noise(i) & i32::MAX,
-        };
-        assert!(matches!(shape, thalweg::plan::Shape::Cells(_)));
-        executor.write(name, &(0..words).map(word).collect::<Vec<_>>()).unwrap();
-    }
-}
-
-/// Writes the surface and the layers of a case, unless the stage makes heights from nothing.
-pub fn prepare(stage: &Stage, case: &Case, executor: &mut dyn Executor) {
-    if stage.is_generator && case.settings.iter().all(|(name, _)| *name != "combine") {
-        return;
-    }
-    let heights = case.surface.heights(&case.window);
-    executor.write("height", &heights).unwrap();
-    // Noise in every layer that the case has, and in the mask.
-    let noise = |purpose, i| mix(i as u32 ^ mix(purpose));
-    let fractions = |purpose| {
-        (0..heights.len()).map(|i| (noise(purpose, i) % 65537) as i32).collect::<Vec<_>>()
-    };
-    for (name, layer, purpose) in [
-        ("rain", Layer::Rain, 1),
-        ("hardness", Layer::Hardness, 2),
-        ("vegetation", Layer::Vegetation, 3),
-        ("uplift", Layer::Uplift, 8),
-    ] {
-        if case.layers.has(layer) {
-            executor.write(name, &fractions(purpose)).unwrap();
-        }
-    }
-    if case.layers.has(Layer::Passed) {
-        // Brooks and rivers, up to the most that comes up.
-        let passed = |i| (noise(7, i) >> 2 >> (i % 31)) as i32;
-        executor.write("passed", &(0..heights.len()).map(passed).collect::<Vec<_>>()).unwrap();
-    }
-    if case.layers.has(Layer::Water) {
-        // Some of it deep, some below the ground, and areas up to the most there can be.
-        let level = |(i, h): (usize, &i32)| h.saturating_add((noise(9, i) as i32) >> (8 + i % 16));
-        executor
-            .write("surface", &heights.iter().enumerate().map(level).collect::<Vec<_>>())
-            .unwrap();
-        let area = |i| (noise(10, i) >> 1 >> (i % 31)) as i32;
-        executor.write("area", &(0..heights.len()).map(area).collect::<Vec<_>>()).unwrap();
-    }
-    executor.write("mask", &fractions(4)).unwrap();
-    executor.write("flow", &heights.iter().map(|h| h & i32::MAX).collect::<Vec<_>>()).unwrap();
-    if case.layers.has(Layer::Ledger) {
-        // A third of the cells are bare, the height has changed since the last entry, and some sums
-        // are at their maximum.
-        let record = |(i, h): (usize, &i32)| {
-            let thick = (noise(5, i) % (3 << HEIGHT_BITS)) as i32 - CELL;
-            [
-                h.wrapping_add(thick / 2),
-                thick.max(0),
-                (noise(6, i) >> 1) as i32 | 1 << 30,
-                if i % 7 == 0 { i32::MAX } else { 3 },
-            ]
-        };
-        let words: Vec<i32> = heights.iter().enumerate().flat_map(record).collect();
-        executor.write("ledger", &words).unwrap();
-    }
-    prepare_levels(stage, case, executor);
-}
-
 pub fn run(executor: &mut dyn Executor, plan: &Plan, passes: std::ops::Range<usize>) {
     static STOP: AtomicBool = AtomicBool::new(false);
     executor.run(plan, passes, &mut Control { stop: &STOP, progress: &mut |_| Ok(()) }).unwrap();
-}
-
-/// Runs a case and reads every buffer of its plan.
-pub fn everything(
-    stage: &Stage,
-    case: &Case,
-    executor: &mut dyn Executor,
-) -> Vec<(&'static str, Vec<i32>)> {
-    let plan = plan(stage, case);
-    prepare(stage, case, executor);
-    executor.begin(&plan).unwrap();
-    run(executor, &plan, 0..plan.passes.len());
-    let all = plan.buffers.iter().map(|b| (b.name, executor.read(b.name).unwrap())).collect();
-    executor.end(&plan);
-    all
 }
 
 pub fn cpu() -> Cpu {

@@ -127,7 +127,7 @@ class Bench {
     one.done();
     if (broken) this.end();
     if (error) one.reject(new ThalwegError(error));
-    else one.resolve(ok);
+    else one.resolve(values ? { ...ok, values } : ok);
   }
 
   fail(error) {
@@ -152,10 +152,10 @@ class Bench {
 }
 
 /** Asks something that leaves no land. */
-async function asked(question, signal) {
+async function asked(question, options) {
   const bench = await Bench.take();
   try {
-    return await bench.ask(question, { signal });
+    return await bench.ask(question, options);
   } finally {
     bench.rest();
   }
@@ -248,10 +248,17 @@ export async function run(recipe, options = {}) {
 
 /** The recipe with every setting spelled out; an error says what is wrong with it. */
 export const check = async (recipe, options = {}) =>
-  asked({ do: 'check', ...(await wanted(recipe, options)) }, options.signal ?? null);
+  asked({ do: 'check', ...(await wanted(recipe, options)) }, { signal: options.signal });
 
 /** The recipes and presets that come with the library. */
 export const catalogue = () => asked({ do: 'catalogue' });
+
+/**
+ * Runs small cases of every stage, and says what each leaves: lines of stage, case and digest, which
+ * are those of tests/vectors.txt of the project on every device.
+ */
+export const cases = ({ device = 'cpu', signal } = {}) =>
+  asked({ do: 'cases' }, { wants: device, signal });
 
 /** The version of the library. */
 export const version = async () => (await asked({ do: 'version' })).version;

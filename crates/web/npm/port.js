@@ -6,11 +6,12 @@ export const isNode = globalThis.process?.versions?.node !== undefined;
 export async function begin(url, hear, fail) {
   if (isNode) {
     const { Worker } = await import('node:worker_threads');
-    const worker = new Worker(url);
-    // A program may end while workers wait for questions.
-    worker.unref();
+    // Options of the program, such as --input-type, are not for workers.
+    const worker = new Worker(url, { execArgv: [] });
     worker.on('message', hear);
     worker.on('error', fail);
+    // A program may end while workers wait for questions.
+    worker.unref();
     return worker;
   }
   const worker = new Worker(url, { type: 'module' });

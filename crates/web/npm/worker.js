@@ -94,7 +94,9 @@ async function answer({ id, question, heights, wants }) {
     said = await ask(null);
   }
   if (said.ok && why) said.ok.instead = why;
-  if (said.ok?.count) said.ok.values = floats(exports.values(), said.ok.count).slice();
+  // Lists have functions of such names.
+  if (Number.isInteger(said.ok?.count))
+    said.values = floats(exports.values(), said.ok.count).slice();
   return said;
 }
 
@@ -132,8 +134,7 @@ async function heard(message) {
     const what = host?.said().trim() || String(error.message ?? error);
     said = { error: { code: 'internal', message: what }, broken: true };
   }
-  const values = said.ok?.values;
-  send({ id: message.id, ...said }, values ? [values.buffer] : []);
+  send({ id: message.id, ...said }, said.values ? [said.values.buffer] : []);
 }
 
 let last = Promise.resolve();

@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use thalweg::recipe::{EXAMPLES, PRESETS};
-use thalweg::{Device, Error, Event, Heights, Job, Outcome, Recipe, Result, Window};
+use thalweg::{
+    Cpu, Device, Error, Event, Executor, Heights, Job, Order, Outcome, Recipe, Result, Stage,
+    Window, vectors,
+};
 
 thread_local! {
     /// The land that was made last.
@@ -29,6 +32,8 @@ enum Question {
     Map { name: String },
     /// The digest of a map's words.
     Digest { name: String },
+    /// Runs the fixed cases, and says what each leaves.
+    Cases { webgpu: Option<Adapter> },
 }
 
 /// A land that is wanted.
@@ -72,6 +77,13 @@ struct Adapter {
     workgroup: u32,
 }
 
+impl Adapter {
+    fn executor(&self) -> WebGpu {
+        let Self { name, largest_bytes, workgroup } = self;
+        WebGpu { name: name.clone(), largest_bytes: *largest_bytes, workgroup: *workgroup }
+    }
+}
+
 /// The answer to a question, and the values that belong to it.
 pub fn answer(question: &[u8], heights: &[f32]) -> (Value, Vec<f32>) {
     let asked = serde_json::from_slice(question)
@@ -103,8 +115,22 @@ fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Vec<f32>)> {
                 "spacing_m": map.spacing_m, "missing": land.missing(), "count": map.data.len() });
             Ok((about, map.data))
         }),
+        Question::Cases { webgpu } => alone(match webgpu {
+            Some(adapter) => cases(&mut adapter.executor())?,
+            None => cases(&mut Cpu::new(1, Order::default())?)?,
+        }),
         Question::Digest { name } => with_land(|land| Ok((land.digest(&name)?.into(), vec![]))),
     }
+}
+
+/// The fixed cases, each with the digest of what it leaves.
+fn cases(executor: &mut dyn Executor) -> Result<Value> {
+    let line = |(stage, case): (&Stage, _)| {
+        let digest = vectors::digest(stage, &case, executor)?;
+        executor.clear();
+        Ok(format!("{} {} {digest}", stage.name, case.name))
+    };
+    vectors::cases().map(line).collect()
 }
 
 fn examples() -> Value {
@@ -173,15 +199,7 @@ impl Wanted {
         let mut warnings = vec![];
         let mut watch = |event: Event| self.told(event, &mut warnings);
         let land = match &self.webgpu {
-            Some(adapter) => {
-                let Adapter { name, largest_bytes, workgroup } = adapter;
-                let mut executor = WebGpu {
-                    name: name.clone(),
-                    largest_bytes: *largest_bytes,
-                    workgroup: *workgroup,
-                };
-                job.run_on(&mut executor, &mut watch)?
-            }
+            Some(adapter) => job.run_on(&mut adapter.executor(), &mut watch)?,
             None => job.run(&mut watch)?,
         };
         let names: Vec<&str> = land.names().collect();

@@ -1,0 +1,267 @@
+"""Lands that are made in pages and in Node: their bytes, what is refused, and what is cancelled."""
+
+import json
+import subprocess
+import tomllib
+
+import numpy as np
+import pytest
+from conftest import ROOT, Page, digests
+
+EXAMPLES = digests("examples.txt")
+# Small and quick on a software driver, and of all kinds: levels, biomes, rivers, snow, slides.
+QUICK = ["mountains", "island", "biomes", "snowballs", "game-small", "volcano"]
+
+RUN = """
+    const land = await t.run(given.recipe, { name: given.name, ...given.options });
+    const { digest, device, width, height, instead } = land;
+    land.close();
+    return { digest, device, width, height, instead };
+"""
+FAILS = """
+    try {
+        await t.run(given.recipe, given.options ?? {});
+    } catch (error) {
+        return { ...error, message: error.message };
+    }
+    return null;
+"""
+
+
+def example(name):
+    return (ROOT / f"examples/{name}.toml").read_text()
+
+
+def run(place, recipe, name="land", **options):
+    return place.run(RUN, {"recipe": recipe, "name": name, "options": options})
+
+
+def refused(place, recipe, **options):
+    return place.run(FAILS, {"recipe": recipe, "options": options})
+
+
+def test_all_examples(place):
+    """41.4: every example has the digest of the command, on one thread and on several."""
+    threads = set()
+    for name, digest in EXAMPLES.items():
+        made = run(place, example(name), name, size=128, device="cpu")
+        assert made["digest"] == digest, name
+        threads.add(made["device"])
+    cores = place.run("return globalThis.navigator?.hardwareConcurrency ?? null")
+    if isinstance(place, Page) and "isolated" not in place.base:
+        assert threads == {"CPU, 1 thread"}
+    elif cores and cores > 1:
+        assert threads == {f"CPU, {cores} threads"}
+
+
+def test_all_fixed_cases(place):
+    known = [" ".join(item) for item in digests("vectors.txt").items()]
+    assert place.run("return t.cases()") == known
+
+
+def test_webgpu_has_the_same_words(page):
+    for name in QUICK:
+        made = run(page, example(name), name, size=128, device="webgpu")
+        assert made["digest"] == EXAMPLES[name], name
+        assert made["device"].startswith("WebGPU"), made
+
+
+def test_fixed_cases_on_webgpu(page):
+    known = [" ".join(item) for item in digests("vectors.txt").items()]
+    assert page.run("return t.cases({ device: 'webgpu' })") == known
+
+
+def test_a_device_is_compared(page):
+    report = page.run("return t.compare(given, { size: 65 })", example("island"))
+    assert report["equal"] and len(report["maps"]) > 1
+    assert report["devices"][0].startswith("CPU") and report["devices"][1].startswith("WebGPU")
+
+
+def test_a_software_driver_is_not_taken_unasked(page):
+    made = run(page, example("island"), size=65)
+    assert made["device"].startswith("CPU") and "software driver" in made["instead"]
+
+
+def test_without_promise_integration(host, chromium):
+    """A browser that cannot suspend the module runs it on the processor, and says so."""
+    old = Page(chromium(), f"{host}/")
+    # The worker looks for it when it begins.
+    script = "delete WebAssembly.Suspending;"
+    old.page.route(
+        "**/worker.js",
+        lambda route: route.fulfill(
+            body=script + (ROOT / "crates/web/npm/worker.js").read_text(),
+            content_type="text/javascript",
+        ),
+    )
+    made = run(old, example("island"), "island", size=128)
+    assert made["digest"] == EXAMPLES["island"] and made["device"].startswith("CPU")
+    assert "JavaScript Promise Integration" in made["instead"]
+    error = refused(old, example("island"), device="webgpu")
+    assert error["code"] == "device" and "Promise Integration" in error["message"]
+
+
+def test_no_adapter(host, chromium):
+    bare = Page(chromium("--disable-gpu", "--disable-software-rasterizer"), f"{host}/")
+    bare.page.route(
+        "**/gpu.js",
+        lambda route: route.fulfill(
+            body="Object.defineProperty(navigator, 'gpu', { value: undefined });"
+            + (ROOT / "crates/web/npm/gpu.js").read_text(),
+            content_type="text/javascript",
+        ),
+    )
+    assert "no WebGPU" in run(bare, example("island"), size=65)["instead"]
+    assert refused(bare, example("island"), device="webgpu")["code"] == "device"
+
+
+def test_bad_recipes_have_the_words_of_the_command(place, thalweg, tmp_path):
+    good = example("island")
+    bad = {
+        "nothing": "",
+        "no schema": "width = 3",
+        "a wrong word": good.replace("seed", "sead", 1),
+        "a wrong value": good.replace("width = 1025", "width = -3"),
+        "not TOML": "schema = [",
+        "not JSON": '{"schema": 2,',
+        "an input": 'schema = 2\ninput = "nowhere.tif"\n[[stage]]\nkind = "droplets"\n',
+    }
+    for what, text in bad.items():
+        file = tmp_path / "land.toml"
+        file.write_text(text)
+        if text.startswith("{"):
+            file = file.rename(tmp_path / "land.json")
+        done = subprocess.run(
+            [thalweg, "run", file, "-o", "x", "--dry-run", "--json"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1, (what, done.stdout)
+        known = json.loads(done.stderr.splitlines()[-1])["error"]
+        error = refused(place, text)
+        if what == "an input":
+            # A page has no files of its own.
+            assert error["code"] == "param" and "was not read" in error["message"]
+            continue
+        assert error["code"] == known["code"], what
+        assert error["message"] in known["message"], (what, error, known)
+        assert error.get("pointer") == known.get("pointer"), what
+
+
+def test_a_land_that_does_not_fit_is_refused_before_it_is_made(place):
+    error = refused(place, example("island"), size=20001, device="cpu")
+    assert error["code"] == "limit" and "MiB" in error["message"], error
+    # And the next land is made.
+    assert run(place, example("island"), "island", size=128)["digest"] == EXAMPLES["island"]
+
+
+def test_heights_of_ones_own(place, thalweg, tmp_path):
+    y, x = np.mgrid[0:65, 0:80]
+    heights = (100 + 30 * np.sin(x / 9) + 20 * np.cos(y / 7)).astype("f4")
+    np.save(tmp_path / "hills.npy", heights)
+    stages = 'schema = 2\n[[stage]]\nkind = "droplets"\nrain = 0.5\n'
+    (tmp_path / "r.toml").write_text(
+        stages.replace("[[", 'input = "hills.npy"\nspacing_m = 5\n[[', 1)
+    )
+    subprocess.run(
+        [thalweg, "run", "r.toml", "-o", "out", "--device", "cpu", "-q"], cwd=tmp_path, check=True
+    )
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    script = """
+        const values = Float32Array.from(given.heights);
+        const land = await t.run(given.recipe, { heights: { width: 80, height: 65, spacing_m: 5, values } });
+        const map = await land.map('height');
+        const told = [land.digest, map.width, map.height, map.spacing_m, [...map.values.slice(0, 3)]];
+        land.close();
+        return told;
+    """
+    given = {"recipe": stages, "heights": heights.ravel().tolist()}
+    digest, width, height, spacing_m, first = place.run(script, given)
+    maps = {one["name"]: one for one in manifest["maps"]}
+    assert digest == maps["height"]["words_blake3"]
+    assert [width, height, spacing_m] == [80, 65, 5]
+    assert np.isfinite(first).all()
+
+
+def test_windows_of_a_world(place, thalweg, tmp_path):
+    """A window of an endless world has the bytes of the command's part."""
+    recipe = example("world")
+    part = ["--part", "700", "-300", "64", "48", "--level", "1"]
+    subprocess.run(
+        [thalweg, "run", ROOT / "examples/world.toml", *part, "-o", "out", "--device", "cpu", "-q"],
+        cwd=tmp_path, check=True,
+    )  # fmt: skip
+    maps = json.loads((tmp_path / "out/manifest.json").read_text())["maps"]
+    known = next(one["words_blake3"] for one in maps if one["name"] == "height")
+    script = """
+        const land = await t.window(given, { x: 700, y: -300, width: 64, height: 48, level: 1 });
+        return land.digest;
+    """
+    assert place.run(script, recipe) == known
+
+
+def test_levels_progress_and_changes(place):
+    """Levels come from the coarsest on; seed, size, settings, extent and relief are the command's."""
+    script = """
+        const levels = [], at = [];
+        const land = await t.run(given, {
+            size: 257, seed: 18446744073709551615n, set: ['incision.creep=0.1'], extent_m: 2560, relief: 0.5,
+            onLevel: ({ level, width, values }) => levels.push([level, width, values.length]),
+            onProgress: ({ stage, done, passes }) => at.push([stage, done / passes]),
+        });
+        const told = [String(land.seed), land.spacing_m, levels, at.length];
+        land.close();
+        return told;
+    """
+    seed, spacing_m, levels, told = place.run(script, example("island"))
+    assert seed == "18446744073709551615" and spacing_m == 10
+    assert [level for level, *_ in levels] == [2, 1, 0] and told > 3
+    assert all(count == width * width for _, width, count in levels)
+    assert levels[-1][1] == 257
+
+
+def test_a_run_is_cancelled(place):
+    """A signal ends a run at once, and the next one works."""
+    script = """
+        const stop = new AbortController();
+        const begun = performance.now();
+        let why = null;
+        try {
+            await t.run(given, { size: 1025, device: 'cpu', signal: stop.signal,
+                onProgress: () => stop.abort() });
+        } catch (error) {
+            why = error.name;
+        }
+        const land = await t.run(given, { size: 128, name: 'island' });
+        return [why, land.digest];
+    """
+    assert place.run(script, example("island")) == ["AbortError", EXAMPLES["island"]]
+
+
+def test_lands_side_by_side(place):
+    """Several runs at once, and maps of lands that were made before others."""
+    script = """
+        const lands = await Promise.all([1, 2, 3].map((seed) => t.run(given, { size: 65, seed })));
+        const digests = await Promise.all(lands.map((land) => land.digestOf('height')));
+        lands.forEach((land) => land.close());
+        const again = await t.run(given, { size: 65, seed: 2 });
+        let closed = null;
+        try { await lands[0].map('height'); } catch (error) { closed = error.message; }
+        return [digests, again.digest, closed, lands.map((land) => land.digest)];
+    """
+    digests_of, again, closed, own = place.run(script, example("island"))
+    assert len(set(digests_of)) == 3 and digests_of == own
+    assert again == digests_of[1] and closed == "the land was closed"
+
+
+def test_the_catalogue(place):
+    told = place.run("return t.catalogue()")
+    assert {one["name"] for one in told["examples"]} == set(EXAMPLES)
+    assert "default" in told["presets"]
+    described = place.run("return t.check(given)", example("island"))
+    assert described["width"] == tomllib.loads(example("island"))["width"]
+
+
+@pytest.mark.parametrize("device", ["gpu", "CPU", 3])
+def test_unknown_devices(page, device):
+    error = refused(page, example("island"), device=device)
+    assert error["code"] == "param" and "allowed auto, cpu, webgpu" in error["message"]
