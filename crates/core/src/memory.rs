@@ -22,22 +22,18 @@ pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
     }
 }
 
-/// Bytes of memory that this process can still have: what the system has free, and what limits of
-/// the process (`ulimit -v`) and of its container leave. None on systems that do not say.
+/// Bytes of memory that a module can still have: of the 4 GiB that 32 bits can address. What is free
+/// within is not counted.
+#[cfg(target_arch = "wasm32")]
 pub fn available() -> Option<u64> {
-    #[cfg(target_arch = "wasm32")]
-    {
-        // Of the 4 GiB that 32 bits can address. What is free within is not counted.
-        let used = core::arch::wasm32::memory_size(0) as u64 * (64 << 10);
-        return Some((4 << 30) - used);
-    }
-    #[cfg(not(target_arch = "wasm32"))]
-    of_the_system()
+    let used = core::arch::wasm32::memory_size(0) as u64 * (64 << 10);
+    Some((4 << 30) - used)
 }
 
-/// The same by the files of Linux.
+/// Bytes of memory that this process can still have: what the system has free, and what limits of
+/// the process (`ulimit -v`) and of its container leave. None on systems that do not say.
 #[cfg(not(target_arch = "wasm32"))]
-fn of_the_system() -> Option<u64> {
+pub fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
     // A line such as "MemAvailable:   1234 kB".
