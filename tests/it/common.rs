@@ -10,7 +10,7 @@ use thalweg::params::{Settings, Value};
 use thalweg::plan::Plan;
 use thalweg::site::{Site, Window};
 use thalweg::stage::{Case, Stage};
-pub use thalweg::vectors::{cases, site, stages};
+pub use thalweg::vectors::{cases, site};
 use thalweg::{Job, Map, Outcome, Recipe, vectors};
 
 /// The plan of a case, with junk in the buffers that are unset.

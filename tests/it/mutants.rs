@@ -1,8 +1,9 @@
 //! The comparison can fail: it finds shaders that are broken on purpose.
 
 use crate::agree::outcome;
-use crate::common::{cpu, gpu, plan, prepare, stages};
+use crate::common::{cpu, gpu, plan, prepare};
 use thalweg::stage::{Case, Stage};
+use thalweg::vectors::stages;
 
 /// The shader with `from` replaced by `to`. Fails if the shader does not have that text.
 pub fn mutant(shader: &str, from: &str, to: &str) -> &'static str {

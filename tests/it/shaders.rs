@@ -1,13 +1,14 @@
 //! Shaders as naga sees them: bindings, layouts and constants are those of the Rust side, and
 //! floats decide nothing.
 
-use crate::common::{cases, plan, stages};
+use crate::common::{cases, plan};
 use crate::mutants::mutant;
 use thalweg::exec::shader::{Access, Checked, indirect};
 use thalweg::exec::source;
 use thalweg::params::ParamKind;
 use thalweg::plan::Uniform;
 use thalweg::stage::stepper;
+use thalweg::vectors::stages;
 
 /// WebGPU's default limit: storage buffers that a shader stage can bind.
 const STORAGE_BUFFERS_MAX: usize = 8;

@@ -91,12 +91,15 @@ impl Executor for WebGpu {
     }
 }
 
+/// The number of a shader, the entry point, and the constant that it is made with.
+type Key = (usize, &'static str, Option<(&'static str, i32)>);
+
 /// Writes a plan down for the page: texts and numbers as JSON, words and uniform structs as bytes.
 struct Writer {
     workgroup: u32,
     shaders: Vec<&'static str>,
     kernels: Vec<Value>,
-    known: BTreeMap<(usize, &'static str, Option<(&'static str, i32)>), usize>,
+    known: BTreeMap<Key, usize>,
     uniforms: BTreeMap<Vec<u8>, usize>,
     words: Vec<u8>,
 }
