@@ -73,12 +73,8 @@ pub async fn preview(
     Query(asked): Query<Asked>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let cells = asked.cells.unwrap_or(CELLS[2]);
-    if !(CELLS[0]..=CELLS[1]).contains(&cells) {
-        return Err(Problem::bad(format!("cells = {cells}: allowed {} to {}", CELLS[0], CELLS[1])));
-    }
     let wanted = Wanted {
-        cells,
+        cells: cells_of(asked.cells, CELLS)?,
         fields: fields(asked.fields.as_deref())?,
         draft: asked.draft.unwrap_or(false),
     };
@@ -118,6 +114,17 @@ pub async fn preview(
         body,
     )
         .into_response())
+}
+
+/// The cells that are asked for: between the fewest and the most, and where nothing is said the last
+/// of the three.
+pub fn cells_of(asked: Option<u32>, [fewest, most, usual]: [u32; 3]) -> Answer<u32> {
+    let cells = asked.unwrap_or(usual);
+    if (fewest..=most).contains(&cells) {
+        Ok(cells)
+    } else {
+        Err(Problem::bad(format!("cells = {cells}: allowed {fewest} to {most}")))
+    }
 }
 
 /// What a client wants to see.

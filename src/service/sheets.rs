@@ -3,7 +3,7 @@
 
 use super::engine::{self, CancelOnDrop};
 use super::extract::Query;
-use super::preview::{coarse, run};
+use super::preview::{cells_of, coarse, run};
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
@@ -16,6 +16,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use std::time::Instant;
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
@@ -58,10 +59,7 @@ pub async fn variants(
     Query(asked): Query<Asked>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let cells = asked.cells.unwrap_or(CELLS[2]);
-    if !(CELLS[0]..=CELLS[1]).contains(&cells) {
-        return Err(Problem::bad(format!("cells = {cells}: allowed {} to {}", CELLS[0], CELLS[1])));
-    }
+    let cells = cells_of(asked.cells, CELLS)?;
     let count = asked.count.unwrap_or(12);
     if !(1..=COUNT_MAX).contains(&count) {
         return Err(Problem::bad(format!("count = {count}: allowed 1 to {COUNT_MAX}")));
@@ -78,7 +76,10 @@ pub async fn variants(
         let _inside = span.enter();
         engine::be_nice(engine::NICE[0]);
         let variants = Variants { count, cells, seed: asked.seed, colour };
-        drop(answer.send(variants.draw(&service, &request, &cancel)));
+        let begun = Instant::now();
+        let drawn = variants.draw(&service, &request, &cancel);
+        service.metrics.previewed(begun.elapsed(), cancel.is_cancelled());
+        drop(answer.send(drawn));
         drop(slot);
     };
     // A thread of its own, since it stays as nice as it is made here.

@@ -1,5 +1,6 @@
 """A service and a browser for the tests of the editor."""
 
+import base64
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import pathlib
 import subprocess
 import time
 import urllib.parse
+import zlib
 
 import numpy as np
 import pytest
@@ -120,6 +122,14 @@ def browser():
         )
         yield found
         found.close()
+
+
+def link(recipe):
+    """What stands behind `#land=` in a link to a land."""
+    deflate = zlib.compressobj(wbits=-15)
+    land = {"recipe": recipe, "name": recipe["name"], "look": {}}
+    packed = deflate.compress(json.dumps(land).encode()) + deflate.flush()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 class Editor:
@@ -250,10 +260,11 @@ def window(browser, service):
         page = context.new_page()
         editor = Editor(page, at)
         opened.append(editor)
-        page.goto(at + path)
+        # By a link, so that no other land is made first.
+        page.goto(at + path + (f"/#land={link(recipe)}" if recipe is not None and not path else ""))
         if recipe is not None and not path:
+            editor.until("it is open", lambda s: s["recipe"].get("name") == recipe["name"])
             editor.settled()
-            editor.drop(recipe)
         return editor
 
     yield open_page

@@ -426,21 +426,27 @@ def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
         assert bundle.read(f"unreal/{file.name}") == file.read_bytes(), file.name
 
 
-def test_files_for_an_engine(window, tmp_path):
-    """A land for Unity is a raw file of its size, and a text with the numbers to type there."""
+@pytest.mark.parametrize("program", ["unity", "godot"])
+def test_files_for_an_engine(window, thalweg, tmp_path, program):
+    """The folder of a program has the files of the command, to the byte, and a text with the numbers
+    to type there."""
     editor = window()
     editor.page.click("#tab-take")
-    editor.page.select_option("#program", "unity")
+    editor.page.select_option("#program", program)
+    editor.until("the recipe has it", lambda s: s["recipe"]["output"].get("program") == program)
+    recipe = editor.settled()["recipe"]
     editor.simulate()
     editor.page.click("#tab-take")
     with editor.page.expect_download() as got:
         editor.page.click("a[download$='.zip']")
+    (tmp_path / "land.json").write_text(json.dumps(recipe))
+    subprocess.run([thalweg, "run", "land.json", "-o", "land", "-q"], cwd=tmp_path, check=True)
+    known = {file.name: file.read_bytes() for file in (tmp_path / "land" / program).iterdir()}
     with zipfile.ZipFile(got.value.path()) as bundle:
-        names = [name for name in bundle.namelist() if name.startswith("unity/")]
-        readme = bundle.read("unity/README.txt").decode()
-        raw = [bundle.read(name) for name in names if name.endswith(".raw")]
-    assert len(raw) == 1 and len(raw[0]) == 257 * 257 * 2, names
-    assert "257" in readme
+        names = [name for name in bundle.namelist() if name.startswith(f"{program}/")]
+        made = {name.split("/")[1]: bundle.read(name) for name in names}
+    assert len(made) > 2 and made == known
+    assert {"unity": b"257", "godot": b"20"}[program] in made["README.txt"]
 
 
 def test_the_service_dies_in_mid_job(window, thalweg, tmp_path, keep):

@@ -22,8 +22,8 @@ pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
     }
 }
 
-/// Bytes of memory that a module can still have: of the 4 GiB that 32 bits can address. What is free
-/// within is not counted.
+/// Bytes of memory that a module can still have: of the 4 GiB that 32 bits can address. What is
+/// free within is not counted.
 #[cfg(target_arch = "wasm32")]
 pub fn available() -> Option<u64> {
     let used = core::arch::wasm32::memory_size(0) as u64 * (64 << 10);

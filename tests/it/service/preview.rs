@@ -111,6 +111,8 @@ fn sheets_have_the_pictures_of_the_command() {
     let sheet = drawn("--count 3 --sheet", "sheet.png");
     let known = pixels(folder.read(&sheet));
     assert!(pixels(service.post("/v1/sheet?cells=80&count=3", RECIPE).ok().body) == known);
+    let figures = service.get("/metrics").ok().text();
+    assert!(figures.contains("thalweg_previews_total{state=\"ended\"} 2"), "{figures}");
     let refused = |query: &str, status, words: &[&str]| {
         service.post(&format!("/v1/sheet?{query}"), RECIPE).problem(status, words);
     };
