@@ -116,8 +116,8 @@ pub async fn preview(
         .into_response())
 }
 
-/// The cells that are asked for: between the fewest and the most, and where nothing is said the last
-/// of the three.
+/// The cells that are asked for: between the fewest and the most, and where nothing is said the
+/// last of the three.
 pub fn cells_of(asked: Option<u32>, [fewest, most, usual]: [u32; 3]) -> Answer<u32> {
     let cells = asked.unwrap_or(usual);
     if (fewest..=most).contains(&cells) {
