@@ -261,7 +261,7 @@ def window(browser, service):
         editor = Editor(page, at)
         opened.append(editor)
         # By a link, so that no other land is made first.
-        page.goto(at + path + (f"/#land={link(recipe)}" if recipe is not None and not path else ""))
+        page.goto(at + path + (f"#land={link(recipe)}" if recipe is not None and not path else ""))
         if recipe is not None and not path:
             editor.until("it is open", lambda s: s["recipe"].get("name") == recipe["name"])
             editor.settled()
