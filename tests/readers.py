@@ -426,7 +426,7 @@ made = [actor.points for actor in others if isinstance(actor, Unreal.WaterBodyRi
 assert [len(points) for points in made] == [len(river["points"]) for river in rivers]
 assert f"Z = {int(numbers('unreal', 'X')[2])}" in unreal.said
 
-# Unity's script, against a stand-in for its editor that keeps what it is told.
+# Unity's script, against a stand-in for its editor that records the script's calls.
 run("run", "game-small", "-o", "tiled", "--device", "cpu", "--engine", "unity-tiles", "--size",
     "1025x513", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
 height = np.load(root / "tiled/height.npy")
@@ -455,7 +455,8 @@ for column, (name, words) in enumerate(sorted(terrains.items())):
     # To the left, at the top, to the right and below.
     assert words[7:] == [["-", "-", other, "-"], [other, "-", "-", "-"]][column], words
     made = np.fromfile(folder / f"{name}.heights", "<f4").reshape(513, 513)[::-1]
-    hold(f"{name}'s heights", low + made * tall, height[:, 512 * column :][:, :513], 1.01 * tall / 65536)
+    own = height[:, 512 * column :][:, :513]
+    hold(f"{name}'s heights", low + made * tall, own, 1.01 * tall / 65536)
     weights = np.fromfile(folder / f"{name}.weights", "<f4").reshape(512, 512, 8)[::-1]
     splats = [np.asarray(pictures[f"{name}_splat_{n}.png"]).astype(float) for n in (1, 2)]
     known = np.concatenate(splats, axis=2) / 255

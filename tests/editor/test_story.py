@@ -377,8 +377,9 @@ def test_trees_and_rocks(window, thalweg, tmp_path):
     subprocess.run([thalweg, "run", "land.json", "-o", "land", "-q"], cwd=tmp_path, check=True)
     table = np.genfromtxt(tmp_path / "land/scatter_trees.csv", delimiter=",", names=True)
     # The land has 257 samples a side, and the view counts turns in radians.
-    known = [table["x"] / 256, table["y"] / 256, table["size"], np.radians(table["turn_deg"])]
-    assert np.abs(np.reshape(drawn, (-1, 4)) - np.transpose(known)).max() < 1e-6
+    turn = table["turn_deg"] * np.pi / 180
+    known = np.transpose([table["x"] / 256, table["y"] / 256, table["size"], turn])
+    assert np.array_equal(np.reshape(drawn, (-1, 4)), known.astype("f4"))
     # They stand where the picture has changed, and no longer once the recipe is another one.
     page.evaluate("thalweg.view.goal.distance = 2; thalweg.view.jump()")
     editor.wait("!thalweg.view.wake")
@@ -428,8 +429,8 @@ def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
 
 @pytest.mark.parametrize("program", ["unity", "godot"])
 def test_files_for_an_engine(window, thalweg, tmp_path, program):
-    """The folder of a program has the files of the command, to the byte, and a text with the numbers
-    to type there."""
+    """The folder of a program has the files of the command, to the byte, and a text with the
+    numbers to type there."""
     editor = window()
     editor.page.click("#tab-take")
     editor.page.select_option("#program", program)

@@ -1,5 +1,7 @@
 //! Recipes: the same from TOML and JSON, and errors that help.
 
+use crate::common::config;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use thalweg::params::{self, ParamKind};
 use thalweg::recipe::{Input, PRESETS, Preset, Recipe, Step, assignment};
@@ -148,6 +150,70 @@ fn differences(at: &str, before: &Value, after: &Value, out: &mut Vec<(String, V
         (a, b) if a.as_f64().is_some() && a.as_f64() == b.as_f64() => {}
         (a, b) if a == b => {}
         (_, b) => out.push((at.into(), b.clone())),
+    }
+}
+
+/// All numbers of a described recipe, with the keys that have them.
+fn numbers<'a>(key: &'a str, value: &'a Value, out: &mut Vec<(&'a str, f64)>) {
+    match value {
+        Value::Object(object) => object.iter().for_each(|(key, value)| numbers(key, value, out)),
+        Value::Array(list) => list.iter().for_each(|value| numbers(key, value, out)),
+        value => out.extend(value.as_f64().map(|number| (key, number))),
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    /// Any extent and any relief, of every example that makes its own land: each number is
+    /// multiplied or stays, what stands for no sea or no floor stays, and an error is about a
+    /// number that leaves its range.
+    #[test]
+    fn any_extent_and_relief_scale_or_say_why(
+        which in any::<prop::sample::Index>(),
+        power in -40..40i32,
+        is_relief: bool,
+    ) {
+        let all: Vec<_> = examples().into_iter().filter(|r| r.input.is_none()).collect();
+        let own = which.get(&all);
+        let described = own.describe();
+        let (mut other, factor) = (own.clone(), f64::from(power).exp2());
+        let cells = f64::from(own.window.width.max(own.window.height) - 1);
+        let done = match is_relief {
+            true => other.multiply_relief(factor),
+            // Powers of two, by which floats are multiplied exactly.
+            false => other.resize_to(cells * own.spacing_m.unwrap() * factor),
+        };
+        let mut before = vec![];
+        numbers("", &described, &mut before);
+        let none = |key: &str, number: f64| number.abs() == 1e6 && key.ends_with("_m");
+        match done {
+            Ok(()) => {
+                let described = other.describe();
+                let mut after = vec![];
+                numbers("", &described, &mut after);
+                prop_assert_eq!(before.len(), after.len());
+                let mut changed = 0;
+                for ((key, a), (_, b)) in before.into_iter().zip(after) {
+                    let area = if is_relief { 1.0 } else { factor * factor };
+                    prop_assert!([a, a * factor, a * area].contains(&b), "{}: {} {}", key, a, b);
+                    prop_assert!(!none(key, a) || a == b, "{}: {} {}", key, a, b);
+                    changed += u32::from(a != b);
+                }
+                prop_assert!(changed > 1 || power == 0, "{} numbers changed", changed);
+            }
+            Err(thalweg::Error::Param(why)) => {
+                let field = why.field.clone().unwrap_or_default();
+                let given = why.given.as_deref().and_then(|text| text.parse::<f64>().ok());
+                let is_scaled = |(key, number): &(&str, f64)| {
+                    let scaled = [number * factor, number * factor * factor];
+                    *key == field && !none(key, *number) && scaled.iter().any(|v| given == Some(*v))
+                };
+                let is_told = before.iter().any(is_scaled) || given.is_none();
+                prop_assert!(is_told && why.message.contains("allowed"), "{:?}", why);
+            }
+            Err(other) => prop_assert!(matches!(other, thalweg::Error::Limit(_)), "{}", other),
+        }
     }
 }
 

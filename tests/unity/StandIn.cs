@@ -1,5 +1,5 @@
 // Stands in for Unity's editor: it has what Import.cs asks for, by the names, types and orders of
-// axes of Unity's scripting reference, keeps what it is told, and writes that down.
+// axes of Unity's scripting reference. It records the script's calls and writes them down.
 // Started with the folder of an export. Its pictures have been turned into bare pixels before:
 // four bytes each, rows from the lowest on.
 using System;
@@ -100,7 +100,11 @@ namespace UnityEngine
         {
             get { return resolution; }
             // As Unity does: the terrain keeps its metres for a sample.
-            set { size = new Vector3(size.x * value / resolution, size.y, size.z); resolution = value; }
+            set
+            {
+                size = new Vector3(size.x * value / resolution, size.y, size.z);
+                resolution = value;
+            }
         }
         public Vector3 size = new Vector3(32, 600, 32);
         public int alphamapResolution;

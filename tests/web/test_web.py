@@ -168,9 +168,11 @@ def test_heights_of_ones_own(place, thalweg, tmp_path):
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     script = """
         const values = Float32Array.from(given.heights);
-        const land = await t.run(given.recipe, { heights: { width: 80, height: 65, spacing_m: 5, values } });
+        const heights = { width: 80, height: 65, spacing_m: 5, values };
+        const land = await t.run(given.recipe, { heights });
         const map = await land.map('height');
-        const told = [land.digest, map.width, map.height, map.spacing_m, [...map.values.slice(0, 3)]];
+        const first = [...map.values.slice(0, 3)];
+        const told = [land.digest, map.width, map.height, map.spacing_m, first];
         land.close();
         return told;
     """
@@ -200,11 +202,12 @@ def test_windows_of_a_world(place, thalweg, tmp_path):
 
 
 def test_levels_progress_and_changes(place):
-    """Levels come from the coarsest on; seed, size, settings, extent and relief are the command's."""
+    """Levels come from the coarsest on; seed, size, extent and relief are as for the command."""
     script = """
         const levels = [], at = [];
         const land = await t.run(given, {
-            size: 257, seed: 18446744073709551615n, set: ['incision.creep=0.1'], extent_m: 2560, relief: 0.5,
+            size: 257, seed: 18446744073709551615n, set: ['incision.creep=0.1'],
+            extent_m: 2560, relief: 0.5,
             onLevel: ({ level, width, values }) => levels.push([level, width, values.length]),
             onProgress: ({ stage, done, passes }) => at.push([stage, done / passes]),
         });

@@ -14,7 +14,7 @@ import {
   toast,
   words,
 } from './ui.js';
-import { numberRow } from './forms.js';
+import { numberRow, switchRow } from './forms.js';
 
 const $ = (id) => document.getElementById(id);
 const KINDS = [
@@ -645,18 +645,7 @@ function settings() {
     ),
     ...SETTINGS[kind].map(([name, label, low, high, , step]) =>
       typeof low === 'boolean'
-        ? el(
-            'div.row.wide',
-            {},
-            el('label', { for: name }, label),
-            el('input.switch', {
-              id: name,
-              type: 'checkbox',
-              role: 'switch',
-              checked: v[name],
-              onchange: (e) => change(name)(e.target.checked),
-            }),
-          )
+        ? switchRow({ id: name, label, checked: v[name], onchange: change(name) })
         : numberRow({
             id: name,
             label,

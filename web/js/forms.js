@@ -20,6 +20,22 @@ function bounds(p, value) {
   ];
 }
 
+/** A switch with its label; `onchange` hears whether it is on. */
+export function switchRow({ id, label, checked, text, onchange }) {
+  return el(
+    'div.row.wide',
+    { title: text },
+    el('label', { for: id }, label),
+    el('input.switch', {
+      id,
+      type: 'checkbox',
+      role: 'switch',
+      checked: !!checked,
+      onchange: (e) => onchange(e.target.checked),
+    }),
+  );
+}
+
 /** A number with a slider. */
 export function numberRow({
   id,
@@ -119,18 +135,7 @@ function parameterRow(p, value, id, byLevel, change) {
     );
   }
   if (choices === null) {
-    return el(
-      'div.row.wide',
-      { title: p.text },
-      el('label', { for: id }, label),
-      el('input.switch', {
-        id,
-        type: 'checkbox',
-        role: 'switch',
-        checked: !!current,
-        onchange: (e) => change(e.target.checked),
-      }),
-    );
+    return switchRow({ id, label, checked: current, text: p.text, onchange: change });
   }
   const integer = p.type === 'integer';
   if (integer || p.type === 'number') {

@@ -375,7 +375,8 @@ void main() {
   if (dot(n, uEye - vAt) < 0.) n = -n;
   vec4 light = texture(uLight, vG);
   float sun = max(dot(n, uSun), 0.) * light.g;
-  vec3 c = vShade * (uSunColour * sun * 3. + mix(uHorizon, uZenith, .62) * (.65 + .25 * n.y) * light.r);
+  vec3 sky = mix(uHorizon, uZenith, .62) * (.65 + .25 * n.y) * light.r;
+  vec3 c = vShade * (uSunColour * sun * 3. + sky);
   colour = shown(haze(c, uEye, vAt, uHaze));
 }
 `;

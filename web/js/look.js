@@ -1,7 +1,7 @@
 // How the land is looked at: colours with their legend, contours, the sun.
 
 import { $, view } from './base.js';
-import { numberRow } from './forms.js';
+import { numberRow, switchRow } from './forms.js';
 import { el, metres } from './ui.js';
 import { brush, fieldsShown, look, tool } from './editor.js';
 import { on, tell } from './signals.js';
@@ -41,21 +41,15 @@ export function viewPage() {
       ),
     ),
     el('h2', {}, 'Lines'),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'contours' }, 'Contours'),
-      el('input.switch', {
-        id: 'contours',
-        type: 'checkbox',
-        role: 'switch',
-        checked: look.contours,
-        onchange: (e) => {
-          look.contours = e.target.checked;
-          applyLook();
-        },
-      }),
-    ),
+    switchRow({
+      id: 'contours',
+      label: 'Contours',
+      checked: look.contours,
+      onchange: (on) => {
+        look.contours = on;
+        applyLook();
+      },
+    }),
     el('h2', {}, 'Sun'),
     dial,
     el('h2', {}, 'Shape'),
@@ -77,21 +71,15 @@ export function viewPage() {
       ['waves', 'Moving water', 'animate'],
       ['shows-things', 'Trees and rocks', 'showsThings'],
     ].map(([id, label, key]) =>
-      el(
-        'div.row.wide',
-        {},
-        el('label', { for: id }, label),
-        el('input.switch', {
-          id,
-          type: 'checkbox',
-          role: 'switch',
-          checked: view[key],
-          onchange: (e) => {
-            view[key] = e.target.checked;
-            view.draw();
-          },
-        }),
-      ),
+      switchRow({
+        id,
+        label,
+        checked: view[key],
+        onchange: (on) => {
+          view[key] = on;
+          view.draw();
+        },
+      }),
     ),
     el('h2', {}, 'Device'),
     el(

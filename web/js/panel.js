@@ -2,7 +2,7 @@
 
 import * as R from './recipe.js';
 import { $, view } from './base.js';
-import { cardButtons, choice, field, numberRow, stageForm } from './forms.js';
+import { cardButtons, choice, field, numberRow, stageForm, switchRow } from './forms.js';
 import { el, icon, seedRow, words } from './ui.js';
 import { change, changedRecipe, reseed, set } from './changes.js';
 import { waterRows } from './waterform.js';
@@ -167,34 +167,22 @@ function recipePage() {
       oninput: (v) => v > 0 && set(['spacing_m'], v, 'spacing'),
     }),
     ...(r.endless ? placeRows(r, width, height) : []),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'levels' }, 'Coarse to fine'),
-      el('input.switch', {
-        id: 'levels',
-        type: 'checkbox',
-        role: 'switch',
-        checked: !!r.levels,
-        title: 'Erode from coarse to fine: valleys get trunks, tributaries and gullies',
-        onchange: (e) => set(['levels'], e.target.checked ? 'auto' : undefined, 'levels', true),
-      }),
-    ),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'sea' }, 'Sea'),
-      el('input.switch', {
-        id: 'sea',
-        type: 'checkbox',
-        role: 'switch',
-        checked: sea !== null,
-        onchange: (e) => {
-          const level = Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2);
-          change(R.withSea(r, e.target.checked ? level : undefined), 'sea', true);
-        },
-      }),
-    ),
+    switchRow({
+      id: 'levels',
+      label: 'Coarse to fine',
+      checked: r.levels,
+      text: 'Erode from coarse to fine: valleys get trunks, tributaries and gullies',
+      onchange: (on) => set(['levels'], on ? 'auto' : undefined, 'levels', true),
+    }),
+    switchRow({
+      id: 'sea',
+      label: 'Sea',
+      checked: sea !== null,
+      onchange: (on) => {
+        const level = Math.round(view.range[0] + (view.range[1] - view.range[0]) * 0.2);
+        change(R.withSea(r, on ? level : undefined), 'sea', true);
+      },
+    }),
     sea !== null
       ? (seaRow = numberRow({
           id: 'sea-level',

@@ -1,7 +1,7 @@
 // Trees and rocks: the part of the panel for the tables `[[scatter]]` of a recipe.
 
 import { el } from './ui.js';
-import { numberRow } from './forms.js';
+import { numberRow, switchRow } from './forms.js';
 import { cellM, recipe } from './editor.js';
 import { change } from './changes.js';
 import * as R from './recipe.js';
@@ -59,19 +59,12 @@ export function thingsRows(r) {
         formats: ['csv', 'glb'],
       });
       return [
-        el(
-          'div.row.wide',
-          {},
-          el('label', { for: id }, label),
-          el('input.switch', {
-            id,
-            type: 'checkbox',
-            role: 'switch',
-            checked: !!table,
-            onchange: (e) =>
-              put(name, e.target.checked ? fresh() : null, label.toLowerCase(), true),
-          }),
-        ),
+        switchRow({
+          id,
+          label,
+          checked: table,
+          onchange: (on) => put(name, on ? fresh() : null, label.toLowerCase(), true),
+        }),
         table
           ? numberRow({
               id: `${id}-distance`,

@@ -1,7 +1,7 @@
 // The water of a land: the part of the panel for the table `[water]` of a recipe.
 
 import { el } from './ui.js';
-import { choice, field, numberRow } from './forms.js';
+import { choice, field, numberRow, switchRow } from './forms.js';
 import { cellM, recipe } from './editor.js';
 import { set } from './changes.js';
 import * as R from './recipe.js';
@@ -84,18 +84,12 @@ export function waterRows(r) {
       ),
     ),
     row('evaporation', 'evaporation_mm', 'mm', 0, 3000, 'Water that lakes lose in a year'),
-    el(
-      'div.row.wide',
-      {},
-      el('label', { for: 'carve' }, 'Carve beds'),
-      el('input.switch', {
-        id: 'carve',
-        type: 'checkbox',
-        role: 'switch',
-        checked: !!water.carve,
-        title: 'Cut the beds of rivers into the land',
-        onchange: (e) => change('carve', e.target.checked),
-      }),
-    ),
+    switchRow({
+      id: 'carve',
+      label: 'Carve beds',
+      checked: water.carve,
+      text: 'Cut the beds of rivers into the land',
+      onchange: (on) => change('carve', on),
+    }),
   ];
 }

@@ -27,11 +27,12 @@ class Gpu {
   constructor(device, info) {
     this.device = device;
     const { vendor, architecture, description } = info;
-    this.name = `WebGPU: ${description || [vendor, architecture].filter(Boolean).join(' ') || 'a device'}`;
+    const model = [vendor, architecture].filter(Boolean).join(' ');
+    this.name = `WebGPU: ${description || model || 'a device'}`;
     this.isSoftware = !!info.isFallbackAdapter || /swiftshader|llvmpipe/i.test(this.name);
     this.largest = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
     this.workgroup = 256;
-    /** What went wrong; the device is of no use then. */
+    /** Why the device failed; it cannot be used any more then. */
     this.fault = null;
     device.lost.then(({ message }) => (this.fault ??= `the device was lost: ${message}`));
     device.addEventListener('uncapturederror', ({ error }) => (this.fault ??= error.message));
@@ -50,7 +51,7 @@ class Gpu {
     this.next = 0;
   }
 
-  async checked() {
+  check() {
     if (this.fault) throw new Error(this.fault);
   }
 
@@ -76,7 +77,7 @@ class Gpu {
   }
 
   async begin(plan, data) {
-    await this.checked();
+    this.check();
     this.plan = plan;
     this.data = data;
     const taken = plan.buffers
@@ -105,7 +106,7 @@ class Gpu {
 
   /** Runs passes from one on, and says which is the next. */
   async run(from, to) {
-    await this.checked();
+    this.check();
     const { plan, data, device } = this;
     const passes = [];
     let invocations = 0;
@@ -149,7 +150,7 @@ class Gpu {
       const took = Math.max(performance.now() - begun, 1);
       this.portion = Math.max(this.portion * Math.min(Math.max(SLICE / took, 0.5), 2), 1024);
     }
-    await this.checked();
+    this.check();
     return from + passes.length;
   }
 
@@ -205,7 +206,7 @@ class Gpu {
         .map(({ buffer }) => this.held.get(buffer)),
       key = buffers.map((buffer) => this.id(buffer)).join();
     if (!groups.has(key)) {
-      // Those of buffers that are gone are of no use any more.
+      // Groups of buffers that are gone are never used again.
       if (groups.size > 64) groups.clear();
       const uniform = { params: [0, PARAMS], dispatch: [PARAMS, 16] };
       const entries = bindings.map(({ slot, variable, buffer }) => {
@@ -234,7 +235,7 @@ class Gpu {
   }
 
   async write(name, words) {
-    await this.checked();
+    this.check();
     this.drop(name);
     const [buffer] = await this.made([words.length]);
     this.device.queue.writeBuffer(buffer, 0, words);
@@ -246,7 +247,7 @@ class Gpu {
   }
 
   async read(name) {
-    await this.checked();
+    this.check();
     const buffer = this.held.get(name),
       copy = this.device.createBuffer({
         size: buffer.size,
@@ -258,7 +259,7 @@ class Gpu {
     await copy.mapAsync(GPUMapMode.READ);
     const words = new Int32Array(copy.getMappedRange().slice(0));
     copy.destroy();
-    await this.checked();
+    this.check();
     return words;
   }
 }

@@ -108,9 +108,15 @@ export function window(
   recipe: Recipe,
   place: { x: number; y: number; width: number; height: number } & Options,
 ): Promise<Land>;
-export function check(recipe: Recipe, options?: Changes & { signal?: AbortSignal }): Promise<object>;
+export function check(
+  recipe: Recipe,
+  options?: Changes & { signal?: AbortSignal },
+): Promise<object>;
 export function compare(recipe: Recipe, options?: Options): Promise<Report>;
-export function cases(options?: { device?: 'cpu' | 'webgpu'; signal?: AbortSignal }): Promise<string[]>;
+export function cases(options?: {
+  device?: 'cpu' | 'webgpu';
+  signal?: AbortSignal;
+}): Promise<string[]>;
 export function catalogue(): Promise<{
   examples: { name: string; toml: string }[];
   presets: string[];

@@ -2,7 +2,7 @@
 
 import { begin, isNode } from './port.js';
 
-/** An error as the library has it: `code`, and for a recipe `pointer`, `field`, `given`, `allowed`. */
+/** The library's error: `code`, and for a recipe `pointer`, `field`, `given` and `allowed`. */
 export class ThalwegError extends Error {
   constructor({ message, ...data }) {
     super(message);
@@ -207,7 +207,7 @@ export class Land {
     return this.#bench.ask({ do: 'digest', name });
   }
 
-  /** Lets go of its memory. */
+  /** Ends its use: the worker and its memory serve the next land. */
   close() {
     Bench.free?.unregister(this);
     this.#bench?.rest();
@@ -254,8 +254,8 @@ export const check = async (recipe, options = {}) =>
 export const catalogue = () => asked({ do: 'catalogue' });
 
 /**
- * Runs small cases of every stage, and says what each leaves: lines of stage, case and digest, which
- * are those of tests/vectors.txt of the project on every device.
+ * Runs small cases of every stage and returns lines of stage, case and digest. On every device they
+ * are those of the project's tests/vectors.txt.
  */
 export const cases = ({ device = 'cpu', signal } = {}) =>
   asked({ do: 'cases' }, { wants: device, signal });

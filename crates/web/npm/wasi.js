@@ -1,11 +1,11 @@
 // The few functions of WASI that the module with threads asks for.
 
-/** @param spawn begins a thread: its number and the address of what it is to do */
+/** @param spawn starts a thread: it gets the address of the thread's task, and returns its number */
 export function wasi(memory, spawn) {
   const view = () => new DataView(memory.buffer);
   let said = '';
   return {
-    /** What the module has written last, such as the message of a panic. */
+    /** The last text that the module wrote, such as the message of a panic. */
     said: () => said,
     imports: {
       env: { memory },

@@ -20,7 +20,7 @@ const words = (at, count) => new Int32Array(memory.buffer, at, count);
 // A copy, since what is shared cannot be decoded.
 const text = (at, length) => new TextDecoder().decode(bytes(at, length).slice());
 
-/** What the module calls. Functions of the device answer 0, or −1 once it has failed. */
+/** Functions that the module calls. Those of the device return 0, or −1 once it has failed. */
 const guarded = (work) =>
   async function (...args) {
     try {

@@ -18,20 +18,20 @@ unsafe extern "C" {
     safe fn gpu_fault(text: *mut u8, most: usize) -> usize;
 }
 
-/// Tells the page something, with values. Whether the work goes on.
+/// Tells the page something, with values. Returns whether to continue.
 pub fn say(what: &Value, values: &[f32]) -> bool {
     let text = what.to_string();
     tell(text.as_ptr(), text.len(), values.as_ptr(), values.len()) == 0
 }
 
-/// Makes and fills the buffers of a plan, which `words` has the bytes of. Whether it could.
+/// Makes and fills the buffers of a plan; `words` has their bytes. Returns whether it could.
 pub fn begin(plan: &Value, words: &[u8]) -> bool {
     let text = plan.to_string();
     gpu_begin(text.as_ptr(), text.len(), words.as_ptr(), words.len()) == 0
 }
 
-/// Runs passes of the plan, as many as take a moment. The number of those that are done; none if
-/// the device failed.
+/// Runs some passes of the plan, for about 40 ms. Returns how many passes are done, or none if the
+/// device failed.
 pub fn run(from: usize, to: usize) -> Option<usize> {
     usize::try_from(gpu_run(from, to)).ok()
 }
@@ -46,7 +46,7 @@ pub fn clear() {
     gpu_clear();
 }
 
-/// Makes a buffer. Whether it could.
+/// Makes a buffer. Returns whether it could.
 pub fn write(name: &str, words: &[i32]) -> bool {
     gpu_write(name.as_ptr(), name.len(), words.as_ptr(), words.len()) == 0
 }
@@ -56,12 +56,12 @@ pub fn size(name: &str) -> Option<usize> {
     usize::try_from(gpu_size(name.as_ptr(), name.len())).ok()
 }
 
-/// Fills `words` from a buffer. Whether it could.
+/// Fills `words` from a buffer. Returns whether it could.
 pub fn read(name: &str, words: &mut [i32]) -> bool {
     gpu_read(name.as_ptr(), name.len(), words.as_mut_ptr(), words.len()) == 0
 }
 
-/// What the device did last that it should not.
+/// Why the device failed.
 pub fn fault() -> String {
     let mut text = vec![0; 2000];
     let length = gpu_fault(text.as_mut_ptr(), text.len()).min(text.len());

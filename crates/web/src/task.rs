@@ -41,7 +41,7 @@ enum Question {
 struct Wanted {
     /// The recipe as TOML or JSON.
     recipe: String,
-    /// What it is called where it has no name.
+    /// Its name, where the recipe has none.
     #[serde(default)]
     name: String,
     /// As a text, since numbers of a page have 53 bits.
@@ -193,7 +193,7 @@ impl Wanted {
     }
 
     fn run(&self, heights: &[f32]) -> Result<Value> {
-        // Memory of a page never becomes less, so what is there is used again.
+        // The module's memory never shrinks, so the last land makes room first.
         LAND.set(None);
         let job = self.job(heights)?;
         let mut warnings = vec![];
