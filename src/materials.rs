@@ -35,12 +35,12 @@ pub const WHOLE: i32 = 65536;
 pub(crate) enum Quantity {
     /// A map, by its name.
     Map(&'static str),
-    /// Metres to the nearest river, lake or sea; puddles are none.
+    /// Metres to the nearest lake, sea or river at least 1 m wide; puddles are none.
     Shore,
     /// Metres above the sea, or above the recipe's 0 where there is none.
     Height,
-    /// ln(a / tan β), with a the area that drains through a cell by its width in metres, and β the
-    /// slope.
+    /// ln(a / tan β), with a the area that drains through a cell, or one around it, by its width in
+    /// metres, and β the slope.
     Wetness,
 }
 
@@ -59,7 +59,7 @@ const QUANTITIES: [(&str, Quantity, &str); 9] = [
     (
         "distance_to_water_m",
         Quantity::Shore,
-        "Metres to the nearest river, lake or sea; puddles are none.",
+        "Metres to the nearest lake, sea or river at least 1 m wide; puddles are none.",
     ),
     ("water_depth_m", Quantity::Map("water_depth"), "Depth of lakes and the sea in metres."),
     (
@@ -108,7 +108,7 @@ impl Default for Settings {
                 )],
                 // Beds and banks.
                 vec![rule(
-                    &[("distance_to_water_m", &[9.0, 3.0]), ("slope_deg", &[22.0, 10.0])],
+                    &[("distance_to_water_m", &[6.0, 2.0]), ("slope_deg", &[22.0, 10.0])],
                     1.0,
                 )],
                 // Shores of the sea, and what water has laid down on level ground.
@@ -345,11 +345,27 @@ impl Settings {
 /// Most rules of a material.
 const RULES_MAX: usize = 16;
 
-/// The topographic index of a cell.
-pub(crate) fn wetness(drainage_m2: f32, slope_deg: f32, spacing_m: f64) -> f32 {
-    // Of level ground, as if it fell by a thousandth.
-    let fall = libm::tan(f64::from(slope_deg).to_radians()).max(0.001);
-    libm::log((f64::from(drainage_m2) / spacing_m / fall).max(1e-9)) as f32
+/// The topographic index of each cell of a map, row by row. The area is the mean of a cell and
+/// those around it: on even slopes and level ground D8 leads water along lines of single cells,
+/// and soil is wet beside them, too.
+pub(crate) fn wetness(
+    drainage_m2: &[f32],
+    slope_deg: &[f32],
+    width: usize,
+    cell_m: f64,
+) -> Vec<f32> {
+    let rows = drainage_m2.len() / width;
+    let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
+    let index = |cell: usize| {
+        let (columns, rows) = (around(cell % width, width), around(cell / width, rows));
+        let count = columns.len() * rows.len();
+        let areas = rows.flat_map(|row| &drainage_m2[row * width..][columns.clone()]);
+        let area: f64 = areas.map(|area| f64::from(*area)).sum();
+        // Of level ground, as if it fell by a thousandth.
+        let fall = libm::tan(f64::from(slope_deg[cell]).to_radians()).max(0.001);
+        libm::log((area / count as f64 / cell_m / fall).max(1e-9)) as f32
+    };
+    (0..drainage_m2.len()).into_par_iter().map(index).collect()
 }
 
 /// Eight weights as two textures of four: bytes that add up to 255 in every cell over both.

@@ -8,6 +8,7 @@ cargo build --release && python3 tests/readers.py target/release/thalweg
 import json
 import pathlib
 import re
+import runpy
 import sqlite3
 import struct
 import subprocess
@@ -302,6 +303,85 @@ assert (np.cross(b - a, c - a)[:, 1] > 0).all(), "triangles face up"
 st = np.array(UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").Get())
 hold("usda's places on textures", st, np.stack([column / 256, 1 - row / 256], axis=1), 1e-6)
 
+# Tables of rivers lie on the water, from their sources down, in the axes of each program; so do
+# the lakes of its text.
+for program, size in {"unity": 513, "blender": 505, "houdini": 505, "web": 505}.items():
+    run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", program, "--size",
+        str(size), "--force", "--set", 'output.maps=["height","water_level","river_width"]',
+        "--set", "output.format=npy")  # fmt: skip
+    level, wide = (np.load(root / f"game/{name}.npy") for name in ["water_level", "river_width"])
+    side = (size - 1) * 2
+    metres = {
+        "unity": lambda x, y, z: (x, side - z, y),
+        "blender": lambda x, y, z: (x + side / 2, side / 2 - y, z),
+    }.get(program, lambda x, y, z: (x, z, y))
+    table = np.genfromtxt(root / f"game/{program}/rivers.csv", delimiter=",", names=True)
+    numbers(program, f"{int(table['river'].max())} rivers: rivers.csv")
+    east, south, up = metres(table["x"], table["y"], table["z"])
+    cells = (south / 2).round().astype(int), (east / 2).round().astype(int)
+    assert len(table) > 20, len(table)
+    hold(f"{program}'s rivers, on the water", up, level[cells], 0.001)
+    goes_on = np.diff(table["river"]) == 0
+    # The last point lies in the larger river that it joins.
+    own = np.append(goes_on, False)
+    hold(f"{program}'s rivers, as wide", table["width"][own], wide[cells][own], 0.001)
+    falls = np.diff(up)[goes_on]
+    assert (falls <= 0.001).all(), f"{program}: a river rises by {falls.max()} m"
+    text = (root / "game" / program / "README.txt").read_text()
+    lake = re.search(r"^  x (\S+), y (\S+), z (\S+): \d+ m2", text, re.MULTILINE | re.IGNORECASE)
+    east, south, up = metres(*map(float, lake.groups()))
+    column, row = int(east / 2), int(south / 2)
+    near = level[row - 1 : row + 3, column - 1 : column + 3]
+    assert np.abs(near - up).min() < 0.001, f"{program}: no lake at {up} m: {near}"
+    opened.append(f"{program}'s lake and rivers")
+
+# Blender's script for rivers, against a stand-in: a mesh whose pairs of corners lie about the
+# points, as far apart as the river is wide, and square to its way.
+run("run", "game-small", "-o", "blend", "--device", "cpu", "--engine", "blender")
+
+
+class BlenderMesh:
+    def from_pydata(self, corners, edges, faces):
+        self.corners, self.faces = np.array(corners), faces
+
+    def clear_geometry(self):
+        self.corners = self.faces = None
+
+    def update(self):
+        pass
+
+
+class Named(dict):
+    def new(self, name, *data):
+        self[name] = data[0] if data else BlenderMesh()
+        return self[name]
+
+
+linked = []
+bpy = types.ModuleType("bpy")
+bpy.data = types.SimpleNamespace(meshes=Named(), objects=Named())
+collection = types.SimpleNamespace(objects=types.SimpleNamespace(link=linked.append))
+bpy.context = types.SimpleNamespace(space_data=None, collection=collection)
+sys.modules["bpy"] = bpy
+for _ in range(2):
+    runpy.run_path(str(root / "blend/blender/rivers.py"))
+assert len(linked) == 1, "the script may run again"
+mesh = bpy.data.meshes["rivers"]
+table = np.genfromtxt(root / "blend/blender/rivers.csv", delimiter=",", names=True)
+points = np.array([table[axis] for axis in "xyz"]).T
+left, right = mesh.corners[::2], mesh.corners[1::2]
+hold("rivers.py's points", (left + right) / 2, points, 1e-9)
+hold("rivers.py's widths", np.linalg.norm(left - right, axis=1), table["width"], 1e-9)
+for river in np.unique(table["river"]):
+    own = table["river"] == river
+    way = np.gradient(points[own][:, :2], axis=0)
+    across = (right - left)[own][:, :2]
+    assert np.abs((way * across).sum(axis=1)).max() < 1e-6, "across the river"
+    # To the right, seen downstream.
+    assert (way[:, 1] * across[:, 0] - way[:, 0] * across[:, 1] > 0).all()
+assert len(mesh.faces) == len(points) - len(np.unique(table["river"]))
+assert all(max(face) - min(face) == 3 for face in mesh.faces)
+
 # Unreal's script, against a stand-in for its editor that keeps what it is told.
 run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "unreal", "--size", "505",
     "--force", "--set", "output.maps=height", "--set", "output.format=npy")  # fmt: skip
@@ -468,6 +548,14 @@ known = np.array([table[key] for key in ["x", "y", "z", "turn_deg", "size"]]).T
 known[:, 3] = np.radians(known[:, 3])
 made, known = (rows[np.lexsort(rows.T[:3])] for rows in (made[:, 1:].round(2), known.round(2)))
 hold("trees of Import.cs", made, known, 0.011)
+made = np.array([line.split()[1:] for line in told if line.startswith("river")], dtype=float)
+table = np.genfromtxt(folder / "rivers.csv", delimiter=",", names=True)
+known = np.array([table[key] for key in ["river", "x", "y", "z", "width"]]).T
+hold("rivers of Import.cs", made[:, :5], known, 1e-3)
+for river in np.unique(table["river"]):
+    line = known[table["river"] == river, 1:4]
+    along = np.cumsum([0, *np.linalg.norm(np.diff(line, axis=0), axis=1)])
+    hold("their widths lie along them", made[made[:, 0] == river, 5], along / along[-1], 1e-5)
 
 # Instances of glTF, by another reader: as many as the table has, at its places.
 recipe = (pathlib.Path(__file__).parents[1] / "examples/game-small.toml").read_text()

@@ -19,6 +19,7 @@ use ::exr::prelude::{
 use image::{GrayImage, RgbImage, RgbaImage};
 
 use super::mesh::{Mesh, MeshFormat};
+use super::splines::{place, splines};
 use super::{MapFormat, encode_picture, encode_within};
 pub use crate::engine::Engine;
 use crate::map::Map;
@@ -40,6 +41,9 @@ const LOD_ERRORS: [f64; 3] = [1.0 / 2000.0, 1.0 / 400.0, 1.0 / 80.0];
 
 /// Longest side of a land that becomes a mesh.
 const MESH_SIDE: u32 = crate::engine::WEB_SIDE;
+
+/// The table of rivers. Things have the land's name before theirs, so none of them is called so.
+const RIVERS: &str = "rivers.csv";
 
 /// Most lakes that a text names.
 const LAKES_MAX: usize = 12;
@@ -215,6 +219,28 @@ impl Made<'_> {
         Some(name)
     }
 
+    /// Adds a table of the points of rivers from their sources on, in the axes of the program and
+    /// metres, where there are rivers. `at` is as for things. Returns whether there are some.
+    fn river_table(&mut self, columns: &str, at: impl Fn([f64; 3]) -> [f64; 3]) -> bool {
+        let rivers = self.land.water.map_or(vec![], splines);
+        if rivers.is_empty() {
+            return false;
+        }
+        let mut table = "river,x,y,z,width,depth\r\n".to_string();
+        for (n, river) in rivers.iter().enumerate() {
+            for point in &river.points {
+                let [x, y, z] = at(place(point, self.land.height.spacing_m)).map(thousandths);
+                let [width, depth] =
+                    [point.channel.width_m, point.channel.depth_m].map(thousandths);
+                // Writing to a string cannot fail.
+                let _ = write!(table, "{},{x},{y},{z},{width},{depth}\r\n", n + 1);
+            }
+        }
+        self.say(format!("{} rivers: {RIVERS}, from their sources on, {columns}.", rivers.len()));
+        self.out.files.push((RIVERS.into(), table.into_bytes()));
+        true
+    }
+
     /// The file of a kind of things.
     fn table(&self, name: &str) -> String {
         format!("{}_{name}.csv", self.out.stem)
@@ -317,9 +343,15 @@ impl Made<'_> {
                 rounded(z)
             )
         });
+        let place = |[x, y, z]: [f64; 3]| [x - across / 2.0, down / 2.0 - y, z];
+        if self.river_table("from the middle of the grid, z up", place) {
+            self.say("Text Editor, Open rivers.py, Run Script: it makes a mesh of them.".into());
+            let script = include_str!("engine/blender_rivers.py");
+            self.out.files.push(("rivers.py".into(), script.into()));
+        }
         self.things(
             "from the middle of the grid, z up, and the rotation about Z",
-            |[x, y, z]| [x - across / 2.0, down / 2.0 - y, z],
+            place,
             |clockwise| -clockwise,
         );
         self.out.splats(land, &Part::whole(map))?;
@@ -368,6 +400,9 @@ impl Made<'_> {
         ));
         self.say("preset \"256 to one\" for levels from -64.".into());
         self.say(sea(land, |m| format!("Water level: {}", (m / spacing_m).round())));
+        let block = |m: f64| (m / spacing_m).round();
+        let from = "in blocks from the north-west corner, for the tool Flood";
+        self.lakes(from, |[x, y, z]| format!("X {}, Z {}, Y {}", block(x), block(y), block(z)));
         Ok(())
     }
 
@@ -390,6 +425,18 @@ impl Made<'_> {
             rounded(down),
             rounded(spacing_m)
         ));
+        let place = |[x, y, z]: [f64; 3]| [x, z, y];
+        self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
+        let from = "from the north-west sample, Y up, Z to the south";
+        self.lakes(from, |metres| {
+            let [x, y, z] = place(metres).map(rounded);
+            format!("X {x}, Y {y}, Z {z}")
+        });
+        if self.river_table(from, place) {
+            self.say(
+                "Table Import reads it; then Add, Polygons, By Group, By Attribute river.".into(),
+            );
+        }
         if map.width.max(map.height) > MESH_SIDE {
             self.say(format!(
                 "There is no .usda of more than {MESH_SIDE} samples a side here: make one with \
@@ -445,6 +492,7 @@ impl Made<'_> {
         self.lakes("from the north-west sample", |[x, y, z]| {
             format!("x {}, y {}, z {}", rounded(x), rounded(z), rounded(y))
         });
+        self.river_table("from the north-west sample", |[x, y, z]| [x, z, y]);
         self.things(
             "from the north-west sample, and degrees about y",
             |[x, y, z]| [x, z, y],

@@ -10,14 +10,15 @@ use serde_json::json;
 use std::fmt::Write;
 
 /// A river, or a piece of one between lakes.
-struct Spline<'a> {
+pub(super) struct Spline<'a> {
     river: u32,
     order: i32,
-    points: Vec<&'a Vertex>,
+    /// From its source to its mouth.
+    pub points: Vec<&'a Vertex>,
 }
 
 /// The rivers, by the first cells of their sources.
-fn splines(vectors: &Vectors) -> Vec<Spline<'_>> {
+pub(super) fn splines(vectors: &Vectors) -> Vec<Spline<'_>> {
     let reaches = &vectors.reaches;
     let below = |reach: &Reach| reach.downstream.and_then(|id| reaches.get(id as usize - 1));
     let goes_on = |reach: &Reach| {
@@ -54,7 +55,7 @@ pub fn encode(vectors: &Vectors, map: &Map, program: Splines) -> (String, Vec<u8
 }
 
 /// Metres to the east, to the south and up from the north-west sample at height 0.
-fn place(vertex: &Vertex, spacing_m: f64) -> [f64; 3] {
+pub(super) fn place(vertex: &Vertex, spacing_m: f64) -> [f64; 3] {
     let [east, south] = vertex.at.map(|half| f64::from(half) / 2.0 * spacing_m);
     [east, south, f64::from(vertex.height_m)]
 }

@@ -180,13 +180,9 @@ impl Job {
                     metres.map(|far| if far < 0.0 { f32::MAX } else { far }).collect()
                 }),
                 Quantity::Wetness => match (values("drainage_area")?, values("slope")?) {
-                    (Some(areas), Some(slopes)) => Some(
-                        areas
-                            .iter()
-                            .zip(&slopes)
-                            .map(|(area, slope)| wetness(*area, *slope, scale.spacing_m))
-                            .collect(),
-                    ),
+                    (Some(areas), Some(slopes)) => {
+                        Some(wetness(&areas, &slopes, window.width as usize, scale.spacing_m))
+                    }
                     _ => None,
                 },
             };

@@ -46,6 +46,8 @@ pub use vectors::{Basin, Lake, Point, PointKind, Vectors};
 const YEAR_S: f64 = 31_557_600.0;
 /// Rain of 1 on a cell, in the layer's unit.
 const RAIN: i64 = 65536;
+/// Rivers at least so wide have banks of their own; narrower ones are brooks in grass, m.
+const BANKS_M: f64 = 1.0;
 /// Bytes that the water of a cell takes at most while it is found, beside its ground: a pit at
 /// every fourth cell takes so many.
 const MOST_BYTES: u64 = 72;
@@ -547,9 +549,10 @@ impl Water {
         self.distance_to(|cell| self.has_water(cell))
     }
 
-    /// The same to rivers, lakes and the sea, without puddles.
+    /// The same to what has banks: lakes, the sea, and rivers of [`BANKS_M`], without puddles.
     pub(crate) fn distance_to_shores(&self) -> Vec<i32> {
-        self.distance_to(|cell| self.is_wet(cell) || self.is_river(cell))
+        let has_banks = |cell| self.is_river(cell) && self.channel(cell).width_m >= BANKS_M;
+        self.distance_to(|cell| self.is_wet(cell) || has_banks(cell))
     }
 
     fn distance_to(&self, is_there: impl Fn(usize) -> bool + Sync) -> Vec<i32> {

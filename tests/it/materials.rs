@@ -187,6 +187,28 @@ fn what_one_sees_is_what_a_program_gets() {
     assert!(other > 500, "only {other} pixels show what the rules say");
 }
 
+/// The distance to water is that to lakes, to the sea and to rivers of a metre or more: brooks have
+/// no banks.
+#[test]
+fn brooks_have_no_banks() {
+    let none = json!({ "gravel": [{ "distance_to_water_m": [15, 14] }], "forest": [], "sand": [],
+        "wet": [], "scree": [], "rock": [], "snow": [] });
+    let maps = ["gravel", "river_width", "water_depth"];
+    let water = json!({ "sea_level_m": 900, "channel_area_km2": 0.01, "width_m": 40 });
+    let more = json!({ "water": water, "output": { "maps": maps, "preview": false } });
+    let made = made(&recipe(4, &none, &more).unwrap(), &mut cpu());
+    let [wide, deep] = ["river_width", "water_depth"].map(|name| &made.maps[name].data);
+    let (mut brooks, mut rivers) = (0, 0);
+    for (cell, gravel) in made.outcome.words("gravel").unwrap().into_iter().enumerate() {
+        let has_banks = deep[cell] > 0.0 || wide[cell] >= 1.0;
+        assert_eq!(*gravel, if has_banks { WHOLE } else { 0 }, "{} m", wide[cell]);
+        let is_dry = deep[cell] == 0.0;
+        brooks += usize::from(is_dry && wide[cell] > 0.0 && wide[cell] < 1.0);
+        rivers += usize::from(is_dry && wide[cell] >= 1.0);
+    }
+    assert!(brooks > 20 && rivers > 20, "{brooks} cells of brooks, {rivers} of rivers");
+}
+
 /// What cannot be a table of materials is refused by the key that is wrong.
 #[test]
 fn tables_that_cannot_be_are_refused() {

@@ -21,6 +21,11 @@ namespace UnityEngine
     {
         public float x, y, z;
         public Vector3(float x, float y, float z) { this.x = x; this.y = y; this.z = z; }
+        public static float Distance(Vector3 a, Vector3 b)
+        {
+            float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
+            return (float)Math.Sqrt(x * x + y * y + z * z);
+        }
     }
 
     public struct Color32
@@ -58,7 +63,12 @@ namespace UnityEngine
 
     public class Object
     {
-        public static void DestroyImmediate(Object what) { }
+        public static void DestroyImmediate(Object what)
+        {
+            var item = what as GameObject;
+            if (item != null)
+                GameObject.All.RemoveAll(one => one == item || one.Transform.parent == item.Transform);
+        }
     }
 
     public class Texture2D : Object
@@ -76,14 +86,66 @@ namespace UnityEngine
     }
 
     public class TerrainLayer { }
-    public class GameObject
+    public class GameObject : Object
     {
+        public static List<GameObject> All = new List<GameObject>();
         public string name;
-        public Transform transform { get { return terrain.transform; } }
+        internal Transform Transform = new Transform();
+        public Transform transform { get { return terrain == null ? Transform : terrain.transform; } }
         public Terrain terrain;
+        internal LineRenderer Line;
+        public GameObject() { }
+        public GameObject(string name) { this.name = name; All.Add(this); }
+        public static GameObject Find(string name) { return All.Find(one => one.name == name); }
         public T GetComponent<T>() where T : class { return terrain as T; }
+        public T AddComponent<T>() where T : class
+        {
+            Line = new LineRenderer { transform = Transform };
+            return Line as T;
+        }
     }
-    public class Transform { public Vector3 position; }
+    public class Transform
+    {
+        public Vector3 position;
+        public Quaternion rotation;
+        internal Transform parent;
+        public void SetParent(Transform parent) { this.parent = parent; }
+    }
+    public struct Quaternion
+    {
+        internal Vector3 Angles;
+        public static Quaternion Euler(float x, float y, float z)
+        {
+            return new Quaternion { Angles = new Vector3(x, y, z) };
+        }
+    }
+    public enum LineAlignment { View, TransformZ }
+    public class Material { }
+    public struct Keyframe
+    {
+        public float time, value;
+        public Keyframe(float time, float value) { this.time = time; this.value = value; }
+    }
+    public class AnimationCurve
+    {
+        public Keyframe[] keys;
+        public AnimationCurve(params Keyframe[] keys) { this.keys = keys; }
+    }
+    public class LineRenderer
+    {
+        public Transform transform;
+        public LineAlignment alignment;
+        public Material sharedMaterial;
+        public bool useWorldSpace;
+        public int positionCount;
+        public AnimationCurve widthCurve;
+        internal Vector3[] Points;
+        public void SetPositions(Vector3[] positions)
+        {
+            // As Unity does: what is beyond the count is left out.
+            Points = positions.Take(positionCount).ToArray();
+        }
+    }
     public class TreePrototype { public GameObject prefab; }
     public struct TreeInstance
     {
@@ -176,6 +238,12 @@ namespace UnityEditor
         }
         public static void CreateAsset(object asset, string path) { Made.Add(path, asset); }
         public static void SaveAssets() { }
+        public static T GetBuiltinExtraResource<T>(string path) where T : class, new()
+        {
+            if (path != "Default-Line.mat")
+                throw new ArgumentException(path);
+            return new T();
+        }
     }
 }
 
@@ -203,6 +271,16 @@ public static class StandIn
         // Whoever corrects a path of a prefab runs it again.
         for (int i = 0; i < 2; i++)
             script.GetMethod("Run").Invoke(null, null);
+        foreach (GameObject item in GameObject.All.Where(one => one.Line != null))
+        {
+            LineRenderer line = item.Line;
+            bool lies = item.Transform.rotation.Angles.x == 90 && line.useWorldSpace
+                && line.alignment == LineAlignment.TransformZ && line.sharedMaterial != null;
+            for (int i = 0; i < line.Points.Length; i++)
+                Console.WriteLine(Line(lies ? "river" : "standing", item.name.Split(' ')[1],
+                    line.Points[i].x, line.Points[i].y, line.Points[i].z,
+                    line.widthCurve.keys[i].value, line.widthCurve.keys[i].time));
+        }
         foreach (Terrain terrain in Terrain.All)
         {
             string name = terrain.gameObject.name;

@@ -1,6 +1,6 @@
 //! A Terrain of Unity, whole or in tiles that are neighbours, and a script for its editor.
 
-use super::{Made, Map, Part, Result, rounded, sea};
+use super::{Made, Map, Part, RIVERS, Result, rounded, sea};
 use crate::engine::UNITY_TILE;
 
 /// Levels of a height in a `.raw`, by which Unity's import divides.
@@ -49,6 +49,7 @@ impl Made<'_> {
         self.lakes(from, |[x, y, z]| {
             format!("X {}, Y {}, Z {}", rounded(x), rounded(z), rounded(down - y))
         });
+        let has_rivers = self.river_table(&format!("{from}, y up"), |[x, y, z]| [x, z, down - y]);
         self.things(
             &format!("{from}, y up, and the rotation about Y"),
             |[x, y, z]| [x, z, down - y],
@@ -59,7 +60,7 @@ impl Made<'_> {
         }
         self.out.normals(map, false)?;
         self.say("Normal map: OpenGL (green up).".into());
-        self.unity_script(&parts, tiled, across)
+        self.unity_script(&parts, tiled, across, has_rivers)
     }
 
     /// The tiles from the south-west on, by rows; or all in one.
@@ -96,7 +97,13 @@ impl Made<'_> {
     }
 
     /// A script for Unity's editor that makes the terrains which the text describes.
-    fn unity_script(&mut self, parts: &[Part], tiled: bool, across: f64) -> Result<()> {
+    fn unity_script(
+        &mut self,
+        parts: &[Part],
+        tiled: bool,
+        across: f64,
+        has_rivers: bool,
+    ) -> Result<()> {
         let map = self.land.height;
         let (low, high) = self.range;
         let step = parts[0].size.map(|side| f64::from(side - 1) * map.spacing_m);
@@ -136,6 +143,7 @@ impl Made<'_> {
             ("TILES", tiles.collect::<Vec<_>>().join(",\n        ")),
             ("LAYERS", list(layers.collect())),
             ("THINGS", list(things.collect())),
+            ("RIVERS", text(if has_rivers { RIVERS } else { "" })),
         ];
         // In one go, since a name may look like a place that is to be filled.
         let filled = |part: &str| {

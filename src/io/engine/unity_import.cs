@@ -1,6 +1,6 @@
 #if UNITY_EDITOR
 // Makes the terrains of @STEM@ as README.txt describes them: heights, neighbours, layers with
-// their weights, and trees. Put the folder into Assets; then Tools, thalweg, @STEM@ @ID@.
+// their weights, trees, and rivers. Put the folder into Assets; then Tools, thalweg, @STEM@ @ID@.
 // It may run again: it changes the terrains that it has made.
 using System.Collections.Generic;
 using System.Globalization;
@@ -17,6 +17,9 @@ public static class @CLASS@
         // { "trees", "Assets/Trees/Spruce.prefab" },
     };
 
+    // Path of your own material for rivers.
+    static readonly string RiverMaterial = ""; // such as "Assets/Water/River.mat"
+
     class Tile
     {
         public int X, Z;
@@ -32,6 +35,7 @@ public static class @CLASS@
     };
     static readonly string[] Layers = { @LAYERS@ };
     static readonly string[][] Things = { @THINGS@ };
+    static readonly string RiverTable = @RIVERS@;
 
     class Thing
     {
@@ -64,6 +68,7 @@ public static class @CLASS@
                 Beside(made, one.Key, 1, 0), Beside(made, one.Key, 0, -1));
             one.Value.Flush();
         }
+        Rivers(folder);
         AssetDatabase.SaveAssets();
     }
 
@@ -178,10 +183,8 @@ public static class @CLASS@
             if (prefab == null)
                 throw new FileNotFoundException(
                     "no prefab at " + path + ": correct the path at the top of Import.cs");
-            foreach (string line in File.ReadAllLines(folder + "/" + thing[1]).Skip(1))
+            foreach (float[] row in Rows(folder + "/" + thing[1]))
             {
-                float[] row = line.Split(',')
-                    .Select(word => float.Parse(word, CultureInfo.InvariantCulture)).ToArray();
                 things.Add(new Thing
                 {
                     Kind = prototypes.Count,
@@ -193,6 +196,57 @@ public static class @CLASS@
             prototypes.Add(new TreePrototype { prefab = prefab });
         }
         return things;
+    }
+
+    /// The numbers of a table, without its head.
+    static IEnumerable<float[]> Rows(string path)
+    {
+        return File.ReadAllLines(path).Skip(1).Select(line => line.Split(',')
+            .Select(word => float.Parse(word, CultureInfo.InvariantCulture)).ToArray());
+    }
+
+    /// A line for each river, as wide as it is, on the surface of its water.
+    static void Rivers(string folder)
+    {
+        const string name = "@STEM@ @ID@ rivers";
+        GameObject old = GameObject.Find(name);
+        if (old != null)
+            Object.DestroyImmediate(old);
+        if (RiverTable == "")
+            return;
+        Material material = RiverMaterial == ""
+            ? AssetDatabase.GetBuiltinExtraResource<Material>("Default-Line.mat")
+            : AssetDatabase.LoadAssetAtPath<Material>(RiverMaterial);
+        if (material == null)
+            throw new FileNotFoundException(
+                "no material at " + RiverMaterial + ": correct the path at the top of Import.cs");
+        var parent = new GameObject(name);
+        foreach (var river in Rows(folder + "/" + RiverTable).GroupBy(row => row[0]))
+        {
+            float[][] rows = river.ToArray();
+            Vector3[] points = rows.Select(row => new Vector3(row[1], row[2], row[3])).ToArray();
+            var line = new GameObject("river " + river.Key).AddComponent<LineRenderer>();
+            line.transform.SetParent(parent.transform);
+            // It lies flat: a line faces the Z axis of its transform, which points down.
+            line.transform.rotation = Quaternion.Euler(90, 0, 0);
+            line.alignment = LineAlignment.TransformZ;
+            line.sharedMaterial = material;
+            line.useWorldSpace = true;
+            line.positionCount = points.Length;
+            line.SetPositions(points);
+            line.widthCurve = Widths(points, rows.Select(row => row[4]).ToArray());
+        }
+    }
+
+    /// Widths by the share of the line's length.
+    static AnimationCurve Widths(Vector3[] points, float[] widths)
+    {
+        var along = new float[points.Length];
+        for (int i = 1; i < points.Length; i++)
+            along[i] = along[i - 1] + Vector3.Distance(points[i - 1], points[i]);
+        float length = along[points.Length - 1];
+        return new AnimationCurve(
+            widths.Select((width, i) => new Keyframe(along[i] / length, width)).ToArray());
     }
 
     static TreeInstance[] Trees(Tile tile, List<Thing> things)
