@@ -77,6 +77,9 @@
 //! | `classic` | the published sequential algorithms, and statistics |
 #![warn(missing_docs)]
 
+#[cfg(feature = "api")]
+#[doc(hidden)]
+pub mod api;
 #[cfg(feature = "io")]
 pub mod bundle;
 #[cfg(feature = "dungeon")]

@@ -14,7 +14,6 @@ use crate::job::{Event, Job, Outcome};
 use crate::map::{Georef, Map};
 use crate::materials;
 use crate::recipe::Output;
-use crate::stage::biomes;
 use image::RgbaImage;
 use rayon::prelude::*;
 use serde_json::json;
@@ -71,9 +70,7 @@ impl Writer<'_> {
     ) -> Result<Vec<serde_json::Value>> {
         let outcome = self.outcome;
         let output = &outcome.recipe.output;
-        let biomes =
-            outcome.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
-        let palette: Vec<[u8; 3]> = biomes.iter().flatten().map(|biome| biome.colour).collect();
+        let palette = outcome.palette()?;
         let encode = |names: &[String]| -> Vec<Result<EncodedMap>> {
             names.par_iter().map(|name| EncodedMap::of(outcome, name, &palette)).collect()
         };

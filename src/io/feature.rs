@@ -19,6 +19,7 @@ pub(super) struct Frame {
     /// The code of the coordinate system.
     pub epsg: Option<u32>,
     /// The coordinate system, where it has no code.
+    #[cfg_attr(not(feature = "gpkg"), allow(dead_code, reason = "GeoPackages have it"))]
     pub system: Option<System>,
     /// What GeoJSON calls it.
     pub name: String,
@@ -85,6 +86,7 @@ pub(super) enum Column {
 /// Features of one kind.
 pub(super) struct Layer {
     pub name: &'static str,
+    #[cfg_attr(not(feature = "gpkg"), allow(dead_code, reason = "GeoPackages have it"))]
     pub about: &'static str,
     /// The type of its shapes.
     pub shapes: &'static str,

@@ -21,6 +21,7 @@ mod feature;
 mod files;
 mod film;
 pub(crate) mod geo;
+#[cfg(feature = "gpkg")]
 mod gpkg;
 mod hgt;
 mod mask;

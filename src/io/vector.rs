@@ -6,6 +6,7 @@
 
 pub use super::feature::LOCAL;
 use super::feature::{Column, Feature, Frame, Layer, Shape};
+#[cfg(feature = "gpkg")]
 use super::gpkg;
 use crate::Result;
 use crate::map::Map;
@@ -206,7 +207,14 @@ pub fn encode(
             .iter()
             .map(|layer| (format!("{}.geojson", layer.name), geojson(layer, &frame).into_bytes()))
             .collect(),
+        #[cfg(feature = "gpkg")]
         VectorFormat::Gpkg => vec![("water.gpkg".into(), gpkg::encode(&layers, &frame)?)],
+        #[cfg(not(feature = "gpkg"))]
+        VectorFormat::Gpkg => {
+            return Err(crate::Error::param(
+                "water.vectors: gpkg: this build of thalweg has no GeoPackages: take geojson",
+            ));
+        }
     })
 }
 

@@ -57,14 +57,18 @@ fn runs(numbers: &[usize]) -> Vec<[usize; 2]> {
 const HEADER: &str = "maps.json";
 
 impl Outcome {
+    /// The colours of biomes, by their numbers.
+    pub(crate) fn palette(&self) -> Result<Vec<[u8; 3]>> {
+        let biomes = self.recipe.biomes().map(|(_, settings)| biomes::biomes(settings));
+        Ok(biomes.transpose()?.iter().flatten().map(|biome| biome.colour).collect())
+    }
+
     /// Stores the maps that were read, in exact words, in a folder that exists.
     ///
     /// # Errors
     /// [`Error::Output`] with the system's reason.
     pub fn store_maps(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
-        let biomes =
-            self.recipe.biomes().map(|(_, settings)| biomes::biomes(settings)).transpose()?;
         let (range_m, georef) = self.place();
         let header = Header {
             origin: self.window.origin,
@@ -78,7 +82,7 @@ impl Outcome {
             georef,
             globe: self.globe,
             missing: runs(self.missing()),
-            palette: biomes.iter().flatten().map(|biome| biome.colour).collect(),
+            palette: self.palette()?,
             fields: self.names().map(String::from).collect(),
         };
         for name in self.names() {

@@ -39,7 +39,7 @@ pub use output::{Colour, Output};
 pub use parse::dungeons::dungeon;
 pub use presets::{PRESETS, Preset};
 pub use schema::{RELATIONS, file_places};
-#[cfg(feature = "serve")]
+#[cfg(feature = "api")]
 pub(crate) use top::keys;
 pub(crate) use units::Unit;
 #[cfg(feature = "cli")]

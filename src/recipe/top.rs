@@ -530,7 +530,7 @@ fn size_of(input: Option<&Input>, width: Option<u32>, height: Option<u32>) -> Re
 }
 
 /// The names of the keys, in the order in which a recipe is written.
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "api", feature = "cli"))]
 pub(crate) fn keys() -> Vec<&'static str> {
     keys::names(&KEYS)
 }

@@ -1,11 +1,11 @@
 //! What happens to a job, for clients that watch it: a list of events that can be read again from
 //! any of them on.
 
+use crate::api::pace::Pace;
 use crate::job::Cancel;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 use tokio::sync::watch;
 
 /// An event.
@@ -35,9 +35,7 @@ struct List {
     /// All events but those of progress, of which the last is kept.
     events: Vec<Event>,
     number: u64,
-    work: Vec<f64>,
-    begun: Option<Instant>,
-    fraction_at_begin: f64,
+    pace: Pace,
 }
 
 impl Default for Track {
@@ -96,34 +94,16 @@ impl Track {
     /// The job begins to run: the work of each of its units, of which `done` are done already.
     pub fn begin(&self, work: Vec<f64>, done: usize) {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: f64 = work.iter().sum::<f64>().max(1.0);
-        list.fraction_at_begin = work[..done.min(work.len())].iter().sum::<f64>() / all;
-        list.begun = Some(Instant::now());
-        list.work = work;
+        list.pace = Pace::begin(work, done);
     }
 
     /// `step` of `steps` passes of part `part`, a stage on a level, are done.
     pub fn step(&self, part: usize, stage: &str, level: Option<i32>, step: usize, steps: usize) {
-        let (fraction, eta_s) = {
+        let told = {
             let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-            let all: f64 = list.work.iter().sum::<f64>().max(1.0);
-            let before: f64 = list.work.iter().take(part).sum();
-            let own =
-                list.work.get(part).copied().unwrap_or(0.0) * step as f64 / steps.max(1) as f64;
-            let fraction = ((before + own) / all).min(1.0);
-            // What a snapshot had done took no time of this run, so the pace does not count it.
-            let done = fraction - list.fraction_at_begin;
-            let elapsed = list.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-            // The first passes say little.
-            let eta_s = (done > 0.01 && elapsed > 0.2).then(|| elapsed / done * (1.0 - fraction));
-            (fraction, eta_s.map(|seconds| (seconds * 10.0).round() / 10.0))
+            list.pace.told(part, stage, level, step, steps)
         };
-        let fraction = (fraction * 1e4).round() / 1e4;
-        self.add(
-            "progress",
-            json!({ "fraction": fraction, "stage": stage, "level": level, "step": step,
-                "steps": steps, "eta_s": eta_s }),
-        );
+        self.add("progress", told);
     }
 
     /// Whether the service ends.

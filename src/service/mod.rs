@@ -24,7 +24,6 @@ mod server;
 mod sheets;
 mod store;
 mod tables;
-pub mod text;
 mod tiles;
 mod worlds;
 mod xyz;

@@ -7,21 +7,17 @@ use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
 use super::{Service, Shared, engine};
+use crate::api::preview::Wanted;
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
-use crate::field;
-use crate::job::{AfterStage, Cancel, Event, Job, Outcome, digest};
+use crate::job::{Cancel, Event, Job, Outcome};
 use crate::map::Map;
-use crate::params;
-use crate::recipe::{Colour, Recipe};
-use crate::stage::biomes;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request as HttpRequest, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -29,8 +25,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use utoipa::IntoParams;
 
-/// Cells of the longer side of a preview: the fewest, the most, and those where nothing is said.
-const CELLS: [u32; 3] = [64, 1024, 512];
 /// How long a client may take to read a record.
 const READ: Duration = Duration::from_secs(30);
 
@@ -73,11 +67,7 @@ pub async fn preview(
     Query(asked): Query<Asked>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let wanted = Wanted {
-        cells: cells_of(asked.cells, CELLS)?,
-        fields: fields(asked.fields.as_deref())?,
-        draft: asked.draft.unwrap_or(false),
-    };
+    let wanted = Wanted::of(asked.cells, asked.fields.as_deref(), asked.draft.unwrap_or(false))?;
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -114,47 +104,6 @@ pub async fn preview(
         body,
     )
         .into_response())
-}
-
-/// The cells that are asked for: between the fewest and the most, and where nothing is said the
-/// last of the three.
-pub fn cells_of(asked: Option<u32>, [fewest, most, usual]: [u32; 3]) -> Answer<u32> {
-    let cells = asked.unwrap_or(usual);
-    if (fewest..=most).contains(&cells) {
-        Ok(cells)
-    } else {
-        Err(Problem::bad(format!("cells = {cells}: allowed {fewest} to {most}")))
-    }
-}
-
-/// What a client wants to see.
-struct Wanted {
-    cells: u32,
-    fields: Vec<&'static str>,
-    draft: bool,
-}
-
-/// The fields that are asked for.
-fn fields(names: Option<&str>) -> Answer<Vec<&'static str>> {
-    let mut fields = vec![];
-    for name in names.unwrap_or("height").split(',').map(str::trim).filter(|name| !name.is_empty())
-    {
-        let field = field::find(name).ok_or_else(|| {
-            Problem::from(Error::from(crate::params::unknown(
-                "map",
-                name,
-                field::FIELDS.iter().map(|field| field.name),
-            )))
-        })?;
-        if !fields.contains(&field.name) {
-            fields.push(field.name);
-        }
-    }
-    if fields.is_empty() {
-        Err(Problem::bad("fields: name at least one map, such as height"))
-    } else {
-        Ok(fields)
-    }
 }
 
 /// The body of a preview.
@@ -209,58 +158,7 @@ impl Sender {
     }
 }
 
-/// The run of a preview, of whose maps only those that are sent are made.
-fn job(service: &Service, request: &Request, Wanted { cells, fields, .. }: &Wanted) -> Answer<Job> {
-    let mut recipe: Recipe = request.recipe()?;
-    recipe.output.colour = Colour::Height;
-    coarse(service, request, recipe, fields, *cells)
-}
-
-/// The run of a recipe down to the finest level of at most `cells` a side, with these maps alone.
-pub fn coarse(
-    service: &Service,
-    request: &Request,
-    mut recipe: Recipe,
-    fields: &[&'static str],
-    cells: u32,
-) -> Answer<Job> {
-    recipe.output.maps = fields.iter().map(|name| name.to_string()).collect();
-    recipe.output.formats.clear();
-    recipe.output.format = "r32".into();
-    recipe.output.program = None;
-    recipe.scatter.clear();
-    for step in recipe.stages.iter_mut().filter(|step| step.stage.name == biomes::STAGE.name) {
-        step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;
-        step.settings.set(step.stage.params, "weights", &params::Value::Word("none".into()))?;
-    }
-    recipe.check()?;
-    let job = request.job(&service.store, recipe)?;
-    // A coarser level covers the finer one with a vertex or two more than half.
-    let small = |(level, land, _): &(i32, crate::site::Window, _)| {
-        (land.width.max(land.height) <= cells + 2).then_some(*level)
-    };
-    // The lowest number is that of the finest level.
-    let Some(level) = job.schedule().lands().filter_map(|land| small(&land)).min() else {
-        let (land, _) = job.schedule().land();
-        let why = match job.schedule().levels() {
-            1 => {
-                "the recipe has no levels, so its land is made at once: make it smaller, or put \
-                 levels = \"auto\" in it"
-            }
-            _ => "even its coarsest level is larger: give it more levels",
-        };
-        return Err(Problem::large(format!(
-            "the land has {} x {} cells, and this preview at most {cells} a side; {why}",
-            land.width, land.height
-        ))
-        .at("/width"));
-    };
-    let job = if job.schedule().levels() > 1 { cut_short(job, fields, level)? } else { job };
-    service.limits.admit(&job)?;
-    Ok(job)
-}
-
-/// Runs a job of [`coarse`] on the device for previews.
+/// Runs a job of [`crate::api::preview`] on the device for previews.
 pub fn run(
     service: &Service,
     job: &Job,
@@ -285,29 +183,6 @@ pub fn run(
     }
 }
 
-/// The job down to a level, with the maps that the level has. The records say which it has not.
-fn cut_short(job: Job, fields: &[&'static str], level: i32) -> Answer<Job> {
-    let mut recipe = job.recipe().clone();
-    recipe.output.maps.retain(|name| lacks(&job, name, level).is_none());
-    if recipe.output.maps.is_empty() {
-        let why =
-            fields.iter().filter_map(|name| Some(format!("{name}: {}", lacks(&job, name, level)?)));
-        let what = format!(
-            "{}; ask for more cells, or for other fields",
-            why.collect::<Vec<_>>().join("; ")
-        );
-        return Err(
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/output/maps")
-        );
-    }
-    Ok(job.with_recipe(recipe)?.until_level(level)?)
-}
-
-/// Why a level has no such map.
-fn lacks(job: &Job, name: &str, level: i32) -> Option<String> {
-    field::find(name).and_then(|field| job.recipe().lacks(field, level))
-}
-
 fn send(
     service: &Service,
     request: &Request,
@@ -315,7 +190,12 @@ fn send(
     sender: &Sender,
     admitted: oneshot::Sender<Answer<()>>,
 ) -> Answer<()> {
-    let job = match job(service, request, wanted) {
+    let made = request.recipe().and_then(|recipe| {
+        let job = wanted.job(recipe, |recipe| request.job(&service.store, recipe))?;
+        service.limits.admit(&job)?;
+        Ok(job)
+    });
+    let job = match made {
         Ok(job) => job.cancel_by(sender.cancel.clone()),
         Err(problem) => {
             let _ = admitted.send(Err(problem));
@@ -323,89 +203,6 @@ fn send(
         }
     };
     let _ = admitted.send(Ok(()));
-    let levels = Levels {
-        job: &job,
-        wanted,
-        sender,
-        finest: job.schedule().lands().map(|(level, ..)| level).min().unwrap_or(0),
-    };
-    let outcome = run(service, &job, &mut |event| match event {
-        Event::Stage(after) => levels.after(after),
-        _ => Ok(()),
-    })?;
-    let mut maps = BTreeMap::new();
-    for name in &wanted.fields {
-        if outcome.names().any(|known| known == *name) {
-            maps.insert(*name, outcome.map(name)?);
-        }
-    }
-    levels.send(levels.finest, &maps, Some(outcome.digest("height")?.into()), true)?;
-    Ok(())
-}
-
-/// What a preview sends of each level.
-struct Levels<'a> {
-    job: &'a Job,
-    wanted: &'a Wanted,
-    sender: &'a Sender,
-    finest: i32,
-}
-
-impl Levels<'_> {
-    /// Sends the land of a level that is done, and the draft of the finest where it is wanted.
-    fn after(&self, after: &mut AfterStage) -> crate::Result<()> {
-        if self.wanted.draft && after.on_level() == self.finest && after.is_bare() {
-            let height = BTreeMap::from([("height", after.map("height")?)]);
-            return self.send(self.finest, &height, None, false);
-        }
-        let Some((level, words)) = after.level().map(|level| (level.level, digest(&level.words)))
-        else {
-            return Ok(());
-        };
-        // The land is not done with its finest level.
-        if level == self.finest {
-            return Ok(());
-        }
-        let mut maps = BTreeMap::new();
-        for name in &self.wanted.fields {
-            match after.map(name) {
-                Ok(map) => drop(maps.insert(*name, map)),
-                // Some maps are those of the finest level: `missing` says why.
-                Err(Error::Param(_)) => {}
-                Err(e) => return Err(e),
-            }
-        }
-        self.send(level, &maps, Some(words), false)
-    }
-
-    /// Sends maps of a level. Without a digest of its heights it is a draft.
-    fn send(
-        &self,
-        level: i32,
-        maps: &BTreeMap<&str, Map>,
-        digest: Option<String>,
-        last: bool,
-    ) -> crate::Result<()> {
-        let fields = &self.wanted.fields;
-        let sent: Vec<&str> =
-            fields.iter().copied().filter(|name| maps.contains_key(name)).collect();
-        let Some(first) = maps.values().next() else { return Ok(()) };
-        let land = self.job.schedule().lands().find(|(known, ..)| *known == level);
-        let mut head = json!({
-            "level": level, "width": first.width, "height": first.height,
-            "spacing_m": first.spacing_m, "origin": land.map(|(_, land, _)| land.origin),
-            "digest": digest, "fields": sent, "final": last,
-        });
-        let recipe = self.job.recipe();
-        let why = |name: &str| recipe.lacks_on_the_way(field::find(name)?, level, self.finest);
-        let missing = fields.iter().filter_map(|name| Some((*name, why(name)?)));
-        let missing: BTreeMap<_, _> = missing.collect();
-        if !missing.is_empty() {
-            head["missing"] = json!(missing);
-        }
-        if digest.is_none() {
-            head["draft"] = true.into();
-        }
-        self.sender.send(&head, &sent.iter().map(|name| &maps[name]).collect::<Vec<_>>())
-    }
+    let mut put = |head: &Value, maps: &[&Map]| sender.send(head, maps);
+    wanted.stream(&job, &mut put, |watch| run(service, &job, watch))
 }

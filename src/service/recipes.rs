@@ -3,6 +3,10 @@
 use super::problem::{Answer, Problem};
 use super::store::{Request, Store, is_digest};
 use super::{Limits, Service};
+pub use crate::api::RECIPE_BYTES_MAX;
+pub use crate::api::recipes::Form;
+use crate::api::recipes::{admit, file_places, recipe, value};
+use crate::api::{tables::total, text};
 use crate::bundle::{Sink, Zip};
 use crate::error::Error;
 use crate::identity;
@@ -20,21 +24,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tower_http::timeout::TimeoutError;
 
-/// Largest recipe, in bytes.
-pub const RECIPE_BYTES_MAX: usize = 1 << 20;
 /// Most parts of a request with files.
 const PARTS_MAX: usize = 64;
 /// Longest name of a file, in bytes.
 const NAME_MAX: usize = 128;
-
-/// How a recipe is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// JSON.
-    Json,
-    /// TOML.
-    Toml,
-}
 
 /// A recipe as it came.
 pub struct Sent {
@@ -62,19 +55,6 @@ fn form(content_type: Option<&str>) -> Answer<Option<Form>> {
             ),
         )),
     }
-}
-
-fn text(bytes: &[u8]) -> Answer<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Problem::bad("not UTF-8 text: a recipe is TOML or JSON"))
-}
-
-fn value(bytes: &[u8], form: Form) -> Answer<Value> {
-    let text = text(bytes)?;
-    let value = match form {
-        Form::Json => Recipe::value_of_json(text),
-        Form::Toml => Recipe::value_of_toml(text),
-    };
-    value.map_err(|e| Problem { status: 400, title: "Bad Request".into(), ..Problem::from(e) })
 }
 
 /// Reads a body up to a limit.
@@ -130,13 +110,8 @@ pub async fn receive(service: &Arc<Service>, request: HttpRequest) -> Answer<Sen
     }
     let form = form(kind.as_deref())?;
     let bytes = bytes(request.into_body(), RECIPE_BYTES_MAX, "a recipe").await?;
-    let form = form.unwrap_or(guess(&bytes));
+    let form = form.unwrap_or(Form::guess(&bytes));
     Ok(Sent { recipe: value(&bytes, form)?, files: vec![] })
-}
-
-/// The form of a text that does not say it.
-fn guess(bytes: &[u8]) -> Form {
-    if bytes.trim_ascii_start().starts_with(b"{") { Form::Json } else { Form::Toml }
 }
 
 async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
@@ -160,7 +135,7 @@ async fn parts(service: &Arc<Service>, request: HttpRequest) -> Answer<Sent> {
                     )));
                 }
             }
-            let form = kind.unwrap_or(guess(&bytes));
+            let form = kind.unwrap_or(Form::guess(&bytes));
             recipe = Some(value(&bytes, form)?);
         } else {
             let digest = upload(service, &name, Chunks::Part(Box::new(part))).await?;
@@ -271,20 +246,6 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
     Ok(digest)
 }
 
-/// The keys of a recipe that name files, as JSON pointers with their values.
-fn file_places(recipe: &Value) -> Vec<(String, Value)> {
-    let mut places: Vec<(String, Value)> =
-        recipe.get("input").map(|v| ("/input".into(), v.clone())).into_iter().collect();
-    for (i, stage) in
-        recipe.get("stage").and_then(Value::as_array).into_iter().flatten().enumerate()
-    {
-        for place in crate::recipe::file_places(stage) {
-            places.extend(stage.pointer(&place).map(|v| (format!("/stage/{i}{place}"), v.clone())));
-        }
-    }
-    places
-}
-
 /// Puts names in place of `{ upload = "DIGEST" }`, and refuses names of files that the client has
 /// not sent.
 fn name_files(sent: &mut Sent) -> Answer<()> {
@@ -371,7 +332,7 @@ impl Request {
         }
         let mut archive = Cursor::new(vec![]);
         let mut zip = Zip::new(&mut archive);
-        match super::text::toml(&recipe) {
+        match text::toml(&recipe) {
             Some(text) => zip.put("recipe.toml", text.as_bytes())?,
             None => zip.put("recipe.json", format!("{recipe:#}\n").as_bytes())?,
         };
@@ -387,7 +348,7 @@ impl Request {
     /// # Errors
     /// What is wrong with it.
     pub fn recipe(&self) -> Answer<Recipe> {
-        Ok(Recipe::from_value(&self.recipe, Path::new(""), &self.name)?)
+        recipe(&self.recipe, &self.name)
     }
 
     /// The run.
@@ -449,8 +410,7 @@ impl Limits {
                 self.cells
             )));
         }
-        let costs = job.schedule().costs();
-        let (bytes, all) = total(job, &costs);
+        let (_, all) = total(job, &job.schedule().costs());
         if all > self.work {
             return Err(Problem::large(format!(
                 "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, \
@@ -459,21 +419,6 @@ impl Limits {
                 self.work
             )));
         }
-        job.admit_things()?;
-        let plan_bytes = job.admit_plans()?;
-        // A quarter more, for what a run takes beside its buffers and plans.
-        crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;
-        Ok(costs.into_iter().map(|(_, work)| work).collect())
+        admit(job)
     }
-}
-
-/// The memory of a run and its work, from those of its stages and its water.
-pub fn total(job: &Job, costs: &[(u64, f64)]) -> (u64, f64) {
-    let bytes = costs
-        .iter()
-        .map(|(bytes, _)| *bytes)
-        .chain(job.schedule().water_bytes())
-        .max()
-        .unwrap_or(0);
-    (bytes, costs.iter().map(|(_, work)| work).sum())
 }

@@ -6,9 +6,11 @@ use super::problem::{Answer, Problem};
 use super::recipes::Scratch;
 use super::store::{Record, is_digest};
 use super::{Service, Shared, blocking};
+pub use crate::api::media_type;
+use crate::api::result;
 use crate::bundle::{Bundle, encode_field};
 use crate::identity;
-use crate::io::{MapFormat, Stored};
+use crate::io::MapFormat;
 use crate::job::{Job, Maps};
 use axum::body::Body;
 use axum::extract::State;
@@ -56,22 +58,6 @@ pub struct FileForm {
     blake3: String,
 }
 
-/// The media type of a file by its extension.
-pub fn media_type(name: &str) -> &'static str {
-    match name.rsplit('.').next().unwrap_or_default() {
-        "png" | "apng" => "image/png",
-        "tif" | "tiff" => "image/tiff",
-        "exr" => "image/x-exr",
-        "geojson" => "application/geo+json",
-        "gpkg" => "application/geopackage+sqlite3",
-        "json" | "tmj" | "ldtk" => "application/json",
-        "svg" => "image/svg+xml",
-        "txt" | "asc" => "text/plain; charset=utf-8",
-        "zip" => "application/zip",
-        _ => "application/octet-stream",
-    }
-}
-
 /// Completes the folder of a job that has run: words of its maps, and `result.json`. Returns its
 /// digest.
 pub fn complete(
@@ -81,41 +67,15 @@ pub fn complete(
     bundle: &Bundle,
     folder: &Path,
 ) -> Answer<String> {
-    let root = folder.join("files");
-    let name = |file: &Stored| -> String {
-        let path = file.path.strip_prefix(&root).unwrap_or(&file.path);
-        path.components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect::<Vec<_>>()
-            .join("/")
-    };
-    let mut files: Vec<(String, &Stored)> =
-        bundle.timelapse.iter().chain(&bundle.files).map(|file| (name(file), file)).collect();
-    files.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let mut hasher = blake3::Hasher::new();
-    for (name, file) in &files {
-        // No name has a 0, so no two lists of files run together to the same bytes.
-        hasher.update(format!("{name}\0{}\0", file.blake3).as_bytes());
-    }
-    let digest = hasher.finalize().to_hex().to_string();
     let words = folder.join("words");
     std::fs::create_dir_all(&words)?;
     bundle.outcome.store_maps(&words)?;
-    let maps = Maps::open(&words)?;
-    let (low, high) = bundle.outcome.map("height")?.min_max();
-    let (land, scale) = job.schedule().land();
-    let entry = |(name, file): &(String, &Stored)| {
-        json!({ "name": name, "bytes": file.bytes,
-        "media_type": media_type(name), "blake3": file.blake3 })
-    };
-    let meta = json!({
-        "digest": digest, "recipe_digest": recipe_digest, "thalweg": identity::engine(),
-        "files": files.iter().map(entry).collect::<Vec<_>>(),
-        "fields": maps.fields().map(|field| field.name).collect::<Vec<_>>(),
-        "range_m": [low, high], "width": land.width, "height": land.height,
-        "spacing_m": scale.spacing_m,
-        "frames": record.request.frames.map(|(frames, _)| frames),
-    });
+    let fields: Vec<&str> = Maps::open(&words)?.fields().map(|field| field.name).collect();
+    let mut meta = result::about(job, bundle, &folder.join("files"), &fields)?;
+    meta["recipe_digest"] = recipe_digest.into();
+    meta["thalweg"] = identity::engine().into();
+    meta["frames"] = json!(record.request.frames.map(|(frames, _)| frames));
+    let digest = meta["digest"].as_str().unwrap_or_default().to_string();
     // The result comes last: a folder with `result.json` is whole, and needs its snapshot no more.
     let _ = std::fs::remove_file(folder.join("snapshot"));
     std::fs::write(folder.join("result.json"), meta.to_string())?;

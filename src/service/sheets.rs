@@ -3,15 +3,13 @@
 
 use super::engine::{self, CancelOnDrop};
 use super::extract::Query;
-use super::preview::{cells_of, coarse, run};
+use super::preview::run;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Request;
 use super::{Service, Shared};
-use crate::io::encode_picture;
+use crate::api::sheet::Variants;
 use crate::job::Cancel;
-use crate::recipe::{Colour, Recipe};
-use crate::render::{sheet, thumbnail};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -19,11 +17,6 @@ use serde::Deserialize;
 use std::time::Instant;
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
-
-/// Cells of the longer side of a land: the fewest, the most, and those where nothing is said.
-const CELLS: [u32; 3] = [64, 512, 128];
-/// Most lands of a sheet.
-const COUNT_MAX: u32 = 36;
 
 #[derive(Deserialize, IntoParams)]
 pub struct Asked {
@@ -59,12 +52,7 @@ pub async fn variants(
     Query(asked): Query<Asked>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let cells = cells_of(asked.cells, CELLS)?;
-    let count = asked.count.unwrap_or(12);
-    if !(1..=COUNT_MAX).contains(&count) {
-        return Err(Problem::bad(format!("count = {count}: allowed 1 to {COUNT_MAX}")));
-    }
-    let colour = asked.colour.as_deref().map(named).transpose()?;
+    let variants = Variants::of(asked.cells, asked.count, asked.seed, asked.colour.as_deref())?;
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -75,9 +63,8 @@ pub async fn variants(
     let work = move || {
         let _inside = span.enter();
         engine::be_nice(engine::NICE[0]);
-        let variants = Variants { count, cells, seed: asked.seed, colour };
         let begun = Instant::now();
-        let drawn = variants.draw(&service, &request, &cancel);
+        let drawn = draw(&service, &request, &variants, &cancel);
         service.metrics.previewed(begun.elapsed(), cancel.is_cancelled());
         drop(answer.send(drawn));
         drop(slot);
@@ -90,44 +77,16 @@ pub async fn variants(
     Ok((head, bytes).into_response())
 }
 
-/// What a client wants to see.
-struct Variants {
-    count: u32,
-    cells: u32,
-    seed: Option<u64>,
-    colour: Option<Colour>,
-}
-
-impl Variants {
-    /// The picture, as PNG.
-    fn draw(&self, service: &Service, request: &Request, cancel: &Cancel) -> Answer<Vec<u8>> {
-        let mut recipe: Recipe = request.recipe()?;
-        recipe.seed = self.seed.unwrap_or(recipe.seed);
-        recipe.output.colour = self.colour.unwrap_or(recipe.output.colour);
-        let last = recipe.seed.checked_add(u64::from(self.count) - 1).ok_or_else(|| {
-            let (count, largest) = (self.count, u64::MAX);
-            Problem::bad(format!("count = {count}: seeds beyond {largest}, the largest"))
-        })?;
-        let mut pictures = vec![];
-        for seed in recipe.seed..=last {
-            let recipe = Recipe { seed, ..recipe.clone() };
-            let job = coarse(service, request, recipe, &["height"], self.cells)?;
-            let outcome = run(service, &job.cancel_by(cancel.clone()), &mut |_| Ok(()))?;
-            pictures.push((seed, thumbnail(outcome.picture()?, self.count as usize)));
-        }
-        let drawn = match &pictures[..] {
-            [(_, picture)] => picture.clone(),
-            pictures => sheet(pictures)?,
-        };
-        Ok(encode_picture(drawn)?)
-    }
-}
-
-/// The colours of a name.
-fn named(name: &str) -> Answer<Colour> {
-    let found = Colour::ALL.into_iter().find(|colour| colour.name() == name);
-    found.ok_or_else(|| {
-        let all = Colour::ALL.into_iter().map(Colour::name);
-        crate::Error::from(crate::params::unknown("colour", name, all)).into()
+/// The picture, as PNG.
+fn draw(
+    service: &Service,
+    request: &Request,
+    variants: &Variants,
+    cancel: &Cancel,
+) -> Answer<Vec<u8>> {
+    let job_of = |recipe| request.job(&service.store, recipe);
+    variants.draw(request.recipe()?, job_of, |job| {
+        service.limits.admit(&job)?;
+        Ok(run(service, &job.cancel_by(cancel.clone()), &mut |_| Ok(()))?)
     })
 }

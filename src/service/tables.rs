@@ -2,11 +2,12 @@
 
 use super::extract::{Path, Query};
 use super::problem::{Answer, Problem};
-use super::recipes::{Chunks, Form, receive, total, upload};
+use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{media_type, sizes, unchanging};
 use super::{Shared, blocking};
+use crate::api::tables;
 use crate::io::{ReadOptions, read};
-use crate::recipe::{EXAMPLES, PRESETS, Preset, Recipe, title};
+use crate::recipe::Recipe;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -41,12 +42,7 @@ pub async fn schema() -> Response {
                        recipe has it, for a land as it is and for one with levels, where the \
                        preset is for one", body = Value)))]
 pub async fn presets() -> Json<Value> {
-    let preset = |preset: &Preset| {
-        let by_level = preset.has_levels().then(|| preset.written(true));
-        json!({ "name": preset.name, "text": preset.about, "stage": preset.written(false),
-            "stage_by_level": by_level })
-    };
-    Json(PRESETS.iter().map(preset).collect())
+    Json(tables::presets())
 }
 
 /// Recipes to start from
@@ -54,11 +50,7 @@ pub async fn presets() -> Json<Value> {
     responses((status = 200, description = "[{\"name\", \"text\", \"recipe\", \"toml\"}]",
         body = Value)))]
 pub async fn examples() -> Answer<Json<Value>> {
-    let example = |(name, text): &(&str, &str)| {
-        Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?,
-                "toml": text }))
-    };
-    Ok(Json(EXAMPLES.iter().map(example).collect::<crate::Result<Value>>()?))
+    Ok(Json(tables::examples()?))
 }
 
 /// Check a recipe
@@ -91,11 +83,10 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
     let wanted = if wanted.contains("toml") { Form::Toml } else { Form::Json };
     let sent = receive(&service, request).await?;
     blocking(move || {
-        let (json, text) = (sent.recipe.clone(), super::text::toml(&sent.recipe));
+        let sent_recipe = sent.recipe.clone();
         let request = sent.request(None)?;
         let recipe = request.recipe()?;
-        let maps: Vec<&str> = recipe.fields().iter().map(|field| field.name).collect();
-        let (name, written) = (recipe.name.clone(), recipe.output.maps.clone());
+        let about = tables::About::of(&recipe, &sent_recipe);
         let job = request.job(&service.store, recipe)?;
         if bundle {
             let archive = request.bundle(&service.store)?;
@@ -104,34 +95,11 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
             );
         }
         if wanted == Form::Toml {
-            let what = "this recipe has a number that TOML does not have: ask for JSON";
-            let text = text.ok_or_else(|| {
-                Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "form", what)
-            })?;
-            return Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response());
+            return Ok(
+                ([(header::CONTENT_TYPE, "application/toml")], about.toml()?).into_response()
+            );
         }
-        let levels: Vec<Value> = job
-            .schedule()
-            .lands()
-            .map(|(level, land, scale)| {
-                json!({ "level": level, "width": land.width, "height": land.height,
-                    "spacing_m": scale.spacing_m })
-            })
-            .collect();
-        let (land, scale) = job.schedule().land();
-        let schedule = job.schedule();
-        // What a land costs is found by planning it, which is only done for one that is allowed.
-        let fits = schedule.cells() <= service.limits.cells;
-        let (bytes, work) = fits.then(|| total(&job, &schedule.costs())).unzip();
-        Ok(Json(json!({
-            "digest": request.digest(&job), "name": name, "width": land.width,
-            "height": land.height,
-            "spacing_m": scale.spacing_m, "levels": levels, "memory_bytes": bytes, "work": work,
-            "maps": maps, "written": written,
-            "warnings": job.warnings().iter().map(|(_, warning)| warning).collect::<Vec<_>>(),
-            "toml": text, "json": json,
-        }))
-        .into_response())
+        Ok(Json(about.told(&job, &request.digest(&job), service.limits.cells)).into_response())
     })
     .await
 }
@@ -255,52 +223,15 @@ pub async fn dungeon(
     Query(drawn): Query<Drawn>,
     request: Request,
 ) -> Answer<Response> {
-    use crate::io::dungeon::{DungeonFormat, encode};
     let bytes =
         super::recipes::bytes(request.into_body(), super::recipes::RECIPE_BYTES_MAX, "a dungeon")
             .await?;
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|_| Problem::bad("not UTF-8 text: a dungeon is JSON"))?;
-        let (generator, seed) = crate::recipe::dungeon(&Recipe::value_of_json(text)?)?;
-        let extension = drawn.format.as_deref().unwrap_or("json");
-        let rooms = crate::dungeon::rooms::Rooms::standard();
-        if extension == "steps" {
-            let mut steps = vec![];
-            generator.make_step_by_step(seed, rooms, &mut |step| steps.extend(told(&step)))?;
-            return Ok(Json(Value::from(steps)).into_response());
-        }
-        let name = format!("dungeon.{extension}");
-        let format = DungeonFormat::from_path(std::path::Path::new(&name))?;
-        let made = encode(&generator.make(seed, rooms)?, format)?;
-        Ok(([(header::CONTENT_TYPE, super::results::media_type(&name))], made).into_response())
+        let format = drawn.format.as_deref().unwrap_or("json");
+        let (media_type, made) = tables::dungeon(&bytes, format)?;
+        Ok(([(header::CONTENT_TYPE, media_type)], made).into_response())
     })
     .await
-}
-
-/// A step of making a dungeon, unless it has corridors, which the dungeon has too.
-fn told(step: &crate::dungeon::Step) -> Option<Value> {
-    use crate::dungeon::Mark;
-    let name = |mark: &Mark| match mark {
-        Mark::Faint => json!("faint"),
-        Mark::Now => json!("now"),
-        Mark::Refused => json!("refused"),
-        Mark::Role(role) => json!(role),
-        Mark::Corridor => json!("corridor"),
-        Mark::Cell => json!("cell"),
-        Mark::Triangulation => json!("triangulation"),
-        Mark::Tree => json!("tree"),
-        Mark::Extra => json!("extra"),
-    };
-    let boxes: Vec<Value> = step
-        .boxes
-        .iter()
-        .map(|(r, mark)| json!([r.x, r.y, r.width, r.height, name(mark)]))
-        .collect();
-    let lines: Vec<Value> =
-        step.lines.iter().map(|(a, b, mark)| json!([a[0], a[1], b[0], b[1], name(mark)])).collect();
-    let corridors = step.boxes.iter().any(|(_, mark)| *mark == Mark::Corridor);
-    (!corridors).then(|| json!({ "what": step.what, "boxes": boxes, "lines": lines }))
 }

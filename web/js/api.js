@@ -1,6 +1,9 @@
 // The service's HTTP interface, as promises and streams.
 
+import { send } from './back.js';
 import { askToken } from './token.js';
+
+export { isPage } from './back.js';
 
 /** What the service says is wrong: RFC 9457. `errors` point into the recipe. */
 export class Problem extends Error {
@@ -35,7 +38,7 @@ const get = async (path, options = {}) => {
     const headers = token
       ? { ...options.headers, authorization: `Bearer ${token}` }
       : options.headers;
-    const response = await fetch(path, { ...options, headers });
+    const response = await send(path, { ...options, headers });
     if (response.status !== 401) return checked(response);
     // Another request may have been told the token meanwhile.
     if (token !== sessionStorage.getItem(KEY)) continue;

@@ -260,6 +260,36 @@ export const catalogue = () => asked({ do: 'catalogue' });
 export const cases = ({ device = 'cpu', signal } = {}) =>
   asked({ do: 'cases' }, { wants: device, signal });
 
+/**
+ * A worker that answers as `thalweg serve` does, for the editor in a page: requests are those of
+ * crates/web/src/service.rs of the project, and the result of a job stays with its worker.
+ */
+export class Service {
+  #bench;
+
+  static async open() {
+    const service = new Service();
+    service.#bench = await Bench.take();
+    return service;
+  }
+
+  /** Asks; `told` hears what happens meanwhile. Aborting ends the worker. */
+  async ask(request, { device = 'cpu', told = null, signal = null } = {}) {
+    const on = { threads: hasThreads ? await cores() : 1 };
+    const wants = isNode && device === 'auto' ? 'cpu' : device;
+    return this.#bench.ask({ do: 'service', ...request, on }, { wants, told, signal });
+  }
+
+  get isEnded() {
+    return this.#bench.isEnded;
+  }
+
+  /** Ends the worker, and what it does. */
+  end() {
+    this.#bench.end();
+  }
+}
+
 /** The version of the library. */
 export const version = async () => (await asked({ do: 'version' })).version;
 

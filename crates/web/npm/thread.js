@@ -2,7 +2,7 @@
 // serve for several threads, one after the other.
 
 import { port } from './port.js';
-import { wasi } from './wasi.js';
+import { complete, wasi } from './wasi.js';
 
 const { send, hear } = await port();
 let instance = null;
@@ -19,7 +19,7 @@ hear(async ({ module, memory, thread }) => {
         .map(({ name }) => [name, none]),
     );
     const host = wasi(memory, () => -1);
-    instance = WebAssembly.instantiate(module, { ...host.imports, page });
+    instance = WebAssembly.instantiate(module, complete(module, { ...host.imports, page }));
   }
   if (thread) {
     (await instance).exports.wasi_thread_start(...thread);

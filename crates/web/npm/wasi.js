@@ -1,5 +1,21 @@
 // The few functions of WASI that the module with threads asks for.
 
+/** WASI's number for a file that is not open: a page has none. */
+const BADF = 8;
+
+/**
+ * Imports of a module, those that `known` lacks as functions that return a number. Dependencies ask
+ * for files, and for random numbers to encrypt archives with, which nothing here uses.
+ */
+export function complete(module, known) {
+  const all = { ...known };
+  for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
+    if (kind !== 'function' || known[from]?.[name]) continue;
+    all[from] = { ...all[from], [name]: () => BADF };
+  }
+  return all;
+}
+
 /** @param spawn starts a thread: it gets the address of the thread's task, and returns its number */
 export function wasi(memory, spawn) {
   const view = () => new DataView(memory.buffer);

@@ -2,7 +2,7 @@
 
 import { open } from './gpu.js';
 import { port } from './port.js';
-import { wasi } from './wasi.js';
+import { complete, wasi } from './wasi.js';
 
 const { send, hear } = await port();
 /** Whether functions of the module may wait: JavaScript Promise Integration. */
@@ -81,15 +81,19 @@ async function answer({ id, question, heights, wants }) {
   }
   const ask = async (webgpu) => {
     if (heights) floats(exports.heights(heights.length), heights.length).set(heights);
-    const said = new TextEncoder().encode(JSON.stringify({ ...question, webgpu }));
+    const full = question.on
+      ? { ...question, on: { ...question.on, webgpu } }
+      : { ...question, webgpu };
+    const said = new TextEncoder().encode(JSON.stringify(full));
     bytes(exports.room(said.length), said.length).set(said);
     const length = webgpu ? await WebAssembly.promising(exports.ask)() : exports.ask();
     return JSON.parse(text(exports.answer(), length));
   };
   let said = await ask(webgpu);
   // Only a device that nobody named is replaced.
-  if (webgpu && wants === 'auto' && ['device', 'limit'].includes(said.error?.code)) {
-    why = said.error.message;
+  const wrong = said.error?.code ?? said.ok?.problem?.type.split(':').pop();
+  if (webgpu && wants === 'auto' && ['device', 'limit'].includes(wrong)) {
+    why = said.error?.message ?? said.ok.problem.detail;
     gpu.clear();
     said = await ask(null);
   }
@@ -97,6 +101,7 @@ async function answer({ id, question, heights, wants }) {
   // Lists have functions of such names.
   if (Number.isInteger(said.ok?.count))
     said.values = floats(exports.values(), said.ok.count).slice();
+  if (Number.isInteger(said.ok?.bytes)) said.values = bytes(exports.file(), said.ok.bytes).slice();
   return said;
 }
 
@@ -105,7 +110,7 @@ const PAGES = [256, 65536];
 
 async function start({ module, threads }) {
   if (!threads) {
-    ({ exports } = await WebAssembly.instantiate(module, { page }));
+    ({ exports } = await WebAssembly.instantiate(module, complete(module, { page })));
     ({ memory } = exports);
     return;
   }
@@ -117,7 +122,8 @@ async function start({ module, threads }) {
     return last;
   };
   host = wasi(memory, spawn);
-  ({ exports } = await WebAssembly.instantiate(module, { ...host.imports, page }));
+  const imports = complete(module, { ...host.imports, page });
+  ({ exports } = await WebAssembly.instantiate(module, imports));
   exports._initialize();
 }
 

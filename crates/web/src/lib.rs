@@ -3,11 +3,12 @@
 //!
 //! An instance of the module makes one land at a time. The page writes a question as JSON into
 //! [`room`], calls [`ask`], and reads the answer, JSON too, from [`answer`]. Floats go through
-//! [`heights`] and [`values`]. While a question is answered the module calls the functions of
+//! [`heights`] and [`values`], and files through [`file`]. While a question is answered the module calls the functions of
 //! [`page`]; some of them wait, which JavaScript Promise Integration makes possible.
 
 mod gpu;
 mod page;
+mod service;
 mod task;
 
 use std::cell::RefCell;
@@ -18,7 +19,14 @@ struct Desk {
     question: Vec<u8>,
     answer: Vec<u8>,
     heights: Vec<f32>,
+    beside: Beside,
+}
+
+/// What lies beside an answer, which says how much it is.
+#[derive(Default)]
+struct Beside {
     values: Vec<f32>,
+    bytes: Vec<u8>,
 }
 
 thread_local! {
@@ -53,10 +61,10 @@ pub extern "C" fn ask() -> usize {
     let (question, heights) = DESK.with_borrow_mut(|desk| {
         (std::mem::take(&mut desk.question), std::mem::take(&mut desk.heights))
     });
-    let (answer, values) = task::answer(&question, &heights);
+    let (answer, beside) = task::answer(&question, &heights);
     DESK.with_borrow_mut(|desk| {
         desk.answer = answer.to_string().into_bytes();
-        desk.values = values;
+        desk.beside = beside;
         desk.answer.len()
     })
 }
@@ -72,5 +80,12 @@ pub extern "C" fn answer() -> *const u8 {
 // SAFETY: no other function of this module has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn values() -> *const f32 {
-    DESK.with_borrow(|desk| desk.values.as_ptr())
+    DESK.with_borrow(|desk| desk.beside.values.as_ptr())
+}
+
+/// Where the bytes lie that belong to the last answer, which says how many they are.
+// SAFETY: no other function of this module has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn file() -> *const u8 {
+    DESK.with_borrow(|desk| desk.beside.bytes.as_ptr())
 }

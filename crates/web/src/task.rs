@@ -1,10 +1,12 @@
 //! Questions and their answers.
 
 use crate::gpu::WebGpu;
-use crate::page;
+use crate::service::{self, Request};
+use crate::{Beside, page};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::sync::Arc;
 use thalweg::recipe::{EXAMPLES, PRESETS};
 use thalweg::{
     Cpu, Device, Error, Event, Executor, Heights, Job, Order, Outcome, Recipe, Result, Stage,
@@ -13,7 +15,7 @@ use thalweg::{
 
 thread_local! {
     /// The land that was made last.
-    static LAND: RefCell<Option<Outcome>> = RefCell::default();
+    static LAND: RefCell<Option<Arc<Outcome>>> = RefCell::default();
 }
 
 /// What a page may ask.
@@ -34,6 +36,8 @@ enum Question {
     Digest { name: String },
     /// Runs the fixed cases, and says what each leaves.
     Cases { webgpu: Option<Adapter> },
+    /// What the editor asks, as it would ask a service.
+    Service(Request),
 }
 
 /// A land that is wanted.
@@ -71,36 +75,36 @@ struct Wanted {
 
 /// What the page's WebGPU can do.
 #[derive(Deserialize)]
-struct Adapter {
+pub struct Adapter {
     name: String,
     largest_bytes: u64,
     workgroup: u32,
 }
 
 impl Adapter {
-    fn executor(&self) -> WebGpu {
+    pub fn executor(&self) -> WebGpu {
         let Self { name, largest_bytes, workgroup } = self;
         WebGpu { name: name.clone(), largest_bytes: *largest_bytes, workgroup: *workgroup }
     }
 }
 
 /// The answer to a question, and the values that belong to it.
-pub fn answer(question: &[u8], heights: &[f32]) -> (Value, Vec<f32>) {
+pub fn answer(question: &[u8], heights: &[f32]) -> (Value, Beside) {
     let asked = serde_json::from_slice(question)
         .map_err(|e| Error::param(format!("a question that cannot be read: {e}")));
     match asked.and_then(|asked| asked_for(asked, heights)) {
-        Ok((value, values)) => (json!({ "ok": value }), values),
+        Ok((value, beside)) => (json!({ "ok": value }), beside),
         Err(e) => {
             let mut object = e.data().unwrap_or_else(|| json!({}));
             object["code"] = e.code().into();
             object["message"] = e.to_string().into();
-            (json!({ "error": object }), vec![])
+            (json!({ "error": object }), Beside::default())
         }
     }
 }
 
-fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Vec<f32>)> {
-    let alone = |value| Ok((value, vec![]));
+fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Beside)> {
+    let alone = |value| Ok((value, Beside::default()));
     match question {
         Question::Version => alone(json!({ "version": env!("CARGO_PKG_VERSION") })),
         Question::Catalogue => {
@@ -113,13 +117,16 @@ fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Vec<f32>)> {
             let map = land.map(&name)?;
             let about = json!({ "width": map.width, "height": map.height,
                 "spacing_m": map.spacing_m, "missing": land.missing(), "count": map.data.len() });
-            Ok((about, map.data))
+            Ok((about, Beside { values: map.data, ..Beside::default() }))
         }),
         Question::Cases { webgpu } => alone(match webgpu {
             Some(adapter) => cases(&mut adapter.executor())?,
             None => cases(&mut Cpu::new(1, Order::default())?)?,
         }),
-        Question::Digest { name } => with_land(|land| Ok((land.digest(&name)?.into(), vec![]))),
+        Question::Digest { name } => {
+            with_land(|land| Ok((land.digest(&name)?.into(), Beside::default())))
+        }
+        Question::Service(request) => Ok(service::answer(request)),
     }
 }
 
@@ -211,7 +218,7 @@ impl Wanted {
             "maps": names, "digest": land.digest("height")?, "device": land.device,
             "biomes": biomes, "warnings": warnings,
         });
-        LAND.set(Some(land));
+        LAND.set(Some(land.into()));
         Ok(about)
     }
 

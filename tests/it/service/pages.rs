@@ -133,7 +133,7 @@ fn recipes_are_checked() {
 /// A recipe that is written as TOML reads as what it was, its keys in the order of the examples.
 #[test]
 fn recipes_that_are_written_read_as_they_were() {
-    use thalweg::service::text;
+    use thalweg::api::text;
     for (name, example) in EXAMPLES {
         let value: Value = toml::from_str(example).unwrap();
         let written = text::toml(&value).unwrap();
