@@ -1,6 +1,7 @@
 """A service and a browser for the tests of the editor."""
 
 import base64
+import contextlib
 import io
 import json
 import os
@@ -115,13 +116,21 @@ def service(thalweg, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS
-        )
+def playwright():
+    with sync_playwright() as found:
         yield found
-        found.close()
+
+
+def launch(playwright, flags=FLAGS):
+    path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    return playwright.chromium.launch(executable_path=path, args=flags)
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    found = launch(playwright)
+    yield found
+    found.close()
 
 
 def link(recipe):
@@ -239,8 +248,8 @@ class Editor:
             self.page.keyboard.up(key)
 
 
-@pytest.fixture
-def window(browser, service):
+@contextlib.contextmanager
+def editors(browser, service):
     """Opens editors in one fresh profile: what one keeps, the next one finds. `at` is the address
     of another service."""
     context = browser.new_context(
@@ -267,10 +276,17 @@ def window(browser, service):
             editor.settled()
         return editor
 
+    open_page.context = context
     yield open_page
     for editor in opened:
         assert not editor.faults, editor.faults
     context.close()
+
+
+@pytest.fixture
+def window(browser, service):
+    with editors(browser, service) as open_page:
+        yield open_page
 
 
 # The recipes and runs of the projects that the browser keeps.

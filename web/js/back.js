@@ -5,3 +5,6 @@ export const send = (path, options) => fetch(path, options);
 
 /** Whether the page is its own service. */
 export const isPage = false;
+
+/** Where lands are made: the service decides. */
+export const devices = null;

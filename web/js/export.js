@@ -151,6 +151,8 @@ export function takePage() {
         {
           type: 'button',
           id: 'copy-curl',
+          disabled: api.isPage,
+          title: api.isPage ? 'There is no service here that curl could ask' : null,
           onclick: guard(copyCurl),
         },
         icon('copy'),

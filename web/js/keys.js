@@ -2,6 +2,7 @@
 
 import { WATER_ROWS } from './waterform.js';
 import { THINGS_ROWS } from './thingsform.js';
+import { isPage } from './back.js';
 import * as R from './recipe.js';
 import { $, view } from './base.js';
 import { palette } from './palette.js';
@@ -123,7 +124,7 @@ const ACTIONS = () => [
   { group: 'View', title: 'Dark or light', keys: 'T', run: () => switchTheme() },
   { group: 'Take away', title: 'Copy the recipe (TOML)', run: tried(copyToml) },
   { group: 'Take away', title: 'Copy the command', run: tried(copyCommand) },
-  { group: 'Take away', title: 'Copy as curl', run: tried(copyCurl) },
+  ...(isPage ? [] : [{ group: 'Take away', title: 'Copy as curl', run: tried(copyCurl) }]),
   { group: 'Take away', title: 'Copy a link', run: share },
   {
     group: 'Take away',

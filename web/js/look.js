@@ -1,9 +1,10 @@
 // How the land is looked at: colours with their legend, contours, the sun.
 
 import { $, view } from './base.js';
-import { numberRow, switchRow } from './forms.js';
-import { el, metres } from './ui.js';
-import { brush, fieldsShown, look, tool } from './editor.js';
+import { devices } from './back.js';
+import { choice, field, numberRow, switchRow } from './forms.js';
+import { el, metres, said, save, toast } from './ui.js';
+import { brush, fieldsShown, look, recipe, tool } from './editor.js';
 import { on, tell } from './signals.js';
 
 export const OVERLAYS = [
@@ -82,10 +83,37 @@ export function viewPage() {
       }),
     ),
     el('h2', {}, 'Device'),
+    ...(devices ? deviceRows() : []),
     el(
       'p.hint',
       {},
       `${view.device.replace(/^ANGLE \((.*)\)$/, '$1')}${view.software ? ' – drawn by the processor, with fewer pixels and a coarser preview.' : ''}`,
+    ),
+  ];
+}
+
+/** Where the page makes lands, and a report of whether its card makes the same ones. */
+function deviceRows() {
+  const check = async ({ currentTarget: button }) => {
+    button.disabled = true;
+    try {
+      const report = await devices.check(recipe());
+      const text = JSON.stringify(report, null, 1);
+      save(new Blob([text], { type: 'application/json' }), 'thalweg-device.json');
+      if (report.equal) toast(`${report.devices[1]} makes the same words`);
+      else toast('This device makes other words: please send the report', 'bad');
+    } catch (error) {
+      toast(said(error), 'bad');
+    } finally {
+      button.disabled = false;
+    }
+  };
+  return [
+    field('Lands are made by', 'device', choice('device', devices.get(), devices.all, devices.set)),
+    el(
+      'button.button.full',
+      { type: 'button', id: 'check-device', onclick: check },
+      'Check this device',
     ),
   ];
 }

@@ -1,7 +1,7 @@
 // What answers the editor's requests where there is no service: the module, in workers of the page.
 // The answers are those of `thalweg serve`, whose routes docs/service.md describes.
 
-import { Service } from '../thalweg/index.js';
+import { Service, cases, compare } from '../thalweg/index.js';
 
 /** Whether the page is its own service. */
 export const isPage = true;
@@ -10,6 +10,30 @@ if ('serviceWorker' in navigator)
   navigator.serviceWorker.register('sw.js').catch(() => {
     // Without it the page works as long as its host can be reached.
   });
+
+/** Where lands are made: what a person chose, kept in this browser. */
+const DEVICE = 'thalweg-device';
+export const devices = {
+  all: [
+    ['auto', 'What is best here'],
+    ['cpu', 'The processor'],
+    ['webgpu', 'The graphics card (WebGPU)'],
+  ],
+  get: () => localStorage.getItem(DEVICE) ?? 'auto',
+  set: (name) => localStorage.setItem(DEVICE, name),
+  /** Compares the card with the processor, by a recipe and by all fixed cases: a report. */
+  async check(recipe) {
+    const report = await compare(recipe, { size: 257 });
+    const [own, card] = [await cases(), await cases({ device: 'webgpu' })];
+    const differing = own.filter((line, i) => line !== card[i]);
+    return {
+      ...report,
+      equal: report.equal && !differing.length,
+      cases: own.length,
+      differing,
+    };
+  },
+};
 
 /** Workers that are ready, so that one that was ended is missed for as short as can be. */
 const ready = [];
@@ -111,9 +135,10 @@ async function preview(recipe, asked, signal) {
 // ------------------------------------------------------------------------------------------ jobs
 
 const jobs = new Map();
-/** Results that can still be asked for, with the workers that hold them. */
+/** Results that can be asked for: what they are, their recipes, and the workers that hold them. */
 const results = new Map();
-const RESULTS_MAX = 2;
+/** Workers that hold results; a result without one is made again when more of it is wanted. */
+const HELD_MAX = 2;
 const hasEnded = (job) => !['queued', 'running'].includes(job.form.state);
 
 function happened(job, kind, data) {
@@ -176,7 +201,7 @@ async function make(job, recipe, asked) {
     const side = Number(asked.get('frame_size') ?? 1080);
     const { json: result, problem: wrong } = await job.service.ask(
       { of: 'job', recipe, frames, side },
-      { device: 'auto', told },
+      { device: devices.get(), told },
     );
     if (hasEnded(job)) return;
     if (wrong) {
@@ -186,13 +211,9 @@ async function make(job, recipe, asked) {
     }
     const href = `/v1/results/${result.digest}/`;
     for (const file of result.files) file.href = href + file.name;
-    results.get(result.digest)?.service.end();
-    results.delete(result.digest);
-    results.set(result.digest, { service: job.service, result });
-    for (const [digest, { service }] of [...results].slice(0, -RESULTS_MAX)) {
-      service.end();
-      results.delete(digest);
-    }
+    hold(result, recipe, frames, job.service);
+    // A film can be made again, and is looked at once.
+    if (frames === null) await keep(job, result, recipe).catch(() => {});
     ended(job, 'succeeded', { result: { ...result, href } });
   } catch (error) {
     if (!hasEnded(job)) ended(job, 'failed', { error: broken(error) });
@@ -236,8 +257,35 @@ const sizes = ({ width, height, spacing_m }) => ({
   'thalweg-spacing': spacing_m,
 });
 
+/** Notes which worker has a result, and ends those that have held one for longest. */
+function hold(result, recipe, frames, service) {
+  const known = results.get(result.digest);
+  if (known?.service !== service) known?.service?.end();
+  results.delete(result.digest);
+  results.set(result.digest, { result, recipe, frames, service });
+  const held = [...results.values()].filter((one) => one.service);
+  for (const one of held.slice(0, -HELD_MAX)) {
+    one.service.end();
+    one.service = null;
+  }
+}
+
+/** The worker that has a result. After a reload there is none: the recipe gives the same bytes. */
+async function holder(found) {
+  if (found.service) return found.service;
+  const service = await take();
+  const { recipe, frames } = found;
+  const { json: again } = await service.ask({ of: 'job', recipe, frames, side: 1080 });
+  if (again?.digest !== found.result.digest) {
+    service.end();
+    throw new Error('this version makes another land of the recipe: simulate it again');
+  }
+  hold(found.result, recipe, frames, service);
+  return service;
+}
+
 async function ofJob(id, rest, method, headers) {
-  const job = jobs.get(id);
+  const job = jobs.get(id) ?? (await kept(id).catch(() => null));
   if (!job) return missing('there is no such job');
   if (method === 'DELETE') return cancel(job);
   if (rest === 'events') return events(job, Number(headers['last-event-id'] ?? 0));
@@ -251,13 +299,81 @@ async function ofJob(id, rest, method, headers) {
 async function ofResult(digest, name) {
   const found = results.get(digest);
   if (!found) return missing('there is no such result, or not any more: run its recipe again');
-  const { service, result } = found;
+  const { result } = found;
   const [, map] = name.match(/^fields\/(.+)$/) ?? [];
   const [, picture] = name.match(/^timelapse\/(\d+)\.png$/) ?? [];
-  if (map) return answered(await service.ask({ of: 'field', name: map }), sizes(result));
-  const file = picture ? `frames/${picture.padStart(4, '0')}.png` : name;
-  const answer = await service.ask({ of: 'file', name: file });
-  return answered(answer, { 'content-length': answer.bytes ?? 0 });
+  const stored = map && !found.service ? await read(`${digest}-${map}`).catch(() => null) : null;
+  if (stored) return new Response(stored, { headers: sizes(result) });
+  try {
+    const service = await holder(found);
+    if (map) return answered(await service.ask({ of: 'field', name: map }), sizes(result));
+    const file = picture ? `frames/${picture.padStart(4, '0')}.png` : name;
+    const answer = await service.ask({ of: 'file', name: file });
+    return answered(answer, { 'content-length': answer.bytes ?? 0 });
+  } catch (error) {
+    return problem(broken(error));
+  }
+}
+
+// ------------------------------------------------------------------------------- what is kept
+
+/** Runs that are kept when the page is closed; of older ones only the recipe is. */
+const KEPT_MAX = 6;
+const folder = async () =>
+  (await navigator.storage.getDirectory()).getDirectoryHandle('runs', { create: true });
+
+async function write(name, data) {
+  const file = await (await folder()).getFileHandle(name, { create: true });
+  const to = await file.createWritable();
+  await to.write(data);
+  await to.close();
+}
+const read = async (name) => (await (await folder()).getFileHandle(name)).getFile();
+
+/** Keeps a run: its levels, and its maps as floats. What names them comes last. */
+async function keep(job, result, recipe) {
+  const { form } = job;
+  for (const [number, { values }] of job.levels) await write(`${form.id}-${number}.r32`, values);
+  for (const map of result.fields) {
+    const { values } = await job.service.ask({ of: 'field', name: `${map}.r32` });
+    await write(`${result.digest}-${map}.r32`, values);
+  }
+  await write(`${form.id}.json`, JSON.stringify({ form, result, recipe }));
+  await forget();
+}
+
+/** Removes the oldest runs, and maps of no run. */
+async function forget() {
+  const all = await folder(),
+    names = [];
+  for await (const name of all.keys()) names.push(name);
+  const ids = names.filter((name) => name.endsWith('.json')).map((name) => parseInt(name));
+  const stay = ids
+    .sort((a, b) => a - b)
+    .slice(-KEPT_MAX)
+    .map(String);
+  const digests = [];
+  for (const id of stay)
+    digests.push(JSON.parse(await (await read(`${id}.json`)).text()).result.digest);
+  for (const name of names) {
+    const [owner] = name.split(/[-.]/);
+    if (!stay.includes(owner) && !digests.includes(owner)) await all.removeEntry(name);
+  }
+}
+
+/** A run that an earlier page has kept. */
+async function kept(id) {
+  if (!/^\d+$/.test(id)) return null;
+  const { form, result, recipe } = JSON.parse(await (await read(`${id}.json`)).text());
+  const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
+  for (const level of form.levels) {
+    const file = await read(`${id}-${level.level}.r32`);
+    job.levels.set(String(level.level), { level, values: await file.arrayBuffer() });
+  }
+  jobs.set(id, job);
+  if (!results.has(result.digest)) hold(result, recipe, null, null);
+  ended(job, 'succeeded', { result: { ...result, href: `/v1/results/${result.digest}/` } });
+  return job;
 }
 
 // ---------------------------------------------------------------------------------------- routes

@@ -1,0 +1,178 @@
+"""The editor in a page of its own, which needs no service: the folder that `web/build` makes, on a
+plain file host."""
+
+import contextlib
+import functools
+import http.server
+import os
+import pathlib
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+from conftest import FLAGS, SMALL, editors, launch
+from test_story import heights_taken, the_same_by_the_command
+
+ROOT = pathlib.Path(__file__).parents[2]
+pytestmark = pytest.mark.story
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """What `python3 -m http.server` is, without its log."""
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def open_editors(playwright, url, flags=FLAGS):
+    browser = launch(playwright, flags)
+    with editors(browser, url) as opens:
+        yield opens
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("page") / "editor"
+    subprocess.run(
+        [ROOT / "web/build", made], env={**os.environ, "MODULE": "built"}, check=True, cwd=ROOT
+    )
+    return made
+
+
+@pytest.fixture
+def host(folder):
+    """The address of a host of the folder, which can be ended."""
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=folder)
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    server.url = f"http://127.0.0.1:{server.server_port}/"
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def without_promise_integration(context):
+    """As a browser that cannot suspend a module."""
+
+    def cut(route):
+        text = route.fetch().text()
+        route.fulfill(
+            body="delete WebAssembly.Suspending;" + text, content_type="text/javascript"
+        )
+
+    context.route("**/thalweg/worker.js", cut)
+
+
+@pytest.mark.parametrize(
+    ("kind", "side"), [("plain", 513), ("webgpu", 257), ("no promise integration", 257)]
+)
+def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, side):
+    """41: draw, water follows, simulate, before and after, download, the command's bytes."""
+    gpu = ["--enable-unsafe-webgpu"] if kind == "webgpu" else []
+    with open_editors(playwright, host.url, [*FLAGS, *gpu]) as opens:
+        if kind == "no promise integration":
+            without_promise_integration(opens.context)
+        recipe = {**SMALL, "width": side, "height": side}
+        editor = opens(recipe)
+        page = editor.page
+        assert not page.evaluate("crossOriginIsolated")
+        flat = {**recipe, "name": "flat", "stage": [{"kind": "flat", "height_m": 20}, SMALL["stage"][1]]}
+        editor.drop(flat)
+        assert np.ptp(editor.heights()) < 1
+        page.keyboard.press("1")
+        page.fill("#brush-amount", "150")
+        editor.draw((0.3, 0.5), (0.6, 0.4), steps=3)
+        page.keyboard.press("v")
+        state = editor.settled()
+        assert np.ptp(editor.heights()) > 20 and len(state["live"]) > 2
+        if kind == "webgpu":
+            # Unasked a software driver is not taken.
+            page.click("#tab-view")
+            page.select_option("#device", "webgpu")
+        state = editor.simulate()
+        assert state["run"][-1] == [0, side, side]
+        assert state["checked"] > 1 and state["equal"] == state["checked"]
+        done = editor.heights()
+        page.keyboard.press("b")
+        assert np.abs(editor.before() - editor.scrub(1)).max() > 1
+        page.keyboard.press("b")
+        made = heights_taken(editor)
+        assert np.array_equal(made.ravel(), done), "the file has other heights than the view"
+        the_same_by_the_command(editor, thalweg, tmp_path, made)
+        result = state["result"]
+        assert result["device"].startswith("WebGPU" if kind == "webgpu" else "CPU"), result["device"]
+
+        # It is there again when the page is opened again, without its host.
+        editor.kept(lambda all: any(one["recipe"] == state["recipe"] and one["job"] for one in all))
+        editor.wait("navigator.serviceWorker.controller")
+        if kind == "no promise integration":
+            return
+        host.shutdown()
+        host.server_close()
+        page.reload()
+        editor.settled()
+        again = editor.until("the run is here again", lambda s: s["result"] and s["mode"] == "run")
+        assert np.array_equal(editor.heights(), done)
+        # Now it is isolated, so the module has threads.
+        assert page.evaluate("crossOriginIsolated")
+        assert again["result"]["digest"] == result["digest"]
+        with page.expect_download() as got:
+            page.click("#tab-take")
+            page.click("a[download$='.zip']")
+        assert os.path.getsize(got.value.path()) > done.nbytes
+
+
+def test_what_a_page_refuses_has_the_words_of_a_service(playwright, host, service):
+    """The recipes that the service refuses, refused in the page with the same words."""
+    wrong = [
+        {**SMALL, "widht": 3},
+        {**SMALL, "stage": [{"kind": "drops"}]},
+        {**SMALL, "stage": [{"kind": "droplets", "rain": -1}]},
+        {**SMALL, "width": 10**9},
+        {**SMALL, "output": {"maps": ["hight"]}},
+        {**SMALL, "width": 40000, "height": 40000, "levels": 3},
+        {**SMALL, "stage": [{**SMALL["stage"][1], "lifetime": [1, 2, 3, 4, 5, 6, 7, "x"]}]},
+    ]
+    ask = """async ([url, recipe, path]) => {
+        const { send } = await import(url);
+        const response = await send(path, { method: 'POST', body: JSON.stringify(recipe),
+            headers: { 'content-type': 'application/json', accept: 'application/json' } });
+        return response.ok ? null : response.json();
+    }"""
+    with open_editors(playwright, host.url, FLAGS) as opens, open_editors(
+        playwright, service, FLAGS
+    ) as others:
+        pages = [opens(SMALL), others(SMALL)]
+        here, there = (editor.page for editor in pages)
+        for path in ["v1/recipes", "v1/preview?cells=64", "v1/preview?cells=7&fields=height",
+                     "v1/preview?cells=64&fields=hight", "v1/sheet?count=99"]:  # fmt: skip
+            for recipe in wrong:
+                told = [
+                    page.evaluate(ask, [f"{url}js/back.js", recipe, path])
+                    for page, url in [(here, host.url), (there, service)]
+                ]
+                assert told[0] == told[1], (path, recipe)
+                assert told[0] is not None or path == "v1/recipes", (path, recipe)
+        # A run that is too large is refused before it is made.
+        large = {**SMALL, "width": 30000, "height": 30000}
+        told = here.evaluate(ask, [f"{host.url}js/back.js", large, "v1/preview?cells=64"])
+        assert told is None or told["status"] == 413
+        big = here.evaluate(
+            """async (url) => {
+                const { send } = await import(url + 'js/back.js');
+                const response = await send('v1/inputs?name=a.png', { method: 'POST', body: 'x' });
+                return response.json();
+            }""",
+            host.url,
+        )
+        assert "thalweg serve" in big["detail"] and big["status"] == 501
+        # The service's refusals are what the console tells of, and nothing else.
+        there_faults = pages[1].faults
+        assert all("status of 4" in fault for fault in there_faults), there_faults
+        there_faults.clear()
