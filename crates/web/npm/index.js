@@ -274,8 +274,8 @@ export class Service {
   }
 
   /** Asks; `told` hears what happens meanwhile. Aborting ends the worker. */
-  async ask(request, { device = 'cpu', told = null, signal = null } = {}) {
-    const on = { threads: hasThreads ? await cores() : 1 };
+  async ask(request, { device = 'cpu', threads = null, told = null, signal = null } = {}) {
+    const on = { threads: hasThreads ? (threads ?? (await cores())) : 1 };
     const wants = isNode && device === 'auto' ? 'cpu' : device;
     return this.#bench.ask({ do: 'service', ...request, on }, { wants, told, signal });
   }

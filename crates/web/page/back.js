@@ -6,10 +6,16 @@ import { Service, cases, compare } from '../thalweg/index.js';
 /** Whether the page is its own service. */
 export const isPage = true;
 
+/** How long the first land has the host and the processor for itself, ms. */
+const QUIET = 4000;
 if ('serviceWorker' in navigator)
-  navigator.serviceWorker.register('sw.js').catch(() => {
-    // Without it the page works as long as its host can be reached.
-  });
+  setTimeout(
+    () =>
+      navigator.serviceWorker.register('sw.js').catch(() => {
+        // Without it the page works as long as its host can be reached.
+      }),
+    QUIET,
+  );
 
 /** Where lands are made: what a person chose, kept in this browser. */
 const DEVICE = 'thalweg-device';
@@ -121,7 +127,9 @@ async function preview(recipe, asked, signal) {
       if (wrong) body.enqueue(record({ error: wrong }, null));
       body.close();
     };
-    service.ask(request, { told, signal: stop.signal }).then(
+    // It takes as long to begin threads as such a land takes.
+    const threads = request.cells < 200 ? 1 : null;
+    service.ask(request, { threads, told, signal: stop.signal }).then(
       ({ problem: wrong }) => end(wrong),
       (error) => {
         if (!stop.signal.aborted) end(broken(error));
