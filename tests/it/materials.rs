@@ -199,7 +199,7 @@ fn brooks_have_no_banks() {
     let made = made(&recipe(4, &none, &more).unwrap(), &mut cpu());
     let [wide, deep] = ["river_width", "water_depth"].map(|name| &made.maps[name].data);
     let (mut brooks, mut rivers) = (0, 0);
-    for (cell, gravel) in made.outcome.words("gravel").unwrap().into_iter().enumerate() {
+    for (cell, gravel) in made.outcome.words("gravel").unwrap().iter().enumerate() {
         let has_banks = deep[cell] > 0.0 || wide[cell] >= 1.0;
         assert_eq!(*gravel, if has_banks { WHOLE } else { 0 }, "{} m", wide[cell]);
         let is_dry = deep[cell] == 0.0;
