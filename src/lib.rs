@@ -69,7 +69,7 @@
 //! # Features
 //! | feature | what it brings |
 //! |---|---|
-//! | `cli` (default) | the command, and all but `gpu` and `serve` |
+//! | `cli` (default) | the command, and all but `api`, `gpu` and `serve` |
 //! | `gpu` (default) | the graphics card |
 //! | `serve` (default) | `thalweg serve`: recipes over HTTP |
 //! | `io` | map files, pictures, bundles |
