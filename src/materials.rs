@@ -39,8 +39,8 @@ pub(crate) enum Quantity {
     Shore,
     /// Metres above the sea, or above the recipe's 0 where there is none.
     Height,
-    /// ln(a / tan β), with a the area that drains through a cell, or one around it, by its width in
-    /// metres, and β the slope.
+    /// ln(a / tan β), with β the slope and a the mean of the areas that drain through a cell and
+    /// its neighbours, by the width of a cell in metres.
     Wetness,
 }
 

@@ -316,12 +316,12 @@ for program, size in {"unity": 513, "blender": 505, "houdini": 505, "web": 505}.
         "blender": lambda x, y, z: (x + side / 2, side / 2 - y, z),
     }.get(program, lambda x, y, z: (x, z, y))
     table = np.genfromtxt(root / f"game/{program}/rivers.csv", delimiter=",", names=True)
-    numbers(program, f"{int(table['river'].max())} rivers: rivers.csv")
+    assert numbers(program, "rivers.csv:")[0] == table["piece"].max()
     east, south, up = metres(table["x"], table["y"], table["z"])
     cells = (south / 2).round().astype(int), (east / 2).round().astype(int)
     assert len(table) > 20, len(table)
     hold(f"{program}'s rivers, on the water", up, level[cells], 0.001)
-    goes_on = np.diff(table["river"]) == 0
+    goes_on = np.diff(table["piece"]) == 0
     # The last point lies in the larger river that it joins.
     own = np.append(goes_on, False)
     hold(f"{program}'s rivers, as wide", table["width"][own], wide[cells][own], 0.001)
@@ -334,6 +334,15 @@ for program, size in {"unity": 513, "blender": 505, "houdini": 505, "web": 505}.
     near = level[row - 1 : row + 3, column - 1 : column + 3]
     assert np.abs(near - up).min() < 0.001, f"{program}: no lake at {up} m: {near}"
     opened.append(f"{program}'s lake and rivers")
+run("run", "game-small", "-o", "game", "--device", "cpu", "--engine", "worldpainter", "--size",
+    "505", "--force", "--set", 'output.maps=["height","water_level"]',
+    "--set", "output.format=npy")  # fmt: skip
+text = (root / "game/worldpainter/README.txt").read_text()
+found = re.search(r"^  X (\d+), Z (\d+), Y (\d+): ", text, re.MULTILINE)
+column, row, block = map(int, found.groups())
+near = np.load(root / "game/water_level.npy")[row - 2 : row + 2, column - 2 : column + 2] / 2
+assert np.abs(near - block).min() <= 0.5, f"worldpainter: no lake at block {block}: {near}"
+opened.append("worldpainter's lake")
 
 # Blender's script for rivers, against a stand-in: a mesh whose pairs of corners lie about the
 # points, as far apart as the river is wide, and square to its way.
@@ -351,9 +360,14 @@ class BlenderMesh:
         pass
 
 
+class Thing(dict):
+    def __init__(self, data):
+        self.data = data
+
+
 class Named(dict):
     def new(self, name, *data):
-        self[name] = data[0] if data else BlenderMesh()
+        self[name] = Thing(*data) if data else BlenderMesh()
         return self[name]
 
 
@@ -366,20 +380,20 @@ sys.modules["bpy"] = bpy
 for _ in range(2):
     runpy.run_path(str(root / "blend/blender/rivers.py"))
 assert len(linked) == 1, "the script may run again"
-mesh = bpy.data.meshes["rivers"]
+mesh = linked[0].data
 table = np.genfromtxt(root / "blend/blender/rivers.csv", delimiter=",", names=True)
-points = np.array([table[axis] for axis in "xyz"]).T
+points = np.array([table[axis] for axis in "xyz"]).T + [0, 0, 0.3]  # above the ground
 left, right = mesh.corners[::2], mesh.corners[1::2]
 hold("rivers.py's points", (left + right) / 2, points, 1e-9)
 hold("rivers.py's widths", np.linalg.norm(left - right, axis=1), table["width"], 1e-9)
-for river in np.unique(table["river"]):
-    own = table["river"] == river
+for river in np.unique(table["piece"]):
+    own = table["piece"] == river
     way = np.gradient(points[own][:, :2], axis=0)
     across = (right - left)[own][:, :2]
     assert np.abs((way * across).sum(axis=1)).max() < 1e-6, "across the river"
     # To the right, seen downstream.
     assert (way[:, 1] * across[:, 0] - way[:, 0] * across[:, 1] > 0).all()
-assert len(mesh.faces) == len(points) - len(np.unique(table["river"]))
+assert len(mesh.faces) == len(points) - len(np.unique(table["piece"]))
 assert all(max(face) - min(face) == 3 for face in mesh.faces)
 
 # Unreal's script, against a stand-in for its editor that keeps what it is told.
@@ -550,10 +564,11 @@ made, known = (rows[np.lexsort(rows.T[:3])] for rows in (made[:, 1:].round(2), k
 hold("trees of Import.cs", made, known, 0.011)
 made = np.array([line.split()[1:] for line in told if line.startswith("river")], dtype=float)
 table = np.genfromtxt(folder / "rivers.csv", delimiter=",", names=True)
-known = np.array([table[key] for key in ["river", "x", "y", "z", "width"]]).T
+known = np.array([table[key] for key in ["piece", "x", "y", "z", "width"]]).T
+known[:, 2] += 0.3  # above the ground
 hold("rivers of Import.cs", made[:, :5], known, 1e-3)
-for river in np.unique(table["river"]):
-    line = known[table["river"] == river, 1:4]
+for river in np.unique(table["piece"]):
+    line = known[table["piece"] == river, 1:4]
     along = np.cumsum([0, *np.linalg.norm(np.diff(line, axis=0), axis=1)])
     hold("their widths lie along them", made[made[:, 0] == river, 5], along / along[-1], 1e-5)
 

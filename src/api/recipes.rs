@@ -59,19 +59,18 @@ pub fn file_places(recipe: &Value) -> Vec<(String, Value)> {
     places
 }
 
-/// Refuses a run that takes too much memory, before it is taken. Returns the work of each of its
-/// parts.
+/// Refuses a run that takes too much memory, before it is taken. `costs` are those of its schedule.
+/// Returns the work of each of its parts.
 ///
 /// # Errors
 /// 413 with what is too large.
-pub fn admit(job: &Job) -> Answer<Vec<f64>> {
-    let costs = job.schedule().costs();
-    let (bytes, _) = total(job, &costs);
+pub fn admit(job: &Job, costs: &[(u64, f64)]) -> Answer<Vec<f64>> {
+    let (bytes, _) = total(job, costs);
     job.admit_things()?;
     let plan_bytes = job.admit_plans()?;
     // A quarter more, for what a run takes beside its buffers and plans.
     crate::memory::admit("the run", bytes + bytes / 4 + plan_bytes)?;
-    Ok(costs.into_iter().map(|(_, work)| work).collect())
+    Ok(costs.iter().map(|(_, work)| *work).collect())
 }
 
 /// A map of a run as a file in the format of its extension, such as `height.tif`: the bytes that a

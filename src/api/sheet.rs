@@ -22,7 +22,8 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// What is asked for: cells of the longer side, lands, the first seed, and what colours show.
+    /// What is asked for: cells of the longer side, lands, the first seed, and what the colours
+    /// mean.
     ///
     /// # Errors
     /// What is not allowed.

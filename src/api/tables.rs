@@ -24,7 +24,7 @@ pub fn presets() -> Value {
 /// Recipes to start from.
 ///
 /// # Errors
-/// None of an example that can be read.
+/// An example that cannot be read.
 pub fn examples() -> crate::Result<Value> {
     let example = |(name, text): &(&str, &str)| {
         Ok(json!({ "name": name, "text": title(text), "recipe": Recipe::value_of_toml(text)?,

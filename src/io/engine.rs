@@ -42,7 +42,7 @@ const LOD_ERRORS: [f64; 3] = [1.0 / 2000.0, 1.0 / 400.0, 1.0 / 80.0];
 /// Longest side of a land that becomes a mesh.
 const MESH_SIDE: u32 = crate::engine::WEB_SIDE;
 
-/// The table of rivers. Things have the land's name before theirs, so none of them is called so.
+/// The table of rivers. Tables of things begin with the land's name, so none has this one.
 const RIVERS: &str = "rivers.csv";
 
 /// Most lakes that a text names.
@@ -219,24 +219,27 @@ impl Made<'_> {
         Some(name)
     }
 
-    /// Adds a table of the points of rivers from their sources on, in the axes of the program and
-    /// metres, where there are rivers. `at` is as for things. Returns whether there are some.
+    /// Adds a table of the points of rivers, each downstream, in the axes of the program and metres,
+    /// where there are rivers. `at` is as for things. Returns whether there are some.
     fn river_table(&mut self, columns: &str, at: impl Fn([f64; 3]) -> [f64; 3]) -> bool {
         let rivers = self.land.water.map_or(vec![], splines);
         if rivers.is_empty() {
             return false;
         }
-        let mut table = "river,x,y,z,width,depth\r\n".to_string();
+        let mut table = "piece,river,x,y,z,width,depth\r\n".to_string();
         for (n, river) in rivers.iter().enumerate() {
             for point in &river.points {
                 let [x, y, z] = at(place(point, self.land.height.spacing_m)).map(thousandths);
                 let [width, depth] =
                     [point.channel.width_m, point.channel.depth_m].map(thousandths);
                 // Writing to a string cannot fail.
-                let _ = write!(table, "{},{x},{y},{z},{width},{depth}\r\n", n + 1);
+                let _ = write!(table, "{},{},{x},{y},{z},{width},{depth}\r\n", n + 1, river.river);
             }
         }
-        self.say(format!("{} rivers: {RIVERS}, from their sources on, {columns}.", rivers.len()));
+        self.say(format!(
+            "{RIVERS}: {} rivers, or pieces of rivers between lakes, each downstream; metres {columns}.",
+            rivers.len()
+        ));
         self.out.files.push((RIVERS.into(), table.into_bytes()));
         true
     }
@@ -346,7 +349,7 @@ impl Made<'_> {
         let place = |[x, y, z]: [f64; 3]| [x - across / 2.0, down / 2.0 - y, z];
         if self.river_table("from the middle of the grid, z up", place) {
             self.say("Text Editor, Open rivers.py, Run Script: it makes a mesh of them.".into());
-            let script = include_str!("engine/blender_rivers.py");
+            let script = include_str!("engine/blender_rivers.py").replace("@STEM@", self.out.stem);
             self.out.files.push(("rivers.py".into(), script.into()));
         }
         self.things(
@@ -401,7 +404,7 @@ impl Made<'_> {
         self.say("preset \"256 to one\" for levels from -64.".into());
         self.say(sea(land, |m| format!("Water level: {}", (m / spacing_m).round())));
         let block = |m: f64| (m / spacing_m).round();
-        let from = "in blocks from the north-west corner, for the tool Flood";
+        let from = "in blocks from the north-west corner. Flood each up to its Y";
         self.lakes(from, |[x, y, z]| format!("X {}, Z {}, Y {}", block(x), block(y), block(z)));
         Ok(())
     }
@@ -426,6 +429,11 @@ impl Made<'_> {
             rounded(spacing_m)
         ));
         let place = |[x, y, z]: [f64; 3]| [x, z, y];
+        self.say(format!(
+            "The middle of the height field belongs at X {}, Y 0, Z {}.",
+            rounded(across / 2.0),
+            rounded(down / 2.0)
+        ));
         self.say(sea(land, |m| format!("Water at Y = {}", rounded(m))));
         let from = "from the north-west sample, Y up, Z to the south";
         self.lakes(from, |metres| {
@@ -434,7 +442,9 @@ impl Made<'_> {
         });
         if self.river_table(from, place) {
             self.say(
-                "Table Import reads it; then Add, Polygons, By Group, By Attribute river.".into(),
+                "Table Import: skip the first line, river and piece from columns 2 and 1, P from 3 to \
+                 5, width from 6. Then Add: Polygons, By Group, By Attribute piece."
+                    .into(),
             );
         }
         if map.width.max(map.height) > MESH_SIDE {

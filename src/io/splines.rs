@@ -11,7 +11,8 @@ use std::fmt::Write;
 
 /// A river, or a piece of one between lakes.
 pub(super) struct Spline<'a> {
-    river: u32,
+    /// The number of its river, which its other pieces have, too.
+    pub river: u32,
     order: i32,
     /// From its source to its mouth.
     pub points: Vec<&'a Vertex>,

@@ -6,7 +6,7 @@ use super::{Limits, Service};
 pub use crate::api::RECIPE_BYTES_MAX;
 pub use crate::api::recipes::Form;
 use crate::api::recipes::{admit, file_places, recipe, value};
-use crate::api::{tables::total, text};
+use crate::api::text;
 use crate::bundle::{Sink, Zip};
 use crate::error::Error;
 use crate::identity;
@@ -410,7 +410,8 @@ impl Limits {
                 self.cells
             )));
         }
-        let (_, all) = total(job, &job.schedule().costs());
+        let costs = job.schedule().costs();
+        let all: f64 = costs.iter().map(|(_, work)| work).sum();
         if all > self.work {
             return Err(Problem::large(format!(
                 "the run takes {all:.3e} steps of a cell, allowed here {:.3e}: ask for less rain, \
@@ -419,6 +420,6 @@ impl Limits {
                 self.work
             )));
         }
-        admit(job)
+        admit(job, &costs)
     }
 }

@@ -82,7 +82,8 @@ def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, 
         editor = opens(recipe)
         page = editor.page
         assert not page.evaluate("crossOriginIsolated")
-        flat = {**recipe, "name": "flat", "stage": [{"kind": "flat", "height_m": 20}, SMALL["stage"][1]]}
+        ground = {"kind": "flat", "height_m": 20}
+        flat = {**recipe, "name": "flat", "stage": [ground, SMALL["stage"][1]]}
         editor.drop(flat)
         assert np.ptp(editor.heights()) < 1
         page.keyboard.press("1")
@@ -106,7 +107,8 @@ def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, 
         assert np.array_equal(made.ravel(), done), "the file has other heights than the view"
         the_same_by_the_command(editor, thalweg, tmp_path, made)
         result = state["result"]
-        assert result["device"].startswith("WebGPU" if kind == "webgpu" else "CPU"), result["device"]
+        device = "WebGPU" if kind == "webgpu" else "CPU"
+        assert result["device"].startswith(device), result["device"]
 
         # It is there again when the page is opened again, without its host.
         editor.kept(lambda all: any(one["recipe"] == state["recipe"] and one["job"] for one in all))
@@ -172,6 +174,26 @@ def test_what_a_page_refuses_has_the_words_of_a_service(playwright, host, servic
             host.url,
         )
         assert "thalweg serve" in big["detail"] and big["status"] == 501
+        # A run that is cancelled ends at once, also before its worker has begun, and says so.
+        for wait_ms in [0, 300]:
+            told = here.evaluate(
+                """async ([url, recipe, wait]) => {
+                    const { send } = await import(url + 'js/back.js');
+                    const body = JSON.stringify(recipe);
+                    const { id } = await (await send('v1/jobs', { method: 'POST', body })).json();
+                    const lines = send(`v1/jobs/${id}/events`).then((answer) => answer.text());
+                    await new Promise((done) => setTimeout(done, wait));
+                    const job = await (await send(`v1/jobs/${id}`, { method: 'DELETE' })).json();
+                    const found = (await lines).matchAll(/event: (\\w+)/g);
+                    const kinds = [...found].map(([, kind]) => kind);
+                    await new Promise((done) => setTimeout(done, 300));
+                    const later = await (await send(`v1/jobs/${id}`)).json();
+                    const ends = kinds.filter((kind) => kind === 'end').length;
+                    return [job.state, later.state, kinds.at(-1), ends];
+                }""",
+                [host.url, {**SMALL, "width": 1025, "height": 1025}, wait_ms],
+            )
+            assert told == ["cancelled", "cancelled", "end", 1], told
         # The service's refusals are what the console tells of, and nothing else.
         there_faults = pages[1].faults
         assert all("status of 4" in fault for fault in there_faults), there_faults

@@ -7,7 +7,16 @@ use thalweg::materials::{NAMES, WHOLE, textures};
 use thalweg::{Recipe, Result};
 
 fn recipe(seed: u64, materials: &Value, more: &Value) -> Result<Recipe> {
-    let maps = ["slope", "height", "change", "erosion", "curvature", "aspect", "water_depth"];
+    let maps = [
+        "slope",
+        "height",
+        "change",
+        "erosion",
+        "curvature",
+        "aspect",
+        "water_depth",
+        "drainage_area",
+    ];
     let mut recipe = json!({
         "schema": 2, "seed": seed, "width": 60, "height": 45, "spacing_m": 30,
         "stage": [{ "kind": "noise", "feature_cells": 25, "octaves": 4, "relief_m": 1500, "base_m": 800 },
@@ -34,6 +43,20 @@ fn holds(values: &[f64], value: f64) -> f64 {
     }
 }
 
+/// The topographic index of a cell of 60 × 45 cells of 30 m, as the page of materials says it: of
+/// the mean area of the cell and its neighbours.
+fn wetness(areas_m2: &[f32], slope: &[f32], cell: usize) -> f64 {
+    let (x, y) = (cell as i64 % 60, cell as i64 / 60);
+    let near = (y - 1..=y + 1).flat_map(|y| (x - 1..=x + 1).map(move |x| (x, y)));
+    let near: Vec<f64> = near
+        .filter(|(x, y)| (0..60).contains(x) && (0..45).contains(y))
+        .map(|(x, y)| f64::from(areas_m2[(y * 60 + x) as usize]))
+        .collect();
+    let mean = near.iter().sum::<f64>() / near.len() as f64;
+    let fall = libm::tan(f64::from(slope[cell]).to_radians()).max(0.001);
+    f64::from(libm::log((mean / 30.0 / fall).max(1e-9)) as f32)
+}
+
 proptest! {
     #![proptest_config(config(24))]
 
@@ -43,13 +66,14 @@ proptest! {
     fn weights_follow_from_the_maps_by_the_rules(
         seed in any::<u32>(),
         rules in prop::collection::vec((1usize..8, prop::collection::vec(
-            (0usize..7, prop::collection::vec(-40f64..60.0, 2), any::<bool>()), 0..3,
+            (0usize..8, prop::collection::vec(-40f64..60.0, 2), any::<bool>()), 0..3,
         ), 0f64..=1.0), 0..12),
     ) {
-        const KEYS: [(&str, &str, f64); 7] = [
+        const KEYS: [(&str, &str, f64); 8] = [
             ("slope_deg", "slope", 1.0), ("height_m", "height", 30.0), ("change_m", "change", 1.0),
             ("erosion_m", "erosion", 1.0), ("curvature", "curvature", 0.001),
             ("aspect_deg", "aspect", 6.0), ("water_depth_m", "water_depth", 5.0),
+            ("wetness", "", 0.3),
         ];
         let mut table = json!({});
         let mut own = vec![vec![]; 8];
@@ -77,6 +101,9 @@ proptest! {
         for cell in 0..60 * 45 {
             prop_assert_eq!(words.iter().map(|all| all[cell]).sum::<i32>(), WHOLE);
             let value = |key: usize| {
+                if KEYS[key].0 == "wetness" {
+                    return wetness(&made.maps["drainage_area"].data, &made.maps["slope"].data, cell);
+                }
                 let height = if KEYS[key].1 == "height" { 900.0f32 } else { 0.0 };
                 f64::from(made.maps[KEYS[key].1].data[cell] - height)
             };
@@ -84,7 +111,7 @@ proptest! {
             for material in (1..8).rev() {
                 let strength = own[material].iter().map(|(conditions, share)| {
                     // In the order of the keys of the page, so that the product is the same.
-                    let order = [0, 1, 4, 5, 2, 3, 6];
+                    let order = [0, 1, 4, 5, 2, 3, 6, 7];
                     order.iter().filter_map(|key| conditions.iter().find(|(of, _)| of == key))
                         .fold(*share, |all, (key, values)| all * holds(values, value(*key)))
                 }).fold(0.0, f64::max);

@@ -67,7 +67,8 @@ namespace UnityEngine
         {
             var item = what as GameObject;
             if (item != null)
-                GameObject.All.RemoveAll(one => one == item || one.Transform.parent == item.Transform);
+                GameObject.All.RemoveAll(
+                    one => one == item || one.Transform.parent == item.Transform);
         }
     }
 
@@ -88,15 +89,22 @@ namespace UnityEngine
     public class TerrainLayer { }
     public class GameObject : Object
     {
-        public static List<GameObject> All = new List<GameObject>();
+        internal static List<GameObject> All = new List<GameObject>();
         public string name;
         internal Transform Transform = new Transform();
-        public Transform transform { get { return terrain == null ? Transform : terrain.transform; } }
+        public Transform transform
+        {
+            get { return terrain == null ? Transform : terrain.transform; }
+        }
         public Terrain terrain;
         internal LineRenderer Line;
         public GameObject() { }
-        public GameObject(string name) { this.name = name; All.Add(this); }
-        public static GameObject Find(string name) { return All.Find(one => one.name == name); }
+        public GameObject(string name)
+        {
+            this.name = name;
+            Transform.gameObject = this;
+            All.Add(this);
+        }
         public T GetComponent<T>() where T : class { return terrain as T; }
         public T AddComponent<T>() where T : class
         {
@@ -108,7 +116,14 @@ namespace UnityEngine
     {
         public Vector3 position;
         public Quaternion rotation;
+        public GameObject gameObject { get; internal set; }
         internal Transform parent;
+        // Of children alone, also of those that are switched off.
+        public Transform Find(string name)
+        {
+            return GameObject.All.Where(one => one.name == name && one.Transform.parent == this)
+                .Select(one => one.Transform).FirstOrDefault();
+        }
         public void SetParent(Transform parent) { this.parent = parent; }
     }
     public struct Quaternion
@@ -136,7 +151,7 @@ namespace UnityEngine
         public Transform transform;
         public LineAlignment alignment;
         public Material sharedMaterial;
-        public bool useWorldSpace;
+        public bool useWorldSpace, generateLightingData;
         public int positionCount;
         public AnimationCurve widthCurve;
         internal Vector3[] Points;

@@ -54,8 +54,10 @@ class Bench {
     globalThis.FinalizationRegistry && new FinalizationRegistry((bench) => bench.rest());
 
   static async take() {
-    const known = Bench.idle.pop();
-    if (known) return known;
+    while (Bench.idle.length) {
+      const known = Bench.idle.pop();
+      if (!known.isEnded) return known;
+    }
     const bench = new Bench();
     bench.module = await moduleOf(hasThreads ? './thalweg-threads.wasm' : './thalweg.wasm');
     bench.worker = await begin(
@@ -92,10 +94,14 @@ class Bench {
   /** Asks the module; `heights` go with the question, and `told` hears what happens meanwhile. */
   ask(question, { heights = null, wants = null, told = null, signal = null } = {}) {
     return new Promise((resolve, reject) => {
+      if (this.isEnded) {
+        reject(new Error('the worker has ended'));
+        return;
+      }
       const id = ++this.asked;
       const stop = () => {
-        this.end();
         reject(signal.reason);
+        this.end();
       };
       if (signal?.aborted) {
         stop();
@@ -131,11 +137,8 @@ class Bench {
   }
 
   fail(error) {
+    for (const { reject } of this.waiting.values()) reject(error);
     this.end();
-    for (const { reject, done } of [...this.waiting.values()]) {
-      done();
-      reject(error);
-    }
   }
 
   /** It waits for another land, unless enough others do. */
@@ -148,6 +151,10 @@ class Bench {
   end() {
     this.isEnded = true;
     for (const worker of [this.worker, ...this.threads]) worker.terminate();
+    for (const { reject, done } of [...this.waiting.values()]) {
+      done();
+      reject(new Error('the worker has ended'));
+    }
   }
 }
 

@@ -41,21 +41,29 @@ export const devices = {
   },
 };
 
-/** Workers that are ready, so that one that was ended is missed for as short as can be. */
+/** Workers that are ready. One of them replaces a worker that was ended. */
 const ready = [];
-const warm = () => ready.push(Service.open());
+function warm() {
+  const opened = Service.open();
+  // Who takes it hears of it.
+  opened.catch(() => {});
+  ready.push(opened);
+}
 async function take() {
   const next = ready.shift() ?? Service.open();
   if (!ready.length) warm();
   return next;
 }
 
-/** The worker for short questions. */
-let short = null;
-async function ask(request, options) {
-  if (!short || (await short).isEnded) short = take();
-  return (await short).ask(request, options);
+/** The worker for a kind of questions, or another one where it was ended or did not start. */
+const lasting = {};
+function worker(kind) {
+  const known = lasting[kind] ?? Promise.resolve(null);
+  const isGone = (service) => !service || service.isEnded;
+  lasting[kind] = known.then((service) => (isGone(service) ? take() : service), take);
+  return lasting[kind];
 }
+const ask = async (request, options) => (await worker('short')).ask(request, options);
 
 const json = (value, status = 200) =>
   new Response(JSON.stringify(value), {
@@ -73,7 +81,7 @@ function answered({ json: value, problem: told, media_type, values }, headers = 
     return new Response(values, { headers: { 'content-type': media_type, ...headers } });
   return json(value);
 }
-/** What the module could not say as a problem: it broke, or the page stopped it. */
+/** The problem of a module that broke. */
 const broken = (error) => ({
   type: 'urn:thalweg:problem:fault',
   title: 'Internal Server Error',
@@ -93,11 +101,10 @@ function record(head, values) {
   return bytes;
 }
 
-/** The worker of previews, which is ended with a preview that nobody waits for any more. */
-let drawer = null;
+/** A preview. Its worker is ended with a preview that nobody waits for any more. */
 async function preview(recipe, asked, signal) {
-  if (!drawer || (await drawer).isEnded) drawer = take();
-  const service = await drawer;
+  const service = await worker('preview');
+  signal?.throwIfAborted();
   const stop = new AbortController();
   signal?.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
   const request = {
@@ -167,14 +174,15 @@ function ended(job, state, more) {
 
 async function start(recipe, asked) {
   // A recipe that is wrong has no job.
-  const about = await ask({ of: 'recipe', recipe, toml: false });
-  if (about.problem) return problem(about.problem);
+  const told = await ask({ of: 'recipe', recipe, toml: false });
+  if (told.problem) return problem(told.problem);
+  const about = JSON.parse(new TextDecoder().decode(told.values));
   const now = Math.floor(Date.now() / 1000);
   const form = {
     id: String(Date.now()),
     state: 'running',
-    name: about.json.name,
-    recipe_digest: about.json.digest,
+    name: about.name,
+    recipe_digest: about.digest,
     submitted_at: now,
     started_at: now,
     ended_at: null,
@@ -184,6 +192,7 @@ async function start(recipe, asked) {
     error: null,
   };
   const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
+  job.stop = new AbortController();
   jobs.set(form.id, job);
   happened(job, 'job', form);
   make(job, recipe, asked);
@@ -205,11 +214,16 @@ async function make(job, recipe, asked) {
     }
   };
   try {
-    job.service = await take();
+    const service = await take();
+    if (hasEnded(job)) {
+      ready.push(service);
+      return;
+    }
+    job.service = service;
     const side = Number(asked.get('frame_size') ?? 1080);
     const { json: result, problem: wrong } = await job.service.ask(
       { of: 'job', recipe, frames, side },
-      { device: devices.get(), told },
+      { device: devices.get(), told, signal: job.stop.signal },
     );
     if (hasEnded(job)) return;
     if (wrong) {
@@ -219,29 +233,33 @@ async function make(job, recipe, asked) {
     }
     const href = `/v1/results/${result.digest}/`;
     for (const file of result.files) file.href = href + file.name;
-    hold(result, recipe, frames, job.service);
+    hold({ result, recipe, frames, side }, job.service);
     // A film can be made again, and is looked at once.
-    if (frames === null) await keep(job, result, recipe).catch(() => {});
-    ended(job, 'succeeded', { result: { ...result, href } });
+    if (frames === null) await keep(job, result, recipe);
+    if (!hasEnded(job)) ended(job, 'succeeded', { result: { ...result, href } });
   } catch (error) {
+    job.service?.end();
     if (!hasEnded(job)) ended(job, 'failed', { error: broken(error) });
   }
 }
 
 function cancel(job) {
   if (!hasEnded(job)) {
-    job.service?.end();
     ended(job, 'cancelled');
+    job.stop.abort();
   }
   return json(job.form);
 }
 
 /** The events of a job, as a stream of lines. */
-function events(job, after) {
+function events(job, after, signal) {
   const text = new TextEncoder();
   let watch = null;
   const stream = new ReadableStream({
     start(body) {
+      signal?.addEventListener('abort', () => {
+        if (job.watchers.delete(watch)) body.error(signal.reason);
+      });
       watch = ({ number, kind, data }) => {
         if (number <= after) return;
         body.enqueue(
@@ -266,11 +284,12 @@ const sizes = ({ width, height, spacing_m }) => ({
 });
 
 /** Notes which worker has a result, and ends those that have held one for longest. */
-function hold(result, recipe, frames, service) {
-  const known = results.get(result.digest);
+function hold(found, service) {
+  const { digest } = found.result;
+  const known = results.get(digest);
   if (known?.service !== service) known?.service?.end();
-  results.delete(result.digest);
-  results.set(result.digest, { result, recipe, frames, service });
+  results.delete(digest);
+  results.set(digest, { ...found, service });
   const held = [...results.values()].filter((one) => one.service);
   for (const one of held.slice(0, -HELD_MAX)) {
     one.service.end();
@@ -280,23 +299,28 @@ function hold(result, recipe, frames, service) {
 
 /** The worker that has a result. After a reload there is none: the recipe gives the same bytes. */
 async function holder(found) {
-  if (found.service) return found.service;
+  if (found.service && !found.service.isEnded) return found.service;
+  found.making ??= again(found).finally(() => (found.making = null));
+  return found.making;
+}
+async function again(found) {
   const service = await take();
-  const { recipe, frames } = found;
-  const { json: again } = await service.ask({ of: 'job', recipe, frames, side: 1080 });
-  if (again?.digest !== found.result.digest) {
-    service.end();
-    throw new Error('this version makes another land of the recipe: simulate it again');
+  const { result, recipe, frames, side } = found;
+  const made = await service.ask({ of: 'job', recipe, frames, side });
+  if (made.json?.digest === result.digest) {
+    hold({ result, recipe, frames, side }, service);
+    return service;
   }
-  hold(found.result, recipe, frames, service);
-  return service;
+  service.end();
+  const other = 'this version makes another land of the recipe: simulate it again';
+  throw new Error(made.problem?.detail ?? other);
 }
 
-async function ofJob(id, rest, method, headers) {
+async function ofJob(id, rest, { method, headers, signal }) {
   const job = jobs.get(id) ?? (await kept(id).catch(() => null));
   if (!job) return missing('there is no such job');
   if (method === 'DELETE') return cancel(job);
-  if (rest === 'events') return events(job, Number(headers['last-event-id'] ?? 0));
+  if (rest === 'events') return events(job, Number(headers['last-event-id'] ?? 0), signal);
   const [, number] = rest?.match(/^levels\/(-?\d+)\/height\.r32$/) ?? [];
   if (number === undefined) return json(job.form);
   const found = job.levels.get(number);
@@ -310,8 +334,10 @@ async function ofResult(digest, name) {
   const { result } = found;
   const [, map] = name.match(/^fields\/(.+)$/) ?? [];
   const [, picture] = name.match(/^timelapse\/(\d+)\.png$/) ?? [];
-  const stored = map && !found.service ? await read(`${digest}-${map}`).catch(() => null) : null;
-  if (stored) return new Response(stored, { headers: sizes(result) });
+  const own = map ?? name;
+  const stored = found.service ? null : await read(`${digest}-${own}`).catch(() => null);
+  if (stored)
+    return new Response(stored, { headers: { ...sizes(result), 'content-length': stored.size } });
   try {
     const service = await holder(found);
     if (map) return answered(await service.ask({ of: 'field', name: map }), sizes(result));
@@ -338,20 +364,45 @@ async function write(name, data) {
 }
 const read = async (name) => (await (await folder()).getFileHandle(name)).getFile();
 
-/** Keeps a run: its levels, and its maps as floats. What names them comes last. */
+/** Largest table of things that is kept, in bytes. */
+const TABLE_MAX = 1 << 23;
+
+/** Keeps a run, if there is room: its levels, its maps as floats, and the places of things. */
 async function keep(job, result, recipe) {
-  const { form } = job;
-  for (const [number, { values }] of job.levels) await write(`${form.id}-${number}.r32`, values);
-  for (const map of result.fields) {
-    const { values } = await job.service.ask({ of: 'field', name: `${map}.r32` });
-    await write(`${result.digest}-${map}.r32`, values);
+  const { form } = job,
+    { digest } = result;
+  const all = async () => {
+    for (const [number, { values }] of job.levels) await write(`${form.id}-${number}.r32`, values);
+    for (const map of result.fields) {
+      const { values } = await job.service.ask({ of: 'field', name: `${map}.r32` });
+      await write(`${digest}-${map}.r32`, values);
+    }
+    for (const { name, bytes } of result.files) {
+      if (!/^scatter_.*\.csv$/.test(name) || bytes > TABLE_MAX) continue;
+      const { values } = await job.service.ask({ of: 'file', name });
+      await write(`${digest}-${name}`, values);
+    }
+    // What names them comes last.
+    await write(`${form.id}.json`, JSON.stringify({ form, result, recipe }));
+  };
+  // One tab at a time, since files of no run are removed.
+  const alone = (work) => navigator.locks.request('thalweg-runs', work);
+  try {
+    await alone(async () => {
+      await forget(KEPT_MAX - 1);
+      await all().catch(async () => {
+        // The older runs may leave room.
+        await forget(0);
+        await all();
+      });
+    });
+  } catch {
+    await alone(() => forget(KEPT_MAX)).catch(() => {});
   }
-  await write(`${form.id}.json`, JSON.stringify({ form, result, recipe }));
-  await forget();
 }
 
 /** Removes the oldest runs, and maps of no run. */
-async function forget() {
+async function forget(most) {
   const all = await folder(),
     names = [];
   for await (const name of all.keys()) names.push(name);
@@ -379,7 +430,7 @@ async function kept(id) {
     job.levels.set(String(level.level), { level, values: await file.arrayBuffer() });
   }
   jobs.set(id, job);
-  if (!results.has(result.digest)) hold(result, recipe, null, null);
+  if (!results.has(result.digest)) hold({ result, recipe, frames: null, side: 1080 }, null);
   ended(job, 'succeeded', { result: { ...result, href: `/v1/results/${result.digest}/` } });
   return job;
 }
@@ -404,8 +455,8 @@ export async function send(path, { method = 'GET', body = null, headers = {}, si
       return preview(body, asked, signal);
     case 'sheet': {
       const number = (name) => (asked.has(name) ? Number(asked.get(name)) : null);
-      const [cells, count, seed] = ['cells', 'count', 'seed'].map(number);
-      const colour = asked.get('colour');
+      const [cells, count] = ['cells', 'count'].map(number);
+      const [seed, colour] = ['seed', 'colour'].map((name) => asked.get(name));
       return answered(await ask({ of: 'sheet', recipe: body, cells, count, seed, colour }));
     }
     case 'dungeons':
@@ -413,7 +464,7 @@ export async function send(path, { method = 'GET', body = null, headers = {}, si
         await ask({ of: 'dungeon', settings: body, format: asked.get('format') ?? 'json' }),
       );
     case 'jobs':
-      return id ? ofJob(id, rest, method, headers) : start(body, asked);
+      return id ? ofJob(id, rest, { method, headers, signal }) : start(body, asked);
     case 'results':
       return ofResult(id, rest ?? '');
     case 'inputs':

@@ -48,7 +48,8 @@ pub enum Request {
         recipe: String,
         cells: Option<u32>,
         count: Option<u32>,
-        seed: Option<u64>,
+        /// As a text, since numbers of a page have 53 bits.
+        seed: Option<String>,
         colour: Option<String>,
         on: On,
     },
@@ -106,7 +107,7 @@ fn answered(request: Request) -> Answer<Found> {
     Ok(match request {
         Request::Tables { name } => Found::Json(match name.as_str() {
             "presets" => tables::presets(),
-            "examples" => tables::examples()?,
+            "examples" => without_packages(tables::examples()?),
             _ => Recipe::tables(),
         }),
         Request::Recipe { recipe, toml } => {
@@ -115,7 +116,11 @@ fn answered(request: Request) -> Answer<Found> {
             let job = job_of(recipe)?;
             match toml {
                 true => Found::File("application/toml", about.toml()?.into_bytes()),
-                false => Found::Json(about.told(&job, &digest(&job), CELLS_MAX)),
+                // As bytes, since seeds have more digits than numbers of a page.
+                false => {
+                    let told = about.told(&job, &digest(&job), CELLS_MAX).to_string();
+                    Found::File("application/json", told.into_bytes())
+                }
             }
         }
         Request::Preview { recipe, cells, fields, draft, on } => {
@@ -131,6 +136,9 @@ fn answered(request: Request) -> Answer<Found> {
             Found::Json(Value::Null)
         }
         Request::Sheet { recipe, cells, count, seed, colour, on } => {
+            let wrong =
+                |text: &String| Problem::bad(format!("seed = {text}: allowed 0 to 2^64 - 1"));
+            let seed = seed.map(|text| text.parse().map_err(|_| wrong(&text))).transpose()?;
             let variants = Variants::of(cells, count, seed, colour.as_deref())?;
             let picture = variants.draw(read(&recipe)?.1, job_of, |job| {
                 admit(&job)?;
@@ -157,8 +165,32 @@ fn read(text: &str) -> Answer<(Value, Recipe)> {
         let what = "a page reads no files yet: open this recipe with thalweg serve";
         return Err(Problem::from(Error::param(what)).at(pointer));
     }
+    if value
+        .pointer(VECTORS)
+        .and_then(Value::as_array)
+        .is_some_and(|all| all.contains(&json!(PACKAGE)))
+    {
+        let what = "a page writes no GeoPackages: take \"geojson\" alone";
+        return Err(Problem::from(Error::param(what)).at(VECTORS));
+    }
     let recipe = recipes::recipe(&value, "recipe")?;
     Ok((value, recipe))
+}
+
+/// Where a recipe asks for files of rivers, and what a page cannot write.
+const VECTORS: &str = "/water/vectors";
+const PACKAGE: &str = "gpkg";
+
+/// The examples without files that a page cannot write.
+fn without_packages(mut examples: Value) -> Value {
+    for example in examples.as_array_mut().into_iter().flatten() {
+        if let Some(all) = example["recipe"].pointer_mut(VECTORS).and_then(Value::as_array_mut) {
+            all.retain(|format| format != PACKAGE);
+        }
+        let text = example["toml"].as_str().unwrap_or_default().replace(", \"gpkg\"", "");
+        example["toml"] = text.into();
+    }
+    examples
 }
 
 fn job_of(recipe: Recipe) -> Answer<Job> {
@@ -174,7 +206,7 @@ fn admit(job: &Job) -> Answer<Vec<f64>> {
              it smaller, or use the program"
         )));
     }
-    recipes::admit(job)
+    recipes::admit(job, &job.schedule().costs())
 }
 
 /// The digest of all that decides the bytes of a run.

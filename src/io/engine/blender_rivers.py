@@ -1,4 +1,4 @@
-"""Makes a mesh of the rivers of rivers.csv, as wide as they are. It may run again."""
+"""Makes a mesh of the rivers of rivers.csv, with their widths. You can run it again."""
 
 import csv
 import itertools
@@ -6,6 +6,10 @@ import math
 import os
 
 import bpy
+
+NAME = "@STEM@ rivers"
+# How far rivers lie above their water, so that the ground does not hide them, m.
+LIFT = 0.3
 
 
 def folder():
@@ -21,14 +25,14 @@ def ribbon(points):
         east, north = after[0] - before[0], after[1] - before[1]
         length = math.hypot(east, north) or 1.0
         aside, on = -north / length * width / 2, east / length * width / 2
-        corners += [(x + aside, y + on, z), (x - aside, y - on, z)]
+        corners += [(x + aside, y + on, z + LIFT), (x - aside, y - on, z + LIFT)]
     return corners
 
 
 def main():
     with open(os.path.join(folder(), "rivers.csv"), newline="") as table:
         rows = [
-            (row["river"], [float(row[key]) for key in ("x", "y", "z", "width")])
+            (row["piece"], [float(row[key]) for key in ("x", "y", "z", "width")])
             for row in csv.DictReader(table)
         ]
     corners, faces = [], []
@@ -36,12 +40,14 @@ def main():
         first = len(corners)
         corners += ribbon([point for _, point in points])
         faces += [(i, i + 1, i + 3, i + 2) for i in range(first, len(corners) - 2, 2)]
-    mesh = bpy.data.meshes.get("rivers") or bpy.data.meshes.new("rivers")
-    mesh.clear_geometry()
-    mesh.from_pydata(corners, [], faces)
-    mesh.update()
-    if "rivers" not in bpy.data.objects:
-        bpy.context.collection.objects.link(bpy.data.objects.new("rivers", mesh))
+    thing = bpy.data.objects.get(NAME)
+    if thing is None or not thing.get("thalweg"):
+        thing = bpy.data.objects.new(NAME, bpy.data.meshes.new(NAME))
+        thing["thalweg"] = True
+        bpy.context.collection.objects.link(thing)
+    thing.data.clear_geometry()
+    thing.data.from_pydata(corners, [], faces)
+    thing.data.update()
 
 
 main()

@@ -1,6 +1,7 @@
 #if UNITY_EDITOR
 // Makes the terrains of @STEM@ as README.txt describes them: heights, neighbours, layers with
-// their weights, trees, and rivers. Put the folder into Assets; then Tools, thalweg, @STEM@ @ID@.
+// their weights, trees, and rivers. Put the folder into Assets; then Tools, thalweg, and
+// @STEM@ @ID@.
 // It may run again: it changes the terrains that it has made.
 using System.Collections.Generic;
 using System.Globalization;
@@ -19,6 +20,8 @@ public static class @CLASS@
 
     // Path of your own material for rivers.
     static readonly string RiverMaterial = ""; // such as "Assets/Water/River.mat"
+    // How far rivers lie above their water, so that the ground does not hide them.
+    const float Lift = 0.3f;
 
     class Tile
     {
@@ -55,6 +58,12 @@ public static class @CLASS@
                 "this script was renamed: it has to be called Import.cs, beside its files");
         // Paths of assets have slashes, on Windows too.
         string folder = Path.GetDirectoryName(script).Replace('\\', '/');
+        Material river = RiverMaterial == ""
+            ? AssetDatabase.GetBuiltinExtraResource<Material>("Default-Line.mat")
+            : AssetDatabase.LoadAssetAtPath<Material>(RiverMaterial);
+        if (river == null)
+            throw new FileNotFoundException(
+                "no material at " + RiverMaterial + ": correct the path at the top of Import.cs");
         var prototypes = new List<TreePrototype>();
         List<Thing> things = Read(folder, prototypes);
         TerrainLayer[] layers = Layers.Select(name => Layer(folder, name)).ToArray();
@@ -68,7 +77,7 @@ public static class @CLASS@
                 Beside(made, one.Key, 1, 0), Beside(made, one.Key, 0, -1));
             one.Value.Flush();
         }
-        Rivers(folder);
+        Rivers(folder, made[new Vector2Int(0, 0)], river);
         AssetDatabase.SaveAssets();
     }
 
@@ -205,26 +214,21 @@ public static class @CLASS@
             .Select(word => float.Parse(word, CultureInfo.InvariantCulture)).ToArray());
     }
 
-    /// A line for each river, as wide as it is, on the surface of its water.
-    static void Rivers(string folder)
+    /// A line for each river, with its widths, below the terrain in the south-west.
+    static void Rivers(string folder, Terrain terrain, Material material)
     {
-        const string name = "@STEM@ @ID@ rivers";
-        GameObject old = GameObject.Find(name);
+        Transform old = terrain.transform.Find("rivers");
         if (old != null)
-            Object.DestroyImmediate(old);
+            Object.DestroyImmediate(old.gameObject);
         if (RiverTable == "")
             return;
-        Material material = RiverMaterial == ""
-            ? AssetDatabase.GetBuiltinExtraResource<Material>("Default-Line.mat")
-            : AssetDatabase.LoadAssetAtPath<Material>(RiverMaterial);
-        if (material == null)
-            throw new FileNotFoundException(
-                "no material at " + RiverMaterial + ": correct the path at the top of Import.cs");
-        var parent = new GameObject(name);
+        var parent = new GameObject("rivers");
+        parent.transform.SetParent(terrain.transform);
         foreach (var river in Rows(folder + "/" + RiverTable).GroupBy(row => row[0]))
         {
             float[][] rows = river.ToArray();
-            Vector3[] points = rows.Select(row => new Vector3(row[1], row[2], row[3])).ToArray();
+            Vector3[] points =
+                rows.Select(row => new Vector3(row[2], row[3] + Lift, row[4])).ToArray();
             var line = new GameObject("river " + river.Key).AddComponent<LineRenderer>();
             line.transform.SetParent(parent.transform);
             // It lies flat: a line faces the Z axis of its transform, which points down.
@@ -232,9 +236,11 @@ public static class @CLASS@
             line.alignment = LineAlignment.TransformZ;
             line.sharedMaterial = material;
             line.useWorldSpace = true;
+            // Materials with light need normals.
+            line.generateLightingData = true;
             line.positionCount = points.Length;
             line.SetPositions(points);
-            line.widthCurve = Widths(points, rows.Select(row => row[4]).ToArray());
+            line.widthCurve = Widths(points, rows.Select(row => row[5]).ToArray());
         }
     }
 
