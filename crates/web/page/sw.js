@@ -1,6 +1,6 @@
-// This service worker keeps the page, which then works without its host. It also isolates the page from other sites,
-// which lets the module use threads: from the second visit on, or from the first on a host that
-// sends these two headers itself.
+// This service worker keeps the page, which then works without its host. It also isolates the page
+// from other sites, which lets the module use threads: from the second visit on, or from the first
+// on a host that sends these two headers itself.
 
 // Other folders of the same host have caches of their own.
 const OWN = `thalweg-${new URL(self.registration.scope).pathname}-`;
