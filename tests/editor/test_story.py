@@ -414,13 +414,18 @@ def test_a_game_map_for_unreal_in_six_clicks(window, thalweg, tmp_path, keep):
     # Rivers are drawn in the beds that are carved for them, and the ground is that of the masks.
     drawn = "(r) => r.data.filter((v, i) => i % 4 === 0 && v > 128).length / (r.data.length / 4)"
     rivers = page.evaluate(f"({drawn})(thalweg.view.after.rivers.image)")
-    assert 0.02 < rivers < 0.3, rivers
     assert page.evaluate("thalweg.view.after.hasMaterials") == 1
     with page.expect_download() as download:
         page.click("a[download$='.zip']")
     bundle = zipfile.ZipFile(download.value.path())
     run = [thalweg, "run", "game-medium", "-o", "known", "--engine", "unreal", "-q"]
     subprocess.run(run, cwd=tmp_path, check=True)
+    subprocess.run(
+        [thalweg, "convert", "known/river_width.tif", "width.npy", "-q"], cwd=tmp_path, check=True
+    )
+    # Ribbons cover the cells of rivers, and are a little broader than they are.
+    share = (np.load(tmp_path / "width.npy") > 0).mean()
+    assert share <= rivers < 5 * share, (share, rivers)
     known = sorted((tmp_path / "known/unreal").iterdir())
     assert len(known) > 12
     for file in known:
