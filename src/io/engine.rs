@@ -219,8 +219,8 @@ impl Made<'_> {
         Some(name)
     }
 
-    /// Adds a table of the points of rivers, each downstream, in the axes of the program and metres,
-    /// where there are rivers. `at` is as for things. Returns whether there are some.
+    /// Adds a table of the points of rivers, each downstream, in the axes of the program and
+    /// metres, where there are rivers. `at` is as for things. Returns whether there are some.
     fn river_table(&mut self, columns: &str, at: impl Fn([f64; 3]) -> [f64; 3]) -> bool {
         let rivers = self.land.water.map_or(vec![], splines);
         if rivers.is_empty() {
