@@ -37,7 +37,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What is asked for by texts, as addresses have them. `fields` are parted by commas.
+    /// Reads the texts of an address. Commas separate `fields`.
     ///
     /// # Errors
     /// What is not allowed.

@@ -22,8 +22,7 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// What is asked for: cells of the longer side, lands, the first seed, and what the colours
-    /// mean.
+    /// Checks a request: cells of the longer side, number of lands, first seed, name of colours.
     ///
     /// # Errors
     /// What is not allowed.

@@ -291,7 +291,7 @@ export class Service {
     return this.#bench.isEnded;
   }
 
-  /** Ends the worker, and what it does. */
+  /** Ends the worker and its work. */
   end() {
     this.#bench.end();
   }

@@ -16,7 +16,7 @@ export function complete(module, known) {
   return all;
 }
 
-/** @param spawn starts a thread: it gets the address of the thread's task, and returns its number */
+/** @param spawn starts a thread: it gets the address of its task, and returns its number */
 export function wasi(memory, spawn) {
   const view = () => new DataView(memory.buffer);
   let said = '';

@@ -401,15 +401,15 @@ async function keep(job, result, recipe) {
   }
 }
 
-/** Removes the oldest runs, and maps of no run. */
+/** Removes the oldest runs but `most`, and maps of no run. */
 async function forget(most) {
   const all = await folder(),
     names = [];
   for await (const name of all.keys()) names.push(name);
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => parseInt(name));
   const stay = ids
-    .sort((a, b) => a - b)
-    .slice(-KEPT_MAX)
+    .sort((a, b) => b - a)
+    .slice(0, most)
     .map(String);
   const digests = [];
   for (const id of stay)
