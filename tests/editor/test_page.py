@@ -194,6 +194,25 @@ def test_what_a_page_refuses_has_the_words_of_a_service(playwright, host, servic
                 [host.url, {**SMALL, "width": 1025, "height": 1025}, wait_ms],
             )
             assert told == ["cancelled", "cancelled", "end", 1], told
+        # Of the runs that are kept the six last stay, with their levels and maps and nothing else.
+        names = here.evaluate(
+            """async ([url, recipe]) => {
+                const { send } = await import(url + 'js/back.js');
+                for (let seed = 1; seed <= 8; seed++) {
+                    const body = JSON.stringify({ ...recipe, seed });
+                    const { id } = await (await send('v1/jobs', { method: 'POST', body })).json();
+                    await (await send(`v1/jobs/${id}/events`)).text();
+                }
+                const root = await navigator.storage.getDirectory();
+                const runs = await root.getDirectoryHandle('runs');
+                return Array.fromAsync(runs.keys());
+            }""",
+            [host.url, {**SMALL, "width": 65, "height": 65}],
+        )
+        ids = sorted(name[:-5] for name in names if name.endswith(".json"))
+        assert len(ids) == 6, names
+        assert len({name.split("-")[0] for name in names if len(name) > 64}) == 6, names
+        assert all(len(name) > 64 or name[:13] in ids for name in names), names
         # The service's refusals are what the console tells of, and nothing else.
         there_faults = pages[1].faults
         assert all("status of 4" in fault for fault in there_faults), there_faults
