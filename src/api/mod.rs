@@ -1,10 +1,12 @@
 //! What the service and pages answer alike, without HTTP: tables, checked recipes, previews,
-//! pictures of variants, dungeons, and what is wrong with a request. Neither knows of files or
+//! pictures of variants, dungeons, and what is wrong with a request. Neither knows of
 //! threads.
 
+pub mod files;
 pub mod pace;
 pub mod preview;
 pub mod problem;
+pub mod query;
 pub mod recipes;
 pub mod result;
 pub mod sheet;

@@ -1,6 +1,7 @@
 //! Previews: the coarse levels of a land, told as they are made.
 
 use super::problem::{Answer, Problem};
+use super::query;
 use crate::error::Error;
 use crate::field;
 use crate::job::{AfterStage, Event, Job, Outcome, digest};
@@ -37,14 +38,14 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads the texts of an address. Commas separate `fields`.
+    /// Checks a request.
     ///
     /// # Errors
     /// What is not allowed.
-    pub fn of(cells: Option<u32>, names: Option<&str>, draft: bool) -> Answer<Self> {
-        let cells = cells_of(cells, CELLS)?;
+    pub fn of(asked: &query::Preview) -> Answer<Self> {
+        let cells = cells_of(asked.cells, CELLS)?;
         let mut fields = vec![];
-        let names = names.unwrap_or("height").split(',').map(str::trim);
+        let names = asked.fields.as_deref().unwrap_or("height").split(',').map(str::trim);
         for name in names.filter(|name| !name.is_empty()) {
             let all = || field::FIELDS.iter().map(|field| field.name);
             let field = field::find(name)
@@ -56,7 +57,7 @@ impl Wanted {
         if fields.is_empty() {
             return Err(Problem::bad("fields: name at least one map, such as height"));
         }
-        Ok(Self { cells, fields, draft })
+        Ok(Self { cells, fields, draft: asked.draft.unwrap_or(false) })
     }
 
     /// The run of a preview, of whose maps only those that are sent are made. `job_of` makes the

@@ -3,6 +3,7 @@
 
 use super::preview::{cells_of, coarse};
 use super::problem::{Answer, Problem};
+use super::query;
 use crate::io::encode_picture;
 use crate::job::{Job, Outcome};
 use crate::recipe::{Colour, Recipe};
@@ -22,22 +23,18 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// Checks a request: cells of the longer side, number of lands, first seed, name of colours.
+    /// Checks a request.
     ///
     /// # Errors
     /// What is not allowed.
-    pub fn of(
-        cells: Option<u32>,
-        count: Option<u32>,
-        seed: Option<u64>,
-        colour: Option<&str>,
-    ) -> Answer<Self> {
-        let cells = cells_of(cells, CELLS)?;
-        let count = count.unwrap_or(12);
+    pub fn of(asked: &query::Sheet) -> Answer<Self> {
+        let cells = cells_of(asked.cells, CELLS)?;
+        let count = asked.count.unwrap_or(12);
         if !(1..=COUNT_MAX).contains(&count) {
             return Err(Problem::bad(format!("count = {count}: allowed 1 to {COUNT_MAX}")));
         }
-        Ok(Self { count, cells, seed, colour: colour.map(named).transpose()? })
+        let colour = asked.colour.as_deref().map(named).transpose()?;
+        Ok(Self { count, cells, seed: asked.seed, colour })
     }
 
     /// The picture, as PNG. `job_of` makes the run of a recipe, and `run` runs it.

@@ -295,6 +295,18 @@ pub fn decode_mask(
     )
 }
 
+/// Reads a map from a file's bytes, in the format that the extension of `name` stands for. Masks
+/// may be of all formats that [`read`] takes. A header that lies beside a file is not looked for.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode_file(name: &Path, bytes: &[u8], options: &ReadOptions) -> Result<Reading> {
+    match Format::from_path(name, options.samples)? {
+        Format::Map(format) => decode(name, bytes, format, options),
+        Format::Mask(format) => decode_mask(name, bytes, format, options),
+    }
+}
+
 fn unreadable(e: &std::io::Error) -> String {
     match e.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),

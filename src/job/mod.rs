@@ -215,23 +215,24 @@ impl Job {
     /// As [`Job::with_heights`], [`Job::supply`] and [`crate::io::read`].
     #[cfg(feature = "io")]
     pub fn read(recipe: Recipe) -> Result<Self> {
-        Self::read_by(recipe, &|path| Ok(path.into()))
+        Self::read_by(recipe, &|path, options| crate::io::read(path, options))
     }
 
-    /// The same, where `place` says under which path a file of the recipe lies.
+    /// The same, where `read` reads the files, such as by [`crate::io::decode_file`] what was sent
+    /// over a network. It gets the path, which begins with the recipe's folder.
     ///
     /// # Errors
-    /// As [`Job::read`], and those of `place`.
+    /// As [`Job::with_heights`] and [`Job::supply`], and those of `read`.
     #[cfg(feature = "io")]
-    pub(crate) fn read_by(
+    pub fn read_by(
         recipe: Recipe,
-        place: &dyn Fn(&std::path::Path) -> Result<std::path::PathBuf>,
+        read: &dyn Fn(&std::path::Path, &crate::io::ReadOptions) -> Result<crate::io::Reading>,
     ) -> Result<Self> {
         let mut warnings: Vec<(Option<std::path::PathBuf>, String)> = vec![];
         let mut read_all = |path: &std::path::Path,
                             options: &crate::io::ReadOptions|
          -> Result<crate::io::Reading> {
-            let mut reading = crate::io::read(&place(path)?, options)?;
+            let mut reading = read(path, options)?;
             let said = std::mem::take(&mut reading.warnings);
             warnings.extend(said.into_iter().map(|warning| (Some(path.to_path_buf()), warning)));
             Ok(reading)

@@ -173,7 +173,7 @@ fn make(
     let request = &record.request;
     let folder = service.store.work_folder(record.id);
     std::fs::create_dir_all(folder.join("levels"))?;
-    let job = request.job(&service.store, request.recipe()?)?;
+    let job = request.job(request.recipe()?, &service.store.files())?;
     // Another edition may have taken the job.
     let recipe_digest = request.digest(&job);
     let work = service.limits.admit(&job)?;

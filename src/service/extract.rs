@@ -12,11 +12,8 @@ pub struct Query<T>(pub T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let found = axum::extract::Query::from_request_parts(parts, state).await;
-        found
-            .map(|axum::extract::Query(found)| Self(found))
-            .map_err(|e| Problem::bad(format!("the query: {}", e.body_text())))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        crate::api::query::read(parts.uri.query().unwrap_or_default()).map(Self)
     }
 }
 

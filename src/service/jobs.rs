@@ -7,6 +7,7 @@ use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::store::Record;
 use super::{Service, Shared, blocking, engine, results};
+use crate::api::query;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
@@ -76,19 +77,6 @@ pub struct LevelForm {
     blake3: String,
     /// Its heights as float32.
     href: String,
-}
-
-#[derive(Deserialize, IntoParams)]
-pub struct Submitted {
-    /// The name of a recipe that has none of its own.
-    name: Option<String>,
-    /// Pictures of a time-lapse.
-    frames: Option<usize>,
-    /// Longest side of these pictures in pixels, 16 to 8192.
-    #[param(minimum = 16, maximum = 8192, default = 1080)]
-    frame_size: Option<u32>,
-    /// Stop after this level.
-    level: Option<i32>,
 }
 
 fn id(text: &str) -> Answer<i64> {
@@ -175,7 +163,7 @@ fn answer(status: StatusCode, job: Value) -> Response {
 /// the result that is there. With an `Idempotency-Key` the same request again is answered with the
 /// same job.
 #[utoipa::path(
-    post, path = "/v1/jobs", params(Submitted), tag = "jobs",
+    post, path = "/v1/jobs", params(query::Job), tag = "jobs",
     request_body(
         content((Value = "application/json"), (String = "application/toml"),
             (String = "multipart/form-data")),
@@ -195,22 +183,19 @@ fn answer(status: StatusCode, job: Value) -> Response {
 )]
 pub async fn submit(
     State(service): State<Shared>,
-    Query(asked): Query<Submitted>,
+    Query(asked): Query<query::Job>,
     headers: HeaderMap,
     request: HttpRequest,
 ) -> Answer<Response> {
     let key = idempotency_key(&headers)?;
-    let side = asked.frame_size.unwrap_or(1080);
-    if !(16..=8192).contains(&side) {
-        return Err(Problem::bad(format!("frame_size = {side}: allowed 16 to 8192")));
-    }
+    let frames = asked.frames()?;
     let mut request = receive(&service, request).await?.request(asked.name.as_deref())?;
-    request.frames = asked.frames.map(|frames| (frames, side));
+    request.frames = frames;
     request.level = asked.level;
     blocking(move || {
         let recipe = request.recipe()?;
         let name = recipe.name.clone();
-        let job = request.job(&service.store, recipe)?;
+        let job = request.job(recipe, &service.store.files())?;
         service.limits.admit(&job)?;
         let recipe_digest = request.digest(&job);
         // The engine makes it anew, so its inputs need not stay in memory.

@@ -5,9 +5,10 @@ use super::engine::CancelOnDrop;
 use super::extract::Query;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
-use super::store::Request;
 use super::{Service, Shared, engine};
 use crate::api::preview::Wanted;
+use crate::api::query;
+use crate::api::recipes::Request;
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::job::{Cancel, Event, Job, Outcome};
@@ -16,31 +17,15 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
-use utoipa::IntoParams;
 
 /// How long a client may take to read a record.
 const READ: Duration = Duration::from_secs(30);
-
-#[derive(Deserialize, IntoParams)]
-pub struct Asked {
-    /// Most cells of the longer side, 64 to 1024.
-    #[param(minimum = 64, maximum = 1024, default = 512)]
-    cells: Option<u32>,
-    /// The maps to send, parted by commas: names of fields.
-    #[param(default = "height")]
-    fields: Option<String>,
-    /// Whether the first record is to be the land before any stage changes it, as fine as the last
-    /// one. Its header has `"draft": true`.
-    #[param(default = false)]
-    draft: Option<bool>,
-}
 
 /// Stream the coarse levels of a recipe as they are made
 ///
@@ -50,7 +35,7 @@ pub struct Asked {
 /// `"final": true`. An error in mid-stream is a record whose header is `{"error": problem}`.
 /// Hanging up cancels the work.
 #[utoipa::path(
-    post, path = "/v1/preview", params(Asked), tag = "previews",
+    post, path = "/v1/preview", params(query::Preview), tag = "previews",
     request_body(content((Value = "application/json"), (String = "application/toml")),
         description = "A recipe."),
     responses(
@@ -64,10 +49,10 @@ pub struct Asked {
 )]
 pub async fn preview(
     State(service): State<Shared>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<query::Preview>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let wanted = Wanted::of(asked.cells, asked.fields.as_deref(), asked.draft.unwrap_or(false))?;
+    let wanted = Wanted::of(&asked)?;
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -191,7 +176,7 @@ fn send(
     admitted: oneshot::Sender<Answer<()>>,
 ) -> Answer<()> {
     let made = request.recipe().and_then(|recipe| {
-        let job = wanted.job(recipe, |recipe| request.job(&service.store, recipe))?;
+        let job = wanted.job(recipe, |recipe| request.job(recipe, &service.store.files()))?;
         service.limits.admit(&job)?;
         Ok(job)
     });

@@ -1,33 +1,25 @@
 //! Recipes that come by HTTP: as JSON, as TOML, or with the files that they name.
 
 use super::problem::{Answer, Problem};
-use super::store::{Request, Store, is_digest};
 use super::{Limits, Service};
 pub use crate::api::RECIPE_BYTES_MAX;
+use crate::api::files;
 pub use crate::api::recipes::Form;
-use crate::api::recipes::{admit, file_places, recipe, value};
-use crate::api::text;
-use crate::bundle::{Sink, Zip};
-use crate::error::Error;
-use crate::identity;
+use crate::api::recipes::{Request, admit, value};
 use crate::job::Job;
-use crate::recipe::Recipe;
 use axum::body::Body;
 use axum::extract::multipart::{Field, Multipart, MultipartError};
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tower_http::timeout::TimeoutError;
 
 /// Most parts of a request with files.
 const PARTS_MAX: usize = 64;
-/// Longest name of a file, in bytes.
-const NAME_MAX: usize = 128;
 
 /// A recipe as it came.
 pub struct Sent {
@@ -175,26 +167,6 @@ impl Chunks<'_> {
     }
 }
 
-/// The extension of a file's name, which says its format, in lower case.
-fn extension(name: &str) -> Answer<String> {
-    let plain = !name.is_empty()
-        && name.len() <= NAME_MAX
-        && !name.contains(['/', '\\', '\0'])
-        && !name.starts_with('.');
-    let extension = Path::new(name).extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    let short =
-        |e: &String| (1..=5).contains(&e.len()) && e.bytes().all(|c| c.is_ascii_alphanumeric());
-    match extension.filter(|e| plain && short(e)) {
-        Some(extension) => Ok(extension),
-        None => Err(Problem::bad(format!(
-            "the name of a file is up to {NAME_MAX} bytes without folders and with an extension \
-             that says its format, such as \
-             land.tif; this one is {:?}",
-            name.chars().take(40).collect::<String>()
-        ))),
-    }
-}
-
 /// Removes a file that did not come whole.
 pub struct Scratch(pub PathBuf);
 
@@ -209,14 +181,11 @@ impl Drop for Scratch {
 /// # Errors
 /// A name without an extension, too many bytes, a full disk.
 pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) -> Answer<String> {
-    let extension = extension(name)?;
+    let extension = files::extension(name)?;
     let scratch =
         Scratch(service.store.root().join("uploads").join(format!(".part-{}", service.number())));
     let mut file = std::fs::File::create_new(&scratch.0)?;
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(extension.as_bytes());
-    // Between extension and bytes, so that `ti` and a file that begins with `f` are not `tif`.
-    hasher.update(&[0]);
+    let mut hasher = files::hasher(&extension);
     let mut length = 0u64;
     while let Some(chunk) = chunks.next().await? {
         length += chunk.len() as u64;
@@ -246,152 +215,13 @@ pub async fn upload(service: &Arc<Service>, name: &str, mut chunks: Chunks<'_>) 
     Ok(digest)
 }
 
-/// Puts names in place of `{ upload = "DIGEST" }`, and refuses names of files that the client has
-/// not sent.
-fn name_files(sent: &mut Sent) -> Answer<()> {
-    for (pointer, value) in file_places(&sent.recipe) {
-        let refused = |what: String| {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at(pointer.clone())
-        };
-        let name = match &value {
-            Value::String(name) if name.is_empty() => continue,
-            Value::String(name) => name.clone(),
-            Value::Object(object) => match object.get("upload").and_then(Value::as_str) {
-                Some(digest) if object.len() == 1 && is_digest(digest) => {
-                    if let Some(place) = sent.recipe.pointer_mut(&pointer) {
-                        *place = digest.into();
-                    }
-                    sent.files.push((digest.into(), digest.into()));
-                    continue;
-                }
-                _ => {
-                    return Err(refused(format!(
-                        "{value}: expected the name of a part of this request, or \
-                         {{\"upload\": \"DIGEST\"}} with the digest that \
-                         POST /v1/inputs has answered"
-                    )));
-                }
-            },
-            // The reader of recipes says what is wrong with it.
-            _ => continue,
-        };
-        if !sent.files.iter().any(|(known, _)| *known == name) {
-            return Err(refused(format!(
-                "{name:?}: a recipe that comes by HTTP cannot name files of the server: send the \
-                 file as a part called {name:?}, or \
-                 with POST /v1/inputs and name it by {{\"upload\": \"DIGEST\"}}"
-            )));
-        }
-    }
-    Ok(())
-}
-
 impl Sent {
     /// What the client asks for, as it is stored.
     ///
     /// # Errors
     /// A file that the client has not sent.
-    pub fn request(mut self, name: Option<&str>) -> Answer<Request> {
-        name_files(&mut self)?;
-        // A recipe of standard input has this name, too.
-        let name = name.unwrap_or("recipe").into();
-        Ok(Request { recipe: self.recipe, name, files: self.files, frames: None, level: None })
-    }
-}
-
-impl Request {
-    /// The recipe and its files as an archive, from which the command makes the same land:
-    /// `recipe.toml`, or `recipe.json` for numbers that TOML does not have, names the files beside
-    /// it.
-    ///
-    /// # Errors
-    /// A file that is not here any more, and too little memory.
-    pub fn bundle(&self, store: &Store) -> Answer<Vec<u8>> {
-        let (mut recipe, mut files, mut length) = (self.recipe.clone(), BTreeMap::new(), 0);
-        for (name, digest) in &self.files {
-            let gone = || {
-                Problem::missing(format!("{name}: the file is not here any more: send it again"))
-            };
-            let path = store.upload(digest)?.ok_or_else(gone)?;
-            let extension = path.extension().unwrap_or_default().to_string_lossy();
-            let plain =
-                // A file that is named by its digest has no name of its own; sixteen digits keep it
-                // short and apart.
-                if is_digest(name) { format!("{}.{extension}", &name[..16]) } else { name.clone() };
-            length += std::fs::metadata(&path)?.len();
-            files.insert(name.as_str(), (plain, path));
-        }
-        // The files, and the archive of them.
-        crate::memory::admit("the archive", 2 * length)?;
-        for (pointer, value) in file_places(&self.recipe) {
-            if let Some(((plain, _), place)) =
-                value.as_str().and_then(|name| files.get(name)).zip(recipe.pointer_mut(&pointer))
-            {
-                *place = plain.as_str().into();
-            }
-        }
-        let mut archive = Cursor::new(vec![]);
-        let mut zip = Zip::new(&mut archive);
-        match text::toml(&recipe) {
-            Some(text) => zip.put("recipe.toml", text.as_bytes())?,
-            None => zip.put("recipe.json", format!("{recipe:#}\n").as_bytes())?,
-        };
-        for (plain, path) in files.values() {
-            zip.put(plain, &std::fs::read(path)?)?;
-        }
-        zip.keep()?;
-        Ok(archive.into_inner())
-    }
-
-    /// The recipe.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn recipe(&self) -> Answer<Recipe> {
-        recipe(&self.recipe, &self.name)
-    }
-
-    /// The run.
-    ///
-    /// # Errors
-    /// What is wrong with the recipe and its files.
-    pub fn job(&self, store: &Store, recipe: Recipe) -> Answer<Job> {
-        let place = |path: &Path| -> crate::Result<PathBuf> {
-            let name = path.to_string_lossy();
-            let digest =
-                self.files.iter().find(|(known, _)| *known == name).map(|(_, digest)| digest);
-            let found = digest.and_then(|digest| store.upload(digest).ok().flatten());
-            found.ok_or_else(|| {
-                Error::input(path, "the file is not here, or not any more: send it again")
-            })
-        };
-        // Files are stored by digest, and clients know them by their names.
-        let named = |problem: Problem| {
-            self.files.iter().fold(problem, |problem, (name, digest)| match store.upload(digest) {
-                Ok(Some(stored)) => problem.of_file(&stored, name),
-                _ => problem,
-            })
-        };
-        let job = Job::read_by(recipe, &place).map_err(|e| named(e.into()))?;
-        let job = match self.level {
-            Some(level) => job.until_level(level)?,
-            None => job,
-        };
-        if let Some((frames, _)) = self.frames {
-            job.clone().frames(frames)?;
-        }
-        Ok(job)
-    }
-
-    /// The digest of all that decides the bytes of the run: the recipe with every setting, its
-    /// files, and the edition of the program.
-    pub fn digest(&self, job: &Job) -> String {
-        let all = serde_json::json!({
-            "thalweg": identity::engine(), "recipe": job.recipe().describe(), "files": self.files,
-            "frames": self.frames,
-            "level": self.level,
-        });
-        blake3::hash(all.to_string().as_bytes()).to_hex().to_string()
+    pub fn request(self, name: Option<&str>) -> Answer<Request> {
+        Request::of(self.recipe, self.files, name)
     }
 }
 

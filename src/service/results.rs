@@ -4,8 +4,9 @@
 use super::extract::Path as Place;
 use super::problem::{Answer, Problem};
 use super::recipes::Scratch;
-use super::store::{Record, is_digest};
+use super::store::Record;
 use super::{Service, Shared, blocking};
+use crate::api::files::is_digest;
 pub use crate::api::media_type;
 use crate::api::result;
 use crate::bundle::{Bundle, encode_field};

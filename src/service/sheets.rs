@@ -6,37 +6,22 @@ use super::extract::Query;
 use super::preview::run;
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
-use super::store::Request;
 use super::{Service, Shared};
+use crate::api::query;
+use crate::api::recipes::Request;
 use crate::api::sheet::Variants;
 use crate::job::Cancel;
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
 use std::time::Instant;
 use tokio::sync::oneshot;
-use utoipa::IntoParams;
-
-#[derive(Deserialize, IntoParams)]
-pub struct Asked {
-    /// Most cells of the longer side of a land, 64 to 512.
-    #[param(minimum = 64, maximum = 512, default = 128)]
-    cells: Option<u32>,
-    /// How many lands, of consecutive seeds, 1 to 36. A single one is drawn without its number.
-    #[param(minimum = 1, maximum = 36, default = 12)]
-    count: Option<u32>,
-    /// The first seed; left out: the recipe's.
-    seed: Option<u64>,
-    /// What the colours show: height, ground or biomes; left out: what the recipe says.
-    colour: Option<String>,
-}
 
 /// Draw variants of a recipe's land, of consecutive seeds, on a contact sheet
 ///
 /// Each land is the coarse level that the whole run has on its way.
 #[utoipa::path(
-    post, path = "/v1/sheet", params(Asked), tag = "previews",
+    post, path = "/v1/sheet", params(query::Sheet), tag = "previews",
     request_body(content((Value = "application/json"), (String = "application/toml")),
         description = "A recipe."),
     responses(
@@ -49,10 +34,10 @@ pub struct Asked {
 )]
 pub async fn variants(
     State(service): State<Shared>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<query::Sheet>,
     request: HttpRequest,
 ) -> Answer<Response> {
-    let variants = Variants::of(asked.cells, asked.count, asked.seed, asked.colour.as_deref())?;
+    let variants = Variants::of(&asked)?;
     let request = receive(&service, request).await?.request(None)?;
     let cancel = Cancel::default();
     // From here on a client that hangs up drops this.
@@ -84,7 +69,7 @@ fn draw(
     variants: &Variants,
     cancel: &Cancel,
 ) -> Answer<Vec<u8>> {
-    let job_of = |recipe| request.job(&service.store, recipe);
+    let job_of = |recipe| request.job(recipe, &service.store.files());
     variants.draw(request.recipe()?, job_of, |job| {
         service.limits.admit(&job)?;
         Ok(run(service, &job.cancel_by(cancel.clone()), &mut |_| Ok(()))?)

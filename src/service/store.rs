@@ -14,6 +14,8 @@
 mod results;
 
 use super::problem::{Answer, Problem};
+use crate::api::files::is_digest;
+use crate::api::recipes::Request;
 use crate::error::{Error, Result};
 pub use results::folder_bytes;
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
@@ -58,24 +60,6 @@ const TABLES: &str = "
                       NOT NULL
     );";
 
-/// What a client asked for: enough to make the job again after a restart.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Request {
-    /// The recipe as it came.
-    pub recipe: Value,
-    /// Its name, where it has none of its own.
-    pub name: String,
-    /// The files that it names, by the names that it has for them: their digests.
-    #[serde(default)]
-    pub files: Vec<(String, String)>,
-    /// The pictures of its time-lapse and their longest side.
-    #[serde(default)]
-    pub frames: Option<(usize, u32)>,
-    /// The level that it ends with.
-    #[serde(default)]
-    pub level: Option<i32>,
-}
-
 /// A job as the index has it.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -113,11 +97,6 @@ struct Ended {
 /// Seconds since 1970.
 pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64
-}
-
-/// Whether a word is a digest, which makes it safe in a path.
-pub fn is_digest(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|c| c.is_ascii_digit() || (b'a'..=b'f').contains(&c))
 }
 
 fn record(row: &Row) -> rusqlite::Result<Record> {

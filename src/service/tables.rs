@@ -5,16 +5,13 @@ use super::problem::{Answer, Problem};
 use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{media_type, sizes, unchanging};
 use super::{Shared, blocking};
-use crate::api::tables;
-use crate::io::{ReadOptions, read};
+use crate::api::{files, query, tables};
 use crate::recipe::Recipe;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde_json::{Value, json};
-use utoipa::IntoParams;
+use serde_json::Value;
 
 /// The stages with their parameters, and the maps
 ///
@@ -87,9 +84,9 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
         let request = sent.request(None)?;
         let recipe = request.recipe()?;
         let about = tables::About::of(&recipe, &sent_recipe);
-        let job = request.job(&service.store, recipe)?;
+        let job = request.job(recipe, &service.store.files())?;
         if bundle {
-            let archive = request.bundle(&service.store)?;
+            let archive = request.archive(&service.store.files())?;
             return Ok(
                 ([(header::CONTENT_TYPE, media_type("recipe.zip"))], archive).into_response()
             );
@@ -104,27 +101,12 @@ pub async fn check(State(service): State<Shared>, request: Request) -> Answer<Re
     .await
 }
 
-/// Reads a file of heights, or of a mask in a format that heights do not come in.
-fn map_of(path: &std::path::Path, max_cells: u64) -> crate::Result<crate::io::Reading> {
-    let options = ReadOptions { max_cells, ..ReadOptions::default() };
-    read(path, &options).or_else(|first| {
-        read(path, &ReadOptions { samples: crate::io::Samples::Shares, ..options })
-            .map_err(|_| first)
-    })
-}
-
-#[derive(Deserialize, IntoParams)]
-pub struct Named {
-    /// The name of the file; its extension says its format.
-    name: String,
-}
-
 /// Send a file of heights or of a mask
 ///
 /// It is kept under the digest of its format and its bytes. Recipes name it by `input = { upload =
 /// "DIGEST" }`, and so do stages with a `file`.
 #[utoipa::path(
-    post, path = "/v1/inputs", params(Named), tag = "inputs",
+    post, path = "/v1/inputs", params(query::Input), tag = "inputs",
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The \
         file."),
     responses(
@@ -138,26 +120,16 @@ pub struct Named {
 )]
 pub async fn input(
     State(service): State<Shared>,
-    Query(named): Query<Named>,
+    Query(named): Query<query::Input>,
     request: Request,
 ) -> Answer<Json<Value>> {
     let digest = upload(&service, &named.name, Chunks::Body(request.into_body())).await?;
     let slot = service.encoders.clone().acquire_owned().await.map_err(Problem::fault)?;
     blocking(move || {
         let _slot = slot;
-        let path = service
-            .store
-            .upload(&digest)?
-            .ok_or_else(|| Problem::missing("the file was evicted: send it again"))?;
-        let reading = map_of(&path, service.limits.cells)
-            .map_err(|e| Problem::from(e).of_file(&path, &named.name))?;
-        let (low, high) = reading.map.min_max();
-        Ok(Json(json!({
-            "digest": digest, "width": reading.map.width, "height": reading.map.height,
-            "spacing_m": reading.map.spacing_m,
-            "min_m": low, "max_m": high, "warnings": reading.warnings,
-            "href": format!("/v1/inputs/{digest}/height.r32"),
-        })))
+        let gone = || Problem::missing("the file was evicted: send it again");
+        let stored = service.store.upload(&digest)?.ok_or_else(gone)?;
+        Ok(Json(files::about(&digest, &stored.map(&named.name, service.limits.cells)?)))
     })
     .await
 }
@@ -180,26 +152,17 @@ pub async fn input_heights(
     blocking(move || {
         let _slot = slot;
         let missing = || Problem::missing("there is no such file, or not any more: send it again");
-        if !super::store::is_digest(&digest) {
+        if !files::is_digest(&digest) {
             return Err(missing());
         }
-        let path = service.store.upload(&digest)?.ok_or_else(missing)?;
-        let map = map_of(&path, service.limits.cells)
-            .map_err(|e| Problem::from(e).of_file(&path, &digest))?
-            .map;
+        let stored = service.store.upload(&digest)?.ok_or_else(missing)?;
+        let map = stored.map(&digest, service.limits.cells)?.map;
         let bytes: Vec<u8> = map.data.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut response = unchanging(&headers, &digest, "application/octet-stream", bytes);
         sizes(&mut response, [map.width, map.height], map.spacing_m);
         Ok(response)
     })
     .await
-}
-
-#[derive(Deserialize, IntoParams)]
-pub struct Drawn {
-    /// `json`, `txt`, `svg`, `png`, `tmj`, `ldtk`, or `steps`.
-    #[param(default = "json")]
-    format: Option<String>,
 }
 
 /// Make a dungeon
@@ -209,7 +172,7 @@ pub struct Drawn {
 /// corridors, as a list: `what` happens, `boxes` as \[x, y, width, height, mark\] and `lines` as
 /// \[x, y, x, y, mark\], in the cells of the dungeon's grid.
 #[utoipa::path(
-    post, path = "/v1/dungeons", params(Drawn), tag = "tables",
+    post, path = "/v1/dungeons", params(query::Dungeon), tag = "tables",
     request_body(content = Value, content_type = "application/json", description = "{\"kind\": \
         \"isaac\", \"seed\": 7, \"level\": 3}"),
     responses(
@@ -220,7 +183,7 @@ pub struct Drawn {
 )]
 pub async fn dungeon(
     State(service): State<Shared>,
-    Query(drawn): Query<Drawn>,
+    Query(drawn): Query<query::Dungeon>,
     request: Request,
 ) -> Answer<Response> {
     let bytes =

@@ -8,12 +8,12 @@
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
 use super::results::open;
-use super::store::is_digest;
 use super::xyz::{
     Address, At, Coding, EQUATOR_M, Encoding, HILLSHADE, Layer, Parts, SIDE, Tile, Tiled,
     hillshade, numbers, samples,
 };
 use super::{Service, Shared, blocking};
+use crate::api::files::is_digest;
 use crate::field::{Decode, Field, Resample};
 use crate::io::encode_picture;
 use crate::job::Maps;

@@ -6,12 +6,13 @@
 use super::extract::{Path as Place, Query};
 use super::problem::{Answer, Problem};
 use super::recipes::receive;
-use super::store::{Request, is_digest};
 use super::xyz::{
     Address, At, Coding, Encoding, HILLSHADE, Layer, Parts, SIDE, Tile as Made, Tiled, hillshade,
     numbers, samples,
 };
 use super::{Service, Shared, blocking, engine};
+use crate::api::files::is_digest;
+use crate::api::recipes::Request;
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::identity;
@@ -72,7 +73,7 @@ impl Service {
             .flatten()
             .ok_or_else(nowhere)?;
         let request: Request = serde_json::from_slice(&text).map_err(|_| nowhere())?;
-        let job = request.job(&self.store, request.recipe()?)?;
+        let job = request.job(request.recipe()?, &self.store.files())?;
         if request.digest(&job) != digest {
             // Its address never changes its meaning, so it has no tiles of this edition.
             return Err(Problem::missing(format!(
@@ -145,7 +146,7 @@ pub async fn submit(State(service): State<Shared>, request: HttpRequest) -> Answ
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "param", what).at("/endless")
             );
         }
-        let job = request.job(&service.store, recipe)?;
+        let job = request.job(recipe, &service.store.files())?;
         service.admit_world(&job)?;
         let digest = request.digest(&job);
         // A recipe that has no tiles is refused now.

@@ -1,6 +1,7 @@
 """Lands that are made in pages and in Node: their bytes, what is refused, and what is cancelled."""
 
 import json
+import re
 import subprocess
 import tomllib
 
@@ -82,18 +83,24 @@ def test_a_software_driver_is_not_taken_unasked(page):
     assert made["device"].startswith("CPU") and "software driver" in made["instead"]
 
 
-def test_without_promise_integration(host, chromium):
-    """A browser that cannot suspend the module runs it on the processor, and says so."""
-    old = Page(chromium(), f"{host}/")
-    # The worker looks for it when it begins.
-    script = "delete WebAssembly.Suspending;"
-    old.page.route(
-        "**/worker.js",
-        lambda route: route.fulfill(
-            body=script + (ROOT / "crates/web/npm/worker.js").read_text(),
-            content_type="text/javascript",
-        ),
+def changed(page, file, change):
+    """A page with another text of a file of the package."""
+    text = change((ROOT / "crates/web/npm" / file).read_text())
+    page.page.route(
+        f"**/{file}", lambda route: route.fulfill(body=text, content_type="text/javascript")
     )
+    return page
+
+
+def without_suspension(chromium, url):
+    """A browser that cannot suspend the module, which looks for it when its worker begins."""
+    cut = "delete WebAssembly.Suspending;"
+    return changed(Page(chromium(), url), "worker.js", lambda text: cut + text)
+
+
+def test_without_promise_integration(host, chromium):
+    """The module runs on the processor then, and says so."""
+    old = without_suspension(chromium, f"{host}/")
     made = run(old, example("island"), "island", size=128)
     assert made["digest"] == EXAMPLES["island"] and made["device"].startswith("CPU")
     assert "JavaScript Promise Integration" in made["instead"]
@@ -101,16 +108,62 @@ def test_without_promise_integration(host, chromium):
     assert error["code"] == "device" and "Promise Integration" in error["message"]
 
 
+def test_without_promise_integration_on_an_isolated_page(host, chromium):
+    """There the device has a worker of its own, which the module waits for."""
+    old = without_suspension(chromium, f"{host}/isolated/")
+    for name in ["island", "mountains"]:
+        made = run(old, example(name), name, size=128, device="webgpu")
+        assert made["digest"] == EXAMPLES[name], name
+        assert made["device"].startswith("WebGPU"), made
+    known = [" ".join(item) for item in digests("vectors.txt").items()]
+    assert old.run("return t.cases({ device: 'webgpu' })") == known
+
+
+@pytest.mark.parametrize("can_suspend", [True, False])
+@pytest.mark.parametrize(
+    ("what", "does", "says"),
+    [
+        ("lost", "this.device.destroy()", "lost"),
+        ("wrong", "this.device.createBuffer({ size: 4, usage: 0 })", "usage"),
+        ("full", "throw new Error('no memory for buffers of 9 MiB: make it smaller')", "9 MiB"),
+    ],
+)
+def test_a_device_that_fails_on_the_way(host, chromium, what, does, says, can_suspend):
+    """The processor takes over where nobody named the device, with the same words; and the next
+    land has a new device."""
+    url = f"{host}/isolated/"
+    old = Page(chromium(), url) if can_suspend else without_suspension(chromium, url)
+
+    def change(text):
+        count = f"if ((globalThis.ran = (globalThis.ran ?? 0) + 1) === 3) {{ {does}; await 0; }}"
+        changed = text.replace("  async run(from, to) {", "  async run(from, to) {" + count)
+        assert changed != text
+        # A driver that is taken unasked.
+        return re.sub(r"this.isSoftware = .*", "this.isSoftware = false;", changed)
+
+    page = changed(old, "gpu.js", change)
+    made = run(page, example("mountains"), "mountains", size=128)
+    assert made["digest"] == EXAMPLES["mountains"], what
+    assert made["device"].startswith("CPU") and says in made["instead"].lower(), made
+    # The worker and its counter stay.
+    made = run(page, example("island"), "island", size=128)
+    assert made["digest"] == EXAMPLES["island"] and made["device"].startswith("WebGPU"), made
+
+
+@pytest.mark.parametrize("can_suspend", [True, False])
+def test_a_named_device_that_fails_is_an_error(host, chromium, can_suspend):
+    url = f"{host}/isolated/"
+    page = Page(chromium(), url) if can_suspend else without_suspension(chromium, url)
+    lose = "async run(from, to) { this.device.destroy();"
+    page = changed(page, "gpu.js", lambda text: text.replace("async run(from, to) {", lose))
+    error = refused(page, example("mountains"), size=128, device="webgpu")
+    assert error["code"] == "device" and "lost" in error["message"], error
+
+
 def test_no_adapter(host, chromium):
     bare = Page(chromium("--disable-gpu", "--disable-software-rasterizer"), f"{host}/")
-    bare.page.route(
-        "**/gpu.js",
-        lambda route: route.fulfill(
-            body="Object.defineProperty(navigator, 'gpu', { value: undefined });"
-            + (ROOT / "crates/web/npm/gpu.js").read_text(),
-            content_type="text/javascript",
-        ),
-    )
+    none = "Object.defineProperty(navigator, 'gpu', { value: undefined });"
+    changed(bare, "gpu.js", lambda text: none + text)
     assert "no WebGPU" in run(bare, example("island"), size=65)["instead"]
     assert refused(bare, example("island"), device="webgpu")["code"] == "device"
 
@@ -139,8 +192,9 @@ def test_bad_recipes_have_the_words_of_the_command(place, thalweg, tmp_path):
         known = json.loads(done.stderr.splitlines()[-1])["error"]
         error = refused(place, text)
         if what == "an input":
-            # A page has no files of its own.
-            assert error["code"] == "param" and "was not read" in error["message"]
+            # A page has no files but those that it is given.
+            assert error["code"] == known["code"], error
+            assert "nowhere.tif" in error["message"] and "give its bytes" in error["message"]
             continue
         assert error["code"] == known["code"], what
         assert error["message"] in known["message"], (what, error, known)
@@ -182,6 +236,22 @@ def test_heights_of_ones_own(place, thalweg, tmp_path):
     assert digest == maps["height"]["words_blake3"]
     assert [width, height, spacing_m] == [80, 65, 5]
     assert np.isfinite(first).all()
+    # The recipe itself, with the file that it names.
+    script = """
+        const files = { 'hills.npy': Uint8Array.from(given.bytes) };
+        const land = await t.run(given.recipe, { files });
+        const told = land.digest;
+        land.close();
+        return told;
+    """
+    given = {
+        "recipe": (tmp_path / "r.toml").read_text(),
+        "bytes": list((tmp_path / "hills.npy").read_bytes()),
+    }
+    assert place.run(script, given) == digest
+    given["bytes"] = given["bytes"][:1000]
+    with pytest.raises(Exception, match="damaged|cut off"):
+        place.run(script, given)
 
 
 def test_windows_of_a_world(place, thalweg, tmp_path):

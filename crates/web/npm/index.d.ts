@@ -29,6 +29,8 @@ export interface Options extends Changes {
   level?: number;
   /** Heights to erode, in metres, row by row from the north, for a recipe without a size. */
   heights?: { width: number; height: number; spacing_m: number; values: Float32Array };
+  /** The bytes of the files that the recipe names, by their names in it. */
+  files?: Record<string, Blob | Uint8Array | ArrayBuffer>;
   /** Ends the run. */
   signal?: AbortSignal;
   onProgress?: (at: Progress) => void;

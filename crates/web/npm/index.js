@@ -91,8 +91,11 @@ class Bench {
   waiting = new Map();
   asked = 0;
 
-  /** Asks the module; `heights` go with the question, and `told` hears what happens meanwhile. */
-  ask(question, { heights = null, wants = null, told = null, signal = null } = {}) {
+  /**
+   * Asks the module; `heights` and `files` go with the question, and `told` hears what happens
+   * meanwhile.
+   */
+  ask(question, { heights = null, files = null, wants = null, told = null, signal = null } = {}) {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
         reject(new Error('the worker has ended'));
@@ -115,7 +118,7 @@ class Bench {
       };
       this.waiting.set(id, { resolve, reject, told, done });
       if (isNode) this.worker.ref();
-      this.worker.postMessage({ id, question, heights, wants });
+      this.worker.postMessage({ id, question, heights, files, wants });
     });
   }
 
@@ -222,7 +225,10 @@ export class Land {
   }
 }
 
-/** Makes the land of a recipe: TOML, JSON, or an object. */
+/**
+ * Makes the land of a recipe: TOML, JSON, or an object. `files` has the bytes of the files that it
+ * names, by their names.
+ */
 export async function run(recipe, options = {}) {
   const { device = 'auto', signal = null, onProgress = null, onLevel = null, heights } = options;
   if (!['auto', 'cpu', 'webgpu'].includes(device))
@@ -242,6 +248,7 @@ export async function run(recipe, options = {}) {
     const wants = isNode && device === 'auto' ? 'cpu' : device;
     const about = await bench.ask(question, {
       heights: heights?.values ?? null,
+      files: options.files ? Object.entries(options.files) : null,
       wants,
       told,
       signal,
@@ -280,11 +287,14 @@ export class Service {
     return service;
   }
 
-  /** Asks; `told` hears what happens meanwhile. Aborting ends the worker. */
-  async ask(request, { device = 'cpu', threads = null, told = null, signal = null } = {}) {
+  /**
+   * Asks. `files` are the names and bytes of those that the request names, and `told` hears what
+   * happens meanwhile. Aborting ends the worker.
+   */
+  async ask(request, { device = 'cpu', threads = null, files, told = null, signal = null } = {}) {
     const on = { threads: hasThreads ? (threads ?? (await cores())) : 1 };
     const wants = isNode && device === 'auto' ? 'cpu' : device;
-    return this.#bench.ask({ do: 'service', ...request, on }, { wants, told, signal });
+    return this.#bench.ask({ do: 'service', ...request, on }, { files, wants, told, signal });
   }
 
   get isEnded() {

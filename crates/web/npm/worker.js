@@ -1,36 +1,27 @@
 // The module in a worker: it answers one question at a time, and makes one land at a time.
 
+import { WAITS, about, calls } from './calls.js';
 import { open } from './gpu.js';
+import { Partner } from './partner.js';
 import { port } from './port.js';
 import { complete, wasi } from './wasi.js';
 
 const { send, hear } = await port();
 /** Whether functions of the module may wait: JavaScript Promise Integration. */
-const canWait = 'Suspending' in WebAssembly;
+const canSuspend = 'Suspending' in WebAssembly;
 
 let exports = null,
   memory = null,
   host = null,
   gpu = null,
+  partner = null,
   asked = 0;
 
 const bytes = (at, length) => new Uint8Array(memory.buffer, at, length);
 const floats = (at, count) => new Float32Array(memory.buffer, at, count);
-const words = (at, count) => new Int32Array(memory.buffer, at, count);
 // A copy, since what is shared cannot be decoded.
 const text = (at, length) => new TextDecoder().decode(bytes(at, length).slice());
 
-/** Functions that the module calls. Those of the device return 0, or −1 once it has failed. */
-const guarded = (work) =>
-  async function (...args) {
-    try {
-      return (await work(...args)) ?? 0;
-    } catch (error) {
-      gpu.fault ??= String(error.message ?? error);
-      return -1;
-    }
-  };
-const waits = (work) => (canWait ? new WebAssembly.Suspending(guarded(work)) : () => -1);
 const page = {
   tell(at, length, first, count) {
     const told = JSON.parse(text(at, length));
@@ -38,36 +29,38 @@ const page = {
     send({ id: asked, told, values }, values ? [values.buffer] : []);
     return 0;
   },
-  gpu_begin: waits((at, length, first, count) =>
-    gpu.begin(JSON.parse(text(at, length)), bytes(first, count).slice()),
-  ),
-  gpu_run: waits((from, to) => gpu.run(from, to)),
-  gpu_write: waits((at, length, first, count) =>
-    gpu.write(text(at, length), words(first, count).slice()),
-  ),
-  gpu_read: waits(async (at, length, first, count) => {
-    const read = await gpu.read(text(at, length));
-    words(first, count).set(read.subarray(0, count));
-  }),
-  gpu_end: () => gpu.end(),
-  gpu_clear: () => gpu.clear(),
-  gpu_size: (at, length) => gpu.size(text(at, length)),
-  gpu_fault(at, most) {
-    const said = new TextEncoder().encode(gpu.fault ?? 'the device failed').subarray(0, most);
-    bytes(at, said.length).set(said);
-    return said.length;
-  },
 };
 
-/** Opens the page's WebGPU; a text that says why there is none. */
-async function device() {
-  if (!canWait) return 'this browser has no JavaScript Promise Integration';
-  if (gpu && !gpu.fault) return gpu;
-  gpu = await open();
-  return gpu;
+/** The names of functions by which the module drives the page's device. */
+const CALLS = Object.keys(calls());
+/**
+ * Gives the module its functions of the device. They wait for it by JavaScript Promise Integration;
+ * or in a worker of the device's own, whose memory is the module's; or fail.
+ */
+function connect() {
+  const own = calls(
+    () => memory,
+    () => gpu,
+  );
+  for (const name of CALLS)
+    if (canSuspend)
+      page[name] = WAITS.has(name) ? new WebAssembly.Suspending(own[name]) : own[name];
+    else page[name] = (...numbers) => partner?.call(name, numbers) ?? -1;
 }
 
-async function answer({ id, question, heights, wants }) {
+/** Opens the page's WebGPU: what is known of it, or a text that says why there is none. */
+async function device() {
+  if (canSuspend) {
+    if (!gpu || gpu.fault) gpu = await open();
+    return typeof gpu === 'string' ? gpu : about(gpu);
+  }
+  if (!host)
+    return 'this browser has no JavaScript Promise Integration, and the page is not isolated';
+  partner ??= await Partner.begin(memory);
+  return partner.open();
+}
+
+async function answer({ id, question, heights, files, wants }) {
   asked = id;
   let webgpu = null,
     why = null;
@@ -76,17 +69,24 @@ async function answer({ id, question, heights, wants }) {
     if (typeof opened === 'string') why = opened;
     // A software driver is slower than the module itself.
     else if (wants === 'auto' && opened.isSoftware) why = `${opened.name} is a software driver`;
-    else webgpu = { name: opened.name, largest_bytes: opened.largest, workgroup: opened.workgroup };
+    else webgpu = opened;
     if (why && wants === 'webgpu') return { error: { code: 'device', message: why } };
   }
   const ask = async (webgpu) => {
+    for (const [, data] of files ?? []) {
+      // A blob is read when it is needed; a second executor reads it again.
+      const read = new Uint8Array(data instanceof Blob ? await data.arrayBuffer() : data);
+      bytes(exports.file_room(read.length), read.length).set(read);
+    }
     if (heights) floats(exports.heights(heights.length), heights.length).set(heights);
     const full = question.on
       ? { ...question, on: { ...question.on, webgpu } }
       : { ...question, webgpu };
+    if (files) full.files = files.map(([name]) => name);
     const said = new TextEncoder().encode(JSON.stringify(full));
     bytes(exports.room(said.length), said.length).set(said);
-    const length = webgpu ? await WebAssembly.promising(exports.ask)() : exports.ask();
+    const length =
+      webgpu && canSuspend ? await WebAssembly.promising(exports.ask)() : exports.ask();
     return JSON.parse(text(exports.answer(), length));
   };
   let said = await ask(webgpu);
@@ -94,7 +94,7 @@ async function answer({ id, question, heights, wants }) {
   const wrong = said.error?.code ?? said.ok?.problem?.type.split(':').pop();
   if (webgpu && wants === 'auto' && ['device', 'limit'].includes(wrong)) {
     why = said.error?.message ?? said.ok.problem.detail;
-    gpu.clear();
+    page.gpu_clear();
     said = await ask(null);
   }
   if (said.ok && why) said.ok.instead = why;
@@ -109,6 +109,7 @@ async function answer({ id, question, heights, wants }) {
 const PAGES = [256, 65536];
 
 async function start({ module, threads }) {
+  connect();
   if (!threads) {
     ({ exports } = await WebAssembly.instantiate(module, complete(module, { page })));
     ({ memory } = exports);

@@ -63,7 +63,11 @@ function worker(kind) {
   lasting[kind] = known.then((service) => (isGone(service) ? take() : service), take);
   return lasting[kind];
 }
-const ask = async (request, options) => (await worker('short')).ask(request, options);
+/** Asks about a recipe, with the files that it names. */
+const ask = async (request, options) => {
+  const files = await filesOf(request.recipe);
+  return (await worker('short')).ask(request, { files, ...options });
+};
 
 const json = (value, status = 200) =>
   new Response(JSON.stringify(value), {
@@ -75,10 +79,11 @@ const missing = (detail) =>
   problem({ type: 'urn:thalweg:problem:missing', title: 'Not Found', status: 404, detail });
 
 /** An answer of the module as one of HTTP. */
-function answered({ json: value, problem: told, media_type, values }, headers = {}) {
+function answered({ json: value, problem: told, media_type, values, ...about }, headers = {}) {
   if (told) return problem(told);
   if (media_type)
     return new Response(values, { headers: { 'content-type': media_type, ...headers } });
+  if (values) return new Response(values, { headers: { ...sizes(about), ...headers } });
   return json(value);
 }
 /** The problem of a module that broke. */
@@ -88,6 +93,74 @@ const broken = (error) => ({
   status: 500,
   detail: error.message,
 });
+
+// ----------------------------------------------------------------------------------------- files
+
+/** Files that were opened here, by their digests: names with extensions, and what is in them. */
+const inputs = new Map();
+const inputFolder = async () =>
+  (await navigator.storage.getDirectory()).getDirectoryHandle('inputs', { create: true });
+
+/** Takes a file: what the service says of it. It is kept in the browser, if there is room. */
+async function takeIn(query, file) {
+  const name = new URLSearchParams(query).get('name') ?? '';
+  const service = await worker('short');
+  const { json: about, problem: told } = await service.ask(
+    { of: 'input', query },
+    { files: [[name, file]] },
+  );
+  if (told) return problem(told);
+  const { extension, ...rest } = about;
+  const own = `${about.digest}.${extension}`;
+  inputs.set(about.digest, [own, file]);
+  await keepInput(own, file).catch(() => {
+    // It is there as long as the page is.
+  });
+  return json(rest);
+}
+
+/** Files that are kept when the page is closed. */
+const INPUTS_MAX = 24;
+
+/** Keeps a file, and removes those that were opened before the last of them. */
+async function keepInput(own, file) {
+  const folder = await inputFolder(),
+    all = [];
+  await write(folder, own, file);
+  for await (const [name, handle] of folder.entries())
+    all.push([name, (await handle.getFile()).lastModified]);
+  all.sort(([, a], [, b]) => b - a);
+  for (const [name] of all.slice(INPUTS_MAX)) await folder.removeEntry(name);
+}
+
+/** A file by its digest: its name and what is in it. */
+async function input(digest) {
+  if (inputs.has(digest)) return inputs.get(digest);
+  const folder = await inputFolder();
+  for await (const name of folder.keys())
+    if (name.startsWith(`${digest}.`))
+      return [name, await (await folder.getFileHandle(name)).getFile()];
+  return null;
+}
+
+/** The heights of a file. */
+async function heights(digest) {
+  const file = await input(digest).catch(() => null);
+  const files = file ? [file] : [];
+  return answered(await (await worker('short')).ask({ of: 'heights', digest }, { files }));
+}
+
+/** The files that a recipe names, in JSON or TOML: its reader says which of them is missing. */
+async function filesOf(recipe) {
+  const named = (recipe ?? '').matchAll(/upload"?\s*[:=]\s*"([0-9a-f]{64})"/g);
+  const digests = new Set(Array.from(named, ([, digest]) => digest));
+  const found = [];
+  for (const digest of digests) {
+    const file = await input(digest).catch(() => null);
+    if (file) found.push(file);
+  }
+  return found;
+}
 
 // -------------------------------------------------------------------------------------- previews
 
@@ -102,18 +175,13 @@ function record(head, values) {
 }
 
 /** A preview. Its worker is ended with a preview that nobody waits for any more. */
-async function preview(recipe, asked, signal) {
+async function preview(recipe, query, signal) {
+  const files = await filesOf(recipe);
   const service = await worker('preview');
   signal?.throwIfAborted();
   const stop = new AbortController();
   signal?.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
-  const request = {
-    of: 'preview',
-    recipe,
-    cells: Number(asked.get('cells') ?? 512),
-    fields: asked.get('fields'),
-    draft: asked.get('draft') === 'true',
-  };
+  const request = { of: 'preview', recipe, query };
   return new Promise((resolve) => {
     let body = null;
     // The first record is the answer; before it a problem is.
@@ -135,8 +203,8 @@ async function preview(recipe, asked, signal) {
       body.close();
     };
     // It takes as long to begin threads as such a land takes.
-    const threads = request.cells < 200 ? 1 : null;
-    service.ask(request, { threads, told, signal: stop.signal }).then(
+    const threads = new URLSearchParams(query).get('cells') < 200 ? 1 : null;
+    service.ask(request, { threads, files, told, signal: stop.signal }).then(
       ({ problem: wrong }) => end(wrong),
       (error) => {
         if (!stop.signal.aborted) end(broken(error));
@@ -172,11 +240,10 @@ function ended(job, state, more) {
   happened(job, 'end', job.form);
 }
 
-async function start(recipe, asked) {
-  // A recipe that is wrong has no job.
-  const told = await ask({ of: 'recipe', recipe, toml: false });
-  if (told.problem) return problem(told.problem);
-  const about = JSON.parse(new TextDecoder().decode(told.values));
+async function start(recipe, query) {
+  // What may not run has no job.
+  const { json: about, problem: told } = await ask({ of: 'submit', recipe, query });
+  if (told) return problem(told);
   const now = Math.floor(Date.now() / 1000);
   const form = {
     id: String(Date.now()),
@@ -195,13 +262,12 @@ async function start(recipe, asked) {
   job.stop = new AbortController();
   jobs.set(form.id, job);
   happened(job, 'job', form);
-  make(job, recipe, asked);
+  make(job, recipe, query);
   return json(form, 202);
 }
 
-async function make(job, recipe, asked) {
+async function make(job, recipe, query) {
   const { form } = job;
-  const frames = asked.has('frames') ? Number(asked.get('frames')) : null;
   const told = ({ progress, level }, values) => {
     if (progress) {
       form.progress = progress;
@@ -220,10 +286,10 @@ async function make(job, recipe, asked) {
       return;
     }
     job.service = service;
-    const side = Number(asked.get('frame_size') ?? 1080);
+    const files = await filesOf(recipe);
     const { json: result, problem: wrong } = await job.service.ask(
-      { of: 'job', recipe, frames, side },
-      { device: devices.get(), told, signal: job.stop.signal },
+      { of: 'job', recipe, query },
+      { device: devices.get(), files, told, signal: job.stop.signal },
     );
     if (hasEnded(job)) return;
     if (wrong) {
@@ -233,9 +299,9 @@ async function make(job, recipe, asked) {
     }
     const href = `/v1/results/${result.digest}/`;
     for (const file of result.files) file.href = href + file.name;
-    hold({ result, recipe, frames, side }, job.service);
+    hold({ result, recipe, query }, job.service);
     // A film can be made again, and is looked at once.
-    if (frames === null) await keep(job, result, recipe);
+    if (result.frames === null) await keep(job, result, recipe, query);
     if (!hasEnded(job)) ended(job, 'succeeded', { result: { ...result, href } });
   } catch (error) {
     job.service?.end();
@@ -305,10 +371,11 @@ async function holder(found) {
 }
 async function again(found) {
   const service = await take();
-  const { result, recipe, frames, side } = found;
-  const made = await service.ask({ of: 'job', recipe, frames, side });
+  const { result, recipe, query } = found;
+  const files = await filesOf(recipe);
+  const made = await service.ask({ of: 'job', recipe, query }, { files });
   if (made.json?.digest === result.digest) {
-    hold({ result, recipe, frames, side }, service);
+    hold({ result, recipe, query }, service);
     return service;
   }
   service.end();
@@ -356,8 +423,8 @@ const KEPT_MAX = 6;
 const folder = async () =>
   (await navigator.storage.getDirectory()).getDirectoryHandle('runs', { create: true });
 
-async function write(name, data) {
-  const file = await (await folder()).getFileHandle(name, { create: true });
+async function write(folder, name, data) {
+  const file = await folder.getFileHandle(name, { create: true });
   const to = await file.createWritable();
   await to.write(data);
   await to.close();
@@ -368,22 +435,24 @@ const read = async (name) => (await (await folder()).getFileHandle(name)).getFil
 const TABLE_MAX = 1 << 23;
 
 /** Keeps a run, if there is room: its levels, its maps as floats, and the places of things. */
-async function keep(job, result, recipe) {
+async function keep(job, result, recipe, query) {
   const { form } = job,
     { digest } = result;
   const all = async () => {
-    for (const [number, { values }] of job.levels) await write(`${form.id}-${number}.r32`, values);
+    const runs = await folder();
+    for (const [number, { values }] of job.levels)
+      await write(runs, `${form.id}-${number}.r32`, values);
     for (const map of result.fields) {
       const { values } = await job.service.ask({ of: 'field', name: `${map}.r32` });
-      await write(`${digest}-${map}.r32`, values);
+      await write(runs, `${digest}-${map}.r32`, values);
     }
     for (const { name, bytes } of result.files) {
       if (!/^scatter_.*\.csv$/.test(name) || bytes > TABLE_MAX) continue;
       const { values } = await job.service.ask({ of: 'file', name });
-      await write(`${digest}-${name}`, values);
+      await write(runs, `${digest}-${name}`, values);
     }
     // What names them comes last.
-    await write(`${form.id}.json`, JSON.stringify({ form, result, recipe }));
+    await write(runs, `${form.id}.json`, JSON.stringify({ form, result, recipe, query }));
   };
   // One tab at a time, since files of no run are removed.
   const alone = (work) => navigator.locks.request('thalweg-runs', work);
@@ -423,14 +492,14 @@ async function forget(most) {
 /** A run that an earlier page has kept. */
 async function kept(id) {
   if (!/^\d+$/.test(id)) return null;
-  const { form, result, recipe } = JSON.parse(await (await read(`${id}.json`)).text());
+  const { form, result, recipe, query } = JSON.parse(await (await read(`${id}.json`)).text());
   const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
   for (const level of form.levels) {
     const file = await read(`${id}-${level.level}.r32`);
     job.levels.set(String(level.level), { level, values: await file.arrayBuffer() });
   }
   jobs.set(id, job);
-  if (!results.has(result.digest)) hold({ result, recipe, frames: null, side: 1080 }, null);
+  if (!results.has(result.digest)) hold({ result, recipe, query }, null);
   ended(job, 'succeeded', { result: { ...result, href: `/v1/results/${result.digest}/` } });
   return job;
 }
@@ -439,8 +508,9 @@ async function kept(id) {
 
 /** Answers a request as the service would. */
 export async function send(path, { method = 'GET', body = null, headers = {}, signal } = {}) {
-  const { pathname, searchParams: asked } = new URL(path.replace(/^\//, ''), 'http://page/');
+  const { pathname, search } = new URL(path.replace(/^\//, ''), 'http://page/');
   const [, kind, id, rest] = pathname.match(/^\/v1\/(\w+)(?:\/([^/]*)(?:\/(.*))?)?$/) ?? [];
+  const query = search.slice(1);
   signal?.throwIfAborted();
   switch (kind) {
     case 'stages':
@@ -448,32 +518,19 @@ export async function send(path, { method = 'GET', body = null, headers = {}, si
     case 'examples':
       return answered(await ask({ of: 'tables', name: kind }));
     case 'recipes':
-      return answered(
-        await ask({ of: 'recipe', recipe: body, toml: /toml/.test(headers.accept ?? '') }),
-      );
+      return answered(await ask({ of: 'recipe', recipe: body, accept: headers.accept ?? '' }));
     case 'preview':
-      return preview(body, asked, signal);
-    case 'sheet': {
-      const number = (name) => (asked.has(name) ? Number(asked.get(name)) : null);
-      const [cells, count] = ['cells', 'count'].map(number);
-      const [seed, colour] = ['seed', 'colour'].map((name) => asked.get(name));
-      return answered(await ask({ of: 'sheet', recipe: body, cells, count, seed, colour }));
-    }
+      return preview(body, query, signal);
+    case 'sheet':
+      return answered(await ask({ of: 'sheet', recipe: body, query }));
     case 'dungeons':
-      return answered(
-        await ask({ of: 'dungeon', settings: body, format: asked.get('format') ?? 'json' }),
-      );
+      return answered(await ask({ of: 'dungeon', settings: body, query }));
     case 'jobs':
-      return id ? ofJob(id, rest, { method, headers, signal }) : start(body, asked);
+      return id ? ofJob(id, rest, { method, headers, signal }) : start(body, query);
     case 'results':
       return ofResult(id, rest ?? '');
     case 'inputs':
-      return problem({
-        type: 'urn:thalweg:problem:page',
-        title: 'Not Implemented',
-        status: 501,
-        detail: 'A page reads no files yet: open this one with thalweg serve',
-      });
+      return id ? heights(id) : takeIn(query, body);
     default:
       return missing(`${pathname}: there is no such address`);
   }

@@ -3,7 +3,7 @@
 //!
 //! An instance of the module makes one land at a time. The page writes a question as JSON into
 //! [`room`], calls [`ask`], and reads the answer, JSON too, from [`answer`]. Floats go through
-//! [`heights`] and [`values`], and files through [`file`]. While a question is answered the module
+//! [`heights`] and [`values`], and files through [`file_room`] and [`file`]. While a question is answered the module
 //! calls the functions of [`page`]; some of them wait, which JavaScript Promise Integration makes
 //! possible.
 
@@ -20,6 +20,7 @@ struct Desk {
     question: Vec<u8>,
     answer: Vec<u8>,
     heights: Vec<f32>,
+    files: Vec<Vec<u8>>,
     beside: Beside,
 }
 
@@ -54,15 +55,23 @@ pub extern "C" fn heights(cells: usize) -> *mut f32 {
     })
 }
 
+/// Room for a file of this many bytes that the next question names, in the order of its names.
+// SAFETY: no other function of this module has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_room(bytes: usize) -> *mut u8 {
+    DESK.with_borrow_mut(|desk| {
+        desk.files.push(vec![0; bytes]);
+        desk.files.last_mut().map_or(std::ptr::null_mut(), Vec::as_mut_ptr)
+    })
+}
+
 /// Answers the question that lies in [`room`]. Returns the length of the answer in bytes.
 // SAFETY: no other function of this module has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
     // Nothing stays borrowed while the work is done, since it calls the page.
-    let (question, heights) = DESK.with_borrow_mut(|desk| {
-        (std::mem::take(&mut desk.question), std::mem::take(&mut desk.heights))
-    });
-    let (answer, beside) = task::answer(&question, &heights);
+    let Desk { question, heights, files, .. } = DESK.take();
+    let (answer, beside) = task::answer(&question, &heights, files);
     DESK.with_borrow_mut(|desk| {
         desk.answer = answer.to_string().into_bytes();
         desk.beside = beside;

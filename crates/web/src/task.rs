@@ -1,12 +1,15 @@
 //! Questions and their answers.
 
 use crate::gpu::WebGpu;
-use crate::service::{self, Request};
+use crate::service::{self, Wish};
 use crate::{Beside, page};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use thalweg::io::{ReadOptions, Reading, decode_file};
 use thalweg::recipe::{EXAMPLES, PRESETS};
 use thalweg::{
     Cpu, Device, Error, Event, Executor, Heights, Job, Order, Outcome, Recipe, Result, Stage,
@@ -37,7 +40,29 @@ enum Question {
     /// Runs the fixed cases, and says what each leaves.
     Cases { webgpu: Option<Adapter> },
     /// What the editor asks, as it would ask a service.
-    Service(Request),
+    Service(Wish),
+}
+
+/// A question, and the names of the files that lie beside it.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(flatten)]
+    question: Question,
+}
+
+/// The files that lie beside a question, by their names.
+pub struct Files(pub BTreeMap<String, Arc<Vec<u8>>>);
+
+impl Files {
+    /// Reads a file that a recipe names.
+    fn read(&self, path: &Path, options: &ReadOptions) -> Result<Reading> {
+        let name = path.to_string_lossy();
+        let what = || format!("files has no {name:?}: give its bytes under this name");
+        let bytes = self.0.get(&*name).ok_or_else(|| Error::input(path, what()))?;
+        decode_file(path, bytes, options)
+    }
 }
 
 /// A land that is wanted.
@@ -89,10 +114,14 @@ impl Adapter {
 }
 
 /// The answer to a question, and the values that belong to it.
-pub fn answer(question: &[u8], heights: &[f32]) -> (Value, Beside) {
-    let asked = serde_json::from_slice(question)
+pub fn answer(question: &[u8], heights: &[f32], files: Vec<Vec<u8>>) -> (Value, Beside) {
+    let asked = serde_json::from_slice::<Asked>(question)
         .map_err(|e| Error::param(format!("a question that cannot be read: {e}")));
-    match asked.and_then(|asked| asked_for(asked, heights)) {
+    let answered = asked.and_then(|Asked { files: names, question }| {
+        let files = Files(names.into_iter().zip(files.into_iter().map(Arc::new)).collect());
+        asked_for(question, heights, &files)
+    });
+    match answered {
         Ok((value, beside)) => (json!({ "ok": value }), beside),
         Err(e) => {
             let mut object = e.data().unwrap_or_else(|| json!({}));
@@ -103,7 +132,7 @@ pub fn answer(question: &[u8], heights: &[f32]) -> (Value, Beside) {
     }
 }
 
-fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Beside)> {
+fn asked_for(question: Question, heights: &[f32], files: &Files) -> Result<(Value, Beside)> {
     let alone = |value| Ok((value, Beside::default()));
     match question {
         Question::Version => alone(json!({ "version": env!("CARGO_PKG_VERSION") })),
@@ -112,7 +141,7 @@ fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Beside)> {
             alone(json!({ "examples": examples(), "presets": presets }))
         }
         Question::Check(wanted) => alone(wanted.recipe()?.describe()),
-        Question::Run(wanted) => alone(wanted.run(heights)?),
+        Question::Run(wanted) => alone(wanted.run(heights, files)?),
         Question::Map { name } => with_land(|land| {
             let map = land.map(&name)?;
             let about = json!({ "width": map.width, "height": map.height,
@@ -126,7 +155,7 @@ fn asked_for(question: Question, heights: &[f32]) -> Result<(Value, Beside)> {
         Question::Digest { name } => {
             with_land(|land| Ok((land.digest(&name)?.into(), Beside::default())))
         }
-        Question::Service(request) => Ok(service::answer(request)),
+        Question::Service(wish) => Ok(service::answer(wish, files)),
     }
 }
 
@@ -177,13 +206,13 @@ impl Wanted {
         Ok(recipe)
     }
 
-    fn job(&self, heights: &[f32]) -> Result<Job> {
+    fn job(&self, heights: &[f32], files: &Files) -> Result<Job> {
         let recipe = self.recipe()?;
         let mut job = match self.heights {
             Some((width, height, spacing_m)) => {
                 Job::with_heights(recipe, Heights::metres(width, height, spacing_m, heights))?
             }
-            None => Job::new(recipe)?,
+            None => Job::read_by(recipe, &|path, options| files.read(path, options))?,
         };
         if let Some([x, y, width, height]) = self.part {
             let side = |cells: i64| {
@@ -199,10 +228,10 @@ impl Wanted {
         Ok(job.device(Device::Cpu).threads(self.threads))
     }
 
-    fn run(&self, heights: &[f32]) -> Result<Value> {
+    fn run(&self, heights: &[f32], files: &Files) -> Result<Value> {
         // The module's memory never shrinks, so the last land makes room first.
         LAND.set(None);
-        let job = self.job(heights)?;
+        let job = self.job(heights, files)?;
         let mut warnings = vec![];
         let mut watch = |event: Event| self.told(event, &mut warnings);
         let land = match &self.webgpu {

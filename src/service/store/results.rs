@@ -1,7 +1,8 @@
 //! Results and uploads: kept, found and evicted.
 
 use super::super::problem::{Answer, Problem};
-use super::{Store, is_digest, now, sync_folder};
+use super::{Store, now, sync_folder};
+use crate::api::files::{Upload, is_digest};
 use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -172,8 +173,13 @@ impl Store {
         Ok(())
     }
 
-    /// The path of a file that was sent.
-    pub fn upload(&self, digest: &str) -> Answer<Option<PathBuf>> {
+    /// Finds files that were sent.
+    pub fn files(&self) -> impl Fn(&str) -> Answer<Option<Upload>> + '_ {
+        |digest| self.upload(digest)
+    }
+
+    /// A file that was sent.
+    pub fn upload(&self, digest: &str) -> Answer<Option<Upload>> {
         let index = self.index_now();
         let text = "SELECT extension FROM uploads WHERE digest = ?1";
         let extension: Option<String> =
@@ -184,7 +190,7 @@ impl Store {
         drop(index);
         let path = extension
             .map(|extension| self.root.join("uploads").join(format!("{digest}.{extension}")));
-        Ok(path.filter(|path| path.exists()))
+        Ok(path.filter(|path| path.exists()).map(Upload::at))
     }
 }
 
