@@ -372,14 +372,14 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
             let area = Block::of(p, area, run, Some(0), &mut areas).around();
             for l in 0..LANES {
-                for q in 0..8 {
+                for (q, (way, area)) in way.iter().zip(area).enumerate() {
                     // Directions that lie opposite are neighbours in `AROUND`, so the way back from
-                    // q is q ^ 1.
-                    let comes = way[q][l] & 15 == (q ^ 1) as i32;
+                    // q is q ^ 1. By a mask: what is read only where it counts is read one vertex
+                    // at a time.
+                    let comes = -i32::from(way[l] & 15 == (q ^ 1) as i32);
                     // Two words of 31 bits fit 32. The sum stops at 2³¹ − 1, which is an area of
                     // 2²⁵ vertices.
-                    let all =
-                        (sum[l] as u32).wrapping_add(if comes { area[q][l] as u32 } else { 0 });
+                    let all = (sum[l] as u32).wrapping_add((area[l] & comes) as u32);
                     sum[l] = all.min(i32::MAX as u32) as i32;
                 }
             }
