@@ -1,13 +1,16 @@
 """Lands that are made in pages and in Node: their bytes, what is refused, and what is cancelled."""
 
+import functools
+import http.server
 import json
 import re
 import subprocess
+import threading
 import tomllib
 
 import numpy as np
 import pytest
-from conftest import ROOT, Page, digests
+from conftest import ROOT, Host, Page, digests
 
 EXAMPLES = digests("examples.txt")
 # Small and quick on a software driver, and of all kinds: levels, biomes, rivers, snow, slides.
@@ -86,9 +89,9 @@ def test_a_software_driver_is_not_taken_unasked(page):
 def changed(page, file, change):
     """A page with another text of a file of the package."""
     text = change((ROOT / "crates/web/npm" / file).read_text())
-    page.page.route(
-        f"**/{file}", lambda route: route.fulfill(body=text, content_type="text/javascript")
-    )
+    # A worker of an isolated page has to be isolated, too.
+    headers = {"content-type": "text/javascript", "cross-origin-embedder-policy": "require-corp"}
+    page.page.route(f"**/{file}", lambda route: route.fulfill(body=text, headers=headers))
     return page
 
 
@@ -125,7 +128,7 @@ def test_without_promise_integration_on_an_isolated_page(host, chromium):
     [
         ("lost", "this.device.destroy()", "lost"),
         ("wrong", "this.device.createBuffer({ size: 4, usage: 0 })", "usage"),
-        ("full", "throw new Error('no memory for buffers of 9 MiB: make it smaller')", "9 MiB"),
+        ("full", "throw new Error('no memory for buffers of 9 MiB: make it smaller')", "9 mib"),
     ],
 )
 def test_a_device_that_fails_on_the_way(host, chromium, what, does, says, can_suspend):
@@ -338,3 +341,100 @@ def test_the_catalogue(place):
 def test_unknown_devices(page, device):
     error = refused(page, example("island"), device=device)
     assert error["code"] == "param" and "allowed auto, cpu, webgpu" in error["message"]
+
+
+def example_page(chromium, file, library, stand_in):
+    """A page of the package's examples, with a stand-in for the library that it loads."""
+    handler = functools.partial(Host, directory=ROOT / "crates/web")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = chromium().new_page()
+    faults = []
+    page.on("pageerror", lambda e: faults.append(str(e)))
+    page.route(
+        f"https://**/{library}**",
+        lambda route: route.fulfill(
+            body=stand_in if "js" in route.request.url.rsplit(".", 1)[-1] else "",
+            content_type="text/javascript" if "js" in route.request.url[-3:] else "text/css",
+            headers={"access-control-allow-origin": "*"},
+        ),
+    )
+    page.goto(f"http://127.0.0.1:{server.server_port}/examples/{file}")
+    return page, faults
+
+
+def by_the_command(thalweg, tmp_path, x, y, width, height):
+    """Heights of a window of the endless world."""
+    recipe = ROOT / "examples/world.toml"
+    part = [str(number) for number in (x, y, width, height)]
+    command = [thalweg, "run", recipe, "--part", *part, "-o", "window", "--device", "cpu", "-q"]
+    subprocess.run([*command, "--set", "output.format=npy"], cwd=tmp_path, check=True)
+    return np.load(tmp_path / "window/height.npy")
+
+
+def test_the_example_for_maplibre(chromium, thalweg, tmp_path):
+    """Its tiles have the heights that the command makes there, to the 256th of a metre."""
+    stand_in = """
+        export const addProtocol = (name, tile) => (globalThis.tile = tile);
+        export class Map { constructor(options) { this.options = options; } }
+    """
+    page, faults = example_page(chromium, "maplibre.html", "maplibre-gl", stand_in)
+    page.wait_for_function("!!globalThis.map && !!globalThis.tile")
+    assert page.evaluate("map.options.style.sources.terrain.tiles") == ["thalweg://{x}/{y}"]
+    levels = page.evaluate("""async () => {
+        const { data } = await tile({ url: 'thalweg://418/172' }, new AbortController());
+        const picture = await createImageBitmap(new Blob([data], { type: 'image/png' }));
+        const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+        context.drawImage(picture, 0, 0);
+        return [picture.width, ...context.getImageData(0, 0, picture.width, picture.height).data];
+    }""")
+    width, *bytes_ = levels
+    red, green, blue, _ = np.array(bytes_, float).reshape(-1, width, 4).transpose(2, 0, 1)
+    metres = red * 256 + green + blue / 256 - 32768
+    known = by_the_command(thalweg, tmp_path, 418 * 256, 172 * 256, 256, 256)
+    assert np.abs(np.floor(known * 256) / 256 - metres).max() == 0
+    assert not faults
+
+
+def test_the_example_for_three(chromium, thalweg, tmp_path):
+    """Its first chunk has the heights that the command makes there."""
+    stand_in = """
+        class Part {
+            position = { x: 0, y: 0, z: 0, set(x, y, z) { Object.assign(this, { x, y, z }); } };
+            rotation = {};
+            updateProjectionMatrix() {}
+        }
+        export class WebGLRenderer {
+            domElement = document.createElement('canvas');
+            setSize() {}
+            render() {}
+            setAnimationLoop(each) { setInterval(() => each(performance.now()), 50); }
+        }
+        export class Color {}
+        export { Color as Fog, Color as MeshLambertMaterial };
+        export { Part as HemisphereLight, Part as DirectionalLight, Part as PerspectiveCamera };
+        export class BufferAttribute { constructor(array) { this.array = array; } }
+        export class BufferGeometry {
+            parts = {};
+            setAttribute(name, part) { this.parts[name] = part; }
+            setIndex() {}
+            computeVertexNormals() {}
+            dispose() {}
+        }
+        export class Mesh extends Part {
+            constructor(geometry) { super(); this.geometry = geometry; }
+        }
+        globalThis.meshes = [];
+        export class Scene {
+            add(part) { if (part.geometry) meshes.push(part); }
+            remove() {}
+        }
+    """
+    page, faults = example_page(chromium, "endless.html", "three", stand_in)
+    page.wait_for_function("globalThis.meshes?.length > 0", timeout=120_000)
+    places = page.evaluate("Array.from(meshes[0].geometry.parts.position.array)")
+    heights = np.array(places, "f4").reshape(257, 257, 3)[:, :, 1]
+    # The nearest one lies before the camera, to the north.
+    known = by_the_command(thalweg, tmp_path, 106900, 44200 - 256, 257, 257)
+    assert np.array_equal(heights, known)
+    assert not faults

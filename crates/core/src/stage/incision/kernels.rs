@@ -371,8 +371,9 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
             // Beyond a border water stays where it is, so none comes from there.
             let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
             let area = Block::of(p, area, run, Some(0), &mut areas).around();
-            for l in 0..LANES {
-                for (q, (way, area)) in way.iter().zip(area).enumerate() {
+            for q in 0..8 {
+                let (way, area) = (way[q], area[q]);
+                for l in 0..LANES {
                     // Directions that lie opposite are neighbours in `AROUND`, so the way back from
                     // q is q ^ 1. By a mask: what is read only where it counts is read one vertex
                     // at a time.
