@@ -4,6 +4,7 @@ plain file host."""
 import contextlib
 import functools
 import http.server
+import io
 import os
 import pathlib
 import subprocess
@@ -128,6 +129,43 @@ def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, 
             page.click("#tab-take")
             page.click("a[download$='.zip']")
         assert os.path.getsize(got.value.path()) > done.nbytes
+
+
+def test_a_file_that_is_dropped_on_a_page(playwright, host, thalweg, tmp_path):
+    """It is simulated, leaves with its land as an archive from which the command makes the same
+    bytes, and is there when the page is opened again."""
+    y, x = np.mgrid[0:70, 0:90]
+    buffer = io.BytesIO()
+    np.save(buffer, (200 + 100 * np.sin(x / 9) * np.cos(y / 13)).astype("<f4"))
+    with open_editors(playwright, host.url, FLAGS) as opens:
+        editor = opens(SMALL)
+        page = editor.page
+        page.evaluate(
+            """([bytes, name]) => {
+                const data = new DataTransfer();
+                data.items.add(new File([new Uint8Array(bytes)], name));
+                const kind = { dataTransfer: data, bubbles: true, cancelable: true };
+                document.body.dispatchEvent(new DragEvent('drop', kind));
+            }""",
+            [list(buffer.getvalue()), "hill top.npy"],
+        )
+        editor.until("the file is open", lambda s: "input" in s["recipe"])
+        editor.settled()
+        editor.simulate()
+        made = heights_taken(editor)
+        with page.expect_download() as got:
+            page.click("#save-toml")
+        got.value.save_as(tmp_path / "land.zip")
+        command = f"python3 -m zipfile -e land.zip land && {thalweg} run land/recipe.toml -q -o out"
+        command += f" && {thalweg} convert out/height.tif height.npy -q"
+        subprocess.run(["bash", "-ec", command], cwd=tmp_path, check=True)
+        again = np.load(tmp_path / "height.npy").astype("<f4")
+        assert np.array_equal(again, made.astype("<f4")), "the command makes other heights"
+        recipe = editor.state()["recipe"]
+        editor.kept(lambda all: any(one["recipe"] == recipe for one in all))
+        page.reload()
+        editor.until("the land is here again", lambda s: s["recipe"] == recipe)
+        editor.settled()
 
 
 def test_what_a_page_refuses_has_the_words_of_a_service(playwright, host, service):
