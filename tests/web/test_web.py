@@ -313,6 +313,34 @@ def test_a_run_is_cancelled(place):
     assert place.run(script, example("island")) == ["AbortError", EXAMPLES["island"]]
 
 
+@pytest.mark.parametrize("wait_ms", [0, 5, 50])
+def test_a_run_that_is_cancelled_while_the_module_is_compiled(host, chromium, wait_ms):
+    """The run beside it compiles the module then."""
+    fresh = Page(chromium(), f"{host}/")
+    script = """
+        const stop = new AbortController();
+        const first = t.run(given.recipe, { name: 'island', size: 128, signal: stop.signal });
+        setTimeout(() => stop.abort(), given.wait);
+        const second = t.run(given.recipe, { name: 'island', size: 128 });
+        const [a, b] = await Promise.allSettled([first, second]);
+        const third = await t.run(given.recipe, { name: 'island', size: 128 });
+        return [a.reason?.name, b.value?.digest ?? String(b.reason), third.digest];
+    """
+    told = fresh.run(script, {"recipe": example("island"), "wait": wait_ms})
+    assert told == ["AbortError", EXAMPLES["island"], EXAMPLES["island"]]
+
+
+def test_a_module_that_is_missing(host, chromium):
+    """Each run says so, and does not wait for ever."""
+    bare = Page(chromium(), f"{host}/")
+    bare.page.route("**/*.wasm", lambda route: route.fulfill(status=404))
+    for _ in range(2):
+        with pytest.raises(Exception, match="404"):
+            run(bare, example("island"), size=65)
+    bare.page.unroute("**/*.wasm")
+    assert run(bare, example("island"), "island", size=128)["digest"] == EXAMPLES["island"]
+
+
 def test_lands_side_by_side(place):
     """Several runs at once, and maps of lands that were made before others."""
     script = """
