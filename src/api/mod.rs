@@ -8,6 +8,7 @@ pub mod preview;
 pub mod problem;
 pub mod query;
 pub mod recipes;
+pub mod request;
 pub mod result;
 pub mod sheet;
 pub mod tables;

@@ -8,7 +8,7 @@ use super::recipes::receive;
 use super::{Service, Shared, engine};
 use crate::api::preview::Wanted;
 use crate::api::query;
-use crate::api::recipes::Request;
+use crate::api::request::Request;
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::job::{Cancel, Event, Job, Outcome};

@@ -8,7 +8,7 @@ use super::problem::{Answer, Problem};
 use super::recipes::receive;
 use super::{Service, Shared};
 use crate::api::query;
-use crate::api::recipes::Request;
+use crate::api::request::Request;
 use crate::api::sheet::Variants;
 use crate::job::Cancel;
 use axum::extract::{Request as HttpRequest, State};

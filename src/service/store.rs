@@ -15,7 +15,7 @@ mod results;
 
 use super::problem::{Answer, Problem};
 use crate::api::files::is_digest;
-use crate::api::recipes::Request;
+use crate::api::request::Request;
 use crate::error::{Error, Result};
 pub use results::folder_bytes;
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};

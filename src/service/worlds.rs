@@ -12,7 +12,7 @@ use super::xyz::{
 };
 use super::{Service, Shared, blocking, engine};
 use crate::api::files::is_digest;
-use crate::api::recipes::Request;
+use crate::api::request::Request;
 use crate::device::{Device, DeviceOptions};
 use crate::error::Error;
 use crate::identity;
