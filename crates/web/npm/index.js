@@ -16,8 +16,29 @@ const hasThreads = isNode || globalThis.crossOriginIsolated === true;
 const cores = async () =>
   isNode ? (await import('node:os')).availableParallelism() : (navigator.hardwareConcurrency ?? 1);
 
-/** Modules by their files, each compiled once, by the first worker: the page may be busy then. */
 const compiled = new Map();
+/** A module, compiled once. */
+function moduleOf(file) {
+  const compile = async () => {
+    const url = new URL(file, import.meta.url);
+    if (isNode) {
+      const { readFile } = await import('node:fs/promises');
+      return WebAssembly.compile(await readFile(url));
+    }
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url}: ${response.status}`);
+    // A file host that does not know the type is no reason to fail.
+    return /wasm/.test(response.headers.get('content-type') ?? '')
+      ? WebAssembly.compileStreaming(response)
+      : WebAssembly.compile(await response.arrayBuffer());
+  };
+  if (!compiled.has(file)) {
+    const made = compile();
+    compiled.set(file, made);
+    made.catch(() => compiled.delete(file));
+  }
+  return compiled.get(file);
+}
 
 /** A recipe as JSON, with numbers of any length. */
 const written = (value) =>
@@ -38,24 +59,13 @@ class Bench {
       if (!known.isEnded) return known;
     }
     const bench = new Bench();
-    const file = hasThreads ? './thalweg-threads.wasm' : './thalweg.wasm';
-    // Where a first worker has ended before it was done, another one is the first.
-    while (compiled.has(file) && !bench.module)
-      bench.module = await compiled.get(file).catch(() => null);
-    if (!bench.module) {
-      const made = new Promise((resolve, reject) => (bench.compiled = { resolve, reject }));
-      compiled.set(file, made);
-      made.catch(() => {
-        if (compiled.get(file) === made) compiled.delete(file);
-      });
-    }
+    bench.module = await moduleOf(hasThreads ? './thalweg-threads.wasm' : './thalweg.wasm');
     bench.worker = await begin(
       new URL('./worker.js', import.meta.url),
       (message) => bench.hear(message),
       (error) => bench.fail(error),
     );
-    const url = new URL(file, import.meta.url).href;
-    bench.worker.postMessage({ url, module: bench.module, threads: hasThreads });
+    bench.worker.postMessage({ module: bench.module, threads: hasThreads });
     return bench;
   }
 
@@ -88,7 +98,7 @@ class Bench {
   ask(question, { heights = null, files = null, wants = null, told = null, signal = null } = {}) {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
-        reject(this.why ?? new Error('the worker has ended'));
+        reject(new Error('the worker has ended'));
         return;
       }
       const id = ++this.asked;
@@ -112,16 +122,7 @@ class Bench {
     });
   }
 
-  hear({ id, ok, error, told, values, broken, thread, memory, module, failed }) {
-    if (module) {
-      this.module = module;
-      this.compiled.resolve(module);
-      return;
-    }
-    if (failed) {
-      this.fail(new Error(failed));
-      return;
-    }
+  hear({ id, ok, error, told, values, broken, thread, memory }) {
     if (thread) {
       this.thread(thread, memory).catch((error) => this.fail(error));
       return;
@@ -139,7 +140,6 @@ class Bench {
   }
 
   fail(error) {
-    this.why = error;
     for (const { reject } of this.waiting.values()) reject(error);
     this.end();
   }
@@ -153,7 +153,6 @@ class Bench {
 
   end() {
     this.isEnded = true;
-    this.compiled?.reject(this.why ?? new Error('the worker has ended'));
     for (const worker of [this.worker, ...this.threads]) worker.terminate();
     for (const { reject, done } of [...this.waiting.values()]) {
       done();

@@ -3,7 +3,7 @@
 import { WAITS, about, calls } from './calls.js';
 import { open } from './gpu.js';
 import { Partner } from './partner.js';
-import { isNode, port } from './port.js';
+import { port } from './port.js';
 import { complete, wasi } from './wasi.js';
 
 const { send, hear } = await port();
@@ -108,25 +108,8 @@ async function answer({ id, question, heights, files, wants }) {
 /** Pages of memory: at first, and what 32 bits can address. */
 const PAGES = [256, 65536];
 
-/** Compiles a module. */
-async function compile(url) {
-  if (isNode) {
-    const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(new URL(url)));
-  }
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status}`);
-  // A file host that does not know the type is no reason to fail.
-  return /wasm/.test(response.headers.get('content-type') ?? '')
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
-}
-
-async function start({ url, module: known, threads }) {
+async function start({ module, threads }) {
   connect();
-  const module = known ?? (await compile(url));
-  // Other workers have it, too.
-  if (!known) send({ module });
   if (!threads) {
     ({ exports } = await WebAssembly.instantiate(module, complete(module, { page })));
     ({ memory } = exports);
@@ -146,8 +129,8 @@ async function start({ url, module: known, threads }) {
 }
 
 async function heard(message) {
-  if (message.url) {
-    await start(message).catch((error) => send({ failed: String(error.message ?? error) }));
+  if (message.module) {
+    await start(message);
     return;
   }
   let said;
