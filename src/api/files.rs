@@ -110,7 +110,7 @@ impl Upload {
     }
 }
 
-/// What the sender of a file is told.
+/// The answer to the sender of a file.
 pub fn about(digest: &str, reading: &Reading) -> Value {
     let (low, high) = reading.map.min_max();
     json!({

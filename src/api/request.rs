@@ -1,4 +1,4 @@
-//! What a client asks for: a recipe, its files, and what stands in the address.
+//! What a client asks for: a recipe, its files, and the query.
 
 use super::files;
 use super::problem::Answer;

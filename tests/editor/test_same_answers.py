@@ -6,6 +6,8 @@ import contextlib
 import copy
 import io
 import json
+import os
+import pathlib
 import random
 import urllib.error
 import urllib.parse
@@ -20,6 +22,8 @@ from test_page import folder, host  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.story
 CASES = 150
+# Fixed, so that a failure comes again; SEEDS=24 draws from the first 24.
+SEEDS = range(int(os.environ.get("SEEDS", "1")))
 # What a value of a recipe or of an address may be in place of a right one.
 ODD = [None, True, -1, 0, 0.5, 3, 7, 65, 10**9, 2**63, 2**64 - 1, 1e300, -0.0, "", "x", "auto",
        "hight", [], [1], [1, 2, 3], {}, {"upload": "x"}, {"upload": "0" * 64}, {"from": 1}, "a.png",
@@ -31,14 +35,18 @@ KEYS = ["cells", "fields", "draft", "count", "seed", "colour", "frames", "frame_
         "name", "format", "what"]  # fmt: skip
 
 
+EXAMPLES = sorted((pathlib.Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+
 def files():
     """Heights and masks in a few formats, by their extensions."""
     heights = (np.hypot(*np.mgrid[-10:11, -8:9]) * 40).astype(np.float32)
-    found = {"r32": heights.tobytes()}
-    for extension, mode in [("png", "I;16"), ("bmp", "L"), ("jpg", "L"), ("webp", "L")]:
+    found = {"r32": heights[:17].tobytes(), "r16": heights[:17].astype("<u2").tobytes()}
+    pictures = [("png", "PNG"), ("tif", "TIFF"), ("bmp", "BMP"), ("jpg", "JPEG"), ("webp", "WEBP")]
+    for extension, form in pictures:
         file = io.BytesIO()
-        depth = np.uint16 if mode == "I;16" else np.uint8
-        Image.fromarray((heights / 3).astype(depth)).save(file, "JPEG" if extension == "jpg" else extension.upper())
+        depth = np.uint16 if form in ("PNG", "TIFF") else np.uint8
+        Image.fromarray((heights / 3).astype(depth)).save(file, form)
         found[extension] = file.getvalue()
     file = io.BytesIO()
     np.save(file, heights)
@@ -50,8 +58,8 @@ def files():
 
 def places(value, path=()):
     """All places within JSON."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in inside:
+    inside = {dict: dict.items, list: enumerate}.get(type(value), lambda _: ())
+    for key, part in inside(value):
         yield (*path, key)
         yield from places(part, (*path, key))
 
@@ -76,7 +84,8 @@ def recipe(draw, uploads):
             case 1 if isinstance(inside, dict):
                 inside[f"{key}s"] = inside.pop(key)
             case 2 if isinstance(inside, dict):
-                inside[draw.choice(["input", "file", "water", "output", "dungeons"])] = draw.choice(ODD)
+                name = draw.choice(["input", "file", "water", "output", "dungeons"])
+                inside[name] = draw.choice(ODD)
             case _:
                 inside[key] = draw.choice(ODD)
     text = json.dumps(drawn, ensure_ascii=False)
@@ -84,6 +93,19 @@ def recipe(draw, uploads):
         cut = draw.randrange(len(text))
         text = text[:cut] + draw.choice(["", "}", '"', ","]) + text[cut + 1 :]
     return text.encode()
+
+
+def toml(draw):
+    """A recipe of the examples as TOML, with lines that are missing, twice there, or changed."""
+    # A page writes no GeoPackages, as docs/browser.md says, so its examples ask for none.
+    text = draw.choice(EXAMPLES).read_text().replace(', "gpkg"', "")
+    lines = text.splitlines()
+    for _ in range(draw.choice([0, 1, 2])):
+        at = draw.randrange(len(lines))
+        key = lines[at].split("=")[0]
+        changed = f"{key}= {json.dumps(draw.choice(ODD))}"
+        lines[at : at + 1] = draw.choice([[], [lines[at]] * 2, [changed]])
+    return "\n".join(lines).encode()
 
 
 def request(draw, known, uploads):
@@ -94,8 +116,11 @@ def request(draw, known, uploads):
     kind = draw.choice(["recipes", "preview", "sheet", "inputs", "dungeons", "jobs"])
     headers = {"accept": draw.choice(["application/json", "application/toml", "application/zip"])}
     body = recipe(draw, uploads)
+    if kind == "recipes" and draw.random() < 0.5:
+        body = toml(draw)
     if kind in ("preview", "sheet") and draw.random() < 0.8:
-        query = draw.choice(["cells=65", "cells=66&count=2", "cells=65&fields=height,slope&draft=true"])
+        fields = "cells=65&fields=height,slope&draft=true"
+        query = draw.choice(["cells=65", "cells=66&count=2", fields])
     if kind == "dungeons":
         settings = {"kind": "isaac", "seed": 7, "level": 3}
         if draw.random() < 0.7:
@@ -112,7 +137,8 @@ def request(draw, known, uploads):
             body = body[: draw.randrange(len(body) + 1)]
         if draw.random() < 0.2:
             extension = draw.choice(["tif", "exr", "hgt", "r16", "png", "asc", "gif", "x"])
-        query = query if draw.random() < 0.2 else urllib.parse.urlencode({"name": f"land.{extension}"})
+        if draw.random() < 0.8:
+            query = urllib.parse.urlencode({"name": f"land.{extension}"})
     return f"v1/{kind}?{query}", headers, body
 
 
@@ -153,7 +179,8 @@ def records(data):
     while data:
         length = 4 + int.from_bytes(data[:4], "little")
         head = json.loads(data[4:length])
-        end = length + 4 * head["width"] * head["height"] * len(head["fields"]) if "fields" in head else length
+        cells = head["width"] * head["height"] if "fields" in head else 0
+        end = length + 4 * cells * len(head.get("fields", []))
         yield head, data[length:end]
         data = data[end:]
 
@@ -181,7 +208,7 @@ def opened(playwright, url):
     browser.close()
 
 
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_page_answers_as_a_service_does(playwright, host, service, seed):  # noqa: F811
     draw, known = random.Random(seed), files()
     with opened(playwright, host.url) as page:
@@ -219,7 +246,8 @@ def test_a_page_answers_as_a_service_does(playwright, host, service, seed):  # n
             kind = path[3:].split("?")[0]
             statuses.setdefault(kind, set()).add(here[0])
             if path.startswith("v1/jobs") and here[0] == 202:
-                for ask, at, (_, data) in [(by_page, (page, host.url), here), (by_service, (service,), there)]:
-                    ask(*at, f"v1/jobs/{json.loads(data)['id']}", {}, None)
+                own, other = (f"v1/jobs/{json.loads(data)['id']}" for _, data in (here, there))
+                by_page(page, host.url, own, {}, None)
+                by_service(service, other, {}, None)
         # What is drawn is right often enough, and wrong often enough.
         assert all(min(found) < 300 <= max(found) for found in statuses.values()), statuses

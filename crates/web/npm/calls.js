@@ -1,9 +1,10 @@
-// The functions by which the module drives the page's WebGPU: crates/web/src/page.rs has their twins.
+// The functions by which the module drives the page's WebGPU, as crates/web/src/page.rs declares
+// them.
 
 /** Those that wait for the device. */
 export const WAITS = new Set(['gpu_begin', 'gpu_run', 'gpu_write', 'gpu_read']);
 
-/** What is told of a device when it is chosen. */
+/** The name and the limits of a device. */
 export const about = ({ name, isSoftware, largest, workgroup }) => ({
   name,
   isSoftware,

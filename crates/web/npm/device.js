@@ -20,5 +20,12 @@ hear(async (message) => {
     if (!gpu || typeof gpu === 'string' || gpu.fault) gpu = await open();
     send(typeof gpu === 'string' ? gpu : about(gpu));
   }
-  if (message.name) answered(shared, (await own[message.name](...message.numbers)) ?? 0);
+  if (!message.name) return;
+  let number = -1;
+  try {
+    number = (await own[message.name](...message.numbers)) ?? 0;
+  } finally {
+    // Whatever happens: the module's worker sleeps until then.
+    answered(shared, number);
+  }
 });

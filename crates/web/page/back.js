@@ -96,7 +96,7 @@ const broken = (error) => ({
 
 // ----------------------------------------------------------------------------------------- files
 
-/** Files that were opened here, by their digests: names with extensions, and what is in them. */
+/** Files for which the browser has no room, by their digests: names and bytes. */
 const inputs = new Map();
 const inputFolder = async () =>
   (await navigator.storage.getDirectory()).getDirectoryHandle('inputs', { create: true });
@@ -112,10 +112,10 @@ async function takeIn(query, file) {
   if (told) return problem(told);
   const { extension, ...rest } = about;
   const own = `${about.digest}.${extension}`;
-  inputs.set(about.digest, [own, file]);
-  await keepInput(own, file).catch(() => {
-    // It is there as long as the page is.
-  });
+  // Without room it is kept as long as the page is: as bytes, since the file itself may change.
+  await keepInput(own, file).catch(async () =>
+    inputs.set(about.digest, [own, new Blob([await file.arrayBuffer()])]),
+  );
   return json(rest);
 }
 
@@ -203,7 +203,8 @@ async function preview(recipe, query, signal) {
       body.close();
     };
     // It takes as long to begin threads as such a land takes.
-    const threads = new URLSearchParams(query).get('cells') < 200 ? 1 : null;
+    const cells = Number(new URLSearchParams(query).get('cells') ?? 512);
+    const threads = cells < 200 ? 1 : null;
     service.ask(request, { threads, files, told, signal: stop.signal }).then(
       ({ problem: wrong }) => end(wrong),
       (error) => {
@@ -492,7 +493,7 @@ async function forget(most) {
 /** A run that an earlier page has kept. */
 async function kept(id) {
   if (!/^\d+$/.test(id)) return null;
-  const { form, result, recipe, query } = JSON.parse(await (await read(`${id}.json`)).text());
+  const { form, result, recipe, query = '' } = JSON.parse(await (await read(`${id}.json`)).text());
   const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
   for (const level of form.levels) {
     const file = await read(`${id}-${level.level}.r32`);

@@ -3,9 +3,9 @@
 //!
 //! An instance of the module makes one land at a time. The page writes a question as JSON into
 //! [`room`], calls [`ask`], and reads the answer, JSON too, from [`answer`]. Floats go through
-//! [`heights`] and [`values`], and files through [`file_room`] and [`file`]. While a question is answered the module
-//! calls the functions of [`page`]; some of them wait, which JavaScript Promise Integration makes
-//! possible.
+//! [`heights`] and [`values`], and files through [`file_room`] and [`file`]. While a question is
+//! answered the module calls the functions of [`page`]. Some of them wait: `npm/worker.js` says
+//! how.
 
 mod gpu;
 mod page;

@@ -111,11 +111,7 @@ impl<'a> Adder<'a> {
                 word.fetch_add(n, Ordering::Relaxed);
             }
         }
-        // A record that reaches into the next block is found by its first word. Marks lie close
-        // together, and one that is only read stays in the caches of all cores.
-        let mark = &self.marks[i / Touched::BLOCK];
-        if !mark.load(Ordering::Relaxed) {
-            mark.store(true, Ordering::Relaxed);
-        }
+        // A record that reaches into the next block is found by its first word.
+        self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
     }
 }
