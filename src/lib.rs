@@ -74,7 +74,7 @@
 //! | `serve` (default) | `thalweg serve`: recipes over HTTP |
 //! | `io` | map files, pictures, bundles |
 //! | `gpkg` | GeoPackages of rivers, lakes and basins, by SQLite; it brings `io` |
-//! | `api` | what the service and pages answer alike; it brings `io` and `dungeon` |
+//! | `api` | what the service and pages answer alike; it brings `dungeon` |
 //! | `dungeon` | dungeons, and their entrances on the land |
 //! | `classic` | the published sequential algorithms, and statistics |
 #![warn(missing_docs)]

@@ -598,8 +598,8 @@ x, y, z, w = accessor("ROTATION", 4).T
 clockwise = -2 * np.degrees(np.arctan2(y, w)) % 360
 hold("their turns", (clockwise - known["turn_deg"] + 180) % 360, np.full(len(known), 180.0), 0.001)
 
-# Cells without a height lie outside the land (F5, F6), floats from 0 to 1 can be given metres (F7),
-# and cells have the sizes of their rows (F9).
+# Cells without a height lie outside the land, floats from 0 to 1 can be given metres,
+# and cells have the sizes of their rows.
 hills = (900 + 3 * np.arange(64)[None, :] + 40 * np.sin(np.arange(64)[:, None] * 0.3)).astype("f4")
 holed = hills.copy()
 holed[24:40, 24:40] = -9999
@@ -702,7 +702,7 @@ for scale in land.attrs["ome"]["multiscales"]:
     assert [land[one["path"]].shape for one in scale["datasets"]] == [whole.shape, coarse.shape]
 
 
-# F11: xarray opens each level, and all of them as a tree, without a word and without reading a map;
+# xarray opens each level, and all of them as a tree, without a word and without reading a map;
 # with places, units and the coordinate system.
 def opens(name, level, expected, x, y, units, crs=None):
     with warnings.catch_warnings():
@@ -1095,7 +1095,7 @@ def same_as_gdal(name, *words, band=1):
     opened.append(f"{name}, as rasterio reads it")
 
 
-# F1: the unit of every system of the register, where GDAL writes the code alone; the table is that
+# The unit of every system of the register, where GDAL writes the code alone; the table is that
 # of this version of PROJ.
 made = subprocess.run(
     [sys.executable, tests / "epsg.py"], capture_output=True, text=True, check=True
@@ -1179,7 +1179,7 @@ for code, spacing, unit in [
         near(reading["spacing_m"], spacing) and abs(reading["mean"] - small.mean() * unit) < 1e-3
     ), (code, reading)
     opened.append(f"{code}, GDAL")
-# F2: sparse files whose bands lie apart, in tiles and in strips; either band.
+# Sparse files whose bands lie apart, in tiles and in strips; either band.
 for name, blocks in {
     "tiles": dict(tiled=True, blockxsize=16, blockysize=16),
     "strips": dict(blockysize=8),

@@ -1,7 +1,9 @@
 //! What the service and pages answer alike, without HTTP: tables, checked recipes, previews,
 //! pictures of variants, dungeons, and what is wrong with a request. Neither knows of
-//! threads.
+//! threads. Without the feature `io` there is what a page needs for its first land.
 
+#[cfg(feature = "io")]
+pub mod dungeon;
 pub mod files;
 pub mod pace;
 pub mod preview;
@@ -9,10 +11,14 @@ pub mod problem;
 pub mod query;
 pub mod recipes;
 pub mod request;
+#[cfg(feature = "io")]
 pub mod result;
+#[cfg(feature = "io")]
 pub mod sheet;
 pub mod tables;
 pub mod text;
+#[cfg(feature = "io")]
+pub mod uploads;
 
 /// Largest recipe, in bytes.
 pub const RECIPE_BYTES_MAX: usize = 1 << 20;

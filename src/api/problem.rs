@@ -73,6 +73,13 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "limit", detail)
     }
 
+    /// This build lacks what was asked for.
+    #[cfg(not(feature = "io"))]
+    pub fn lacking() -> Self {
+        let what = "this build reads and writes no files: it was made without the feature io";
+        Self::new(StatusCode::NOT_IMPLEMENTED, "lacking", what)
+    }
+
     /// There is too much to do.
     pub fn busy(detail: impl Into<String>, retry_after: u64) -> Self {
         Self {

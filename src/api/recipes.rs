@@ -2,7 +2,9 @@
 
 use super::problem::{Answer, Problem};
 use super::tables::total;
-use crate::job::{Job, Outcome};
+use crate::job::Job;
+#[cfg(feature = "io")]
+use crate::job::Outcome;
 use crate::recipe::Recipe;
 use serde_json::Value;
 use std::path::Path;
@@ -78,6 +80,7 @@ pub fn admit(job: &Job, costs: &[(u64, f64)]) -> Answer<Vec<f64>> {
 ///
 /// # Errors
 /// 404 without an extension; a map or a format that there is not.
+#[cfg(feature = "io")]
 pub fn encoded(outcome: &Outcome, name: &str) -> Answer<Vec<u8>> {
     let (map, _) = name
         .rsplit_once('.')

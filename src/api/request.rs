@@ -2,6 +2,10 @@
 
 use super::files;
 use super::problem::Answer;
+#[cfg(not(feature = "io"))]
+use super::problem::Problem;
+#[cfg(feature = "io")]
+use super::uploads;
 use crate::identity;
 use crate::job::Job;
 use crate::recipe::Recipe;
@@ -54,9 +58,15 @@ impl Request {
     /// The run of a recipe, which is this one or one that follows from it.
     ///
     /// # Errors
-    /// What is wrong with the recipe and its files.
+    /// What is wrong with the recipe and its files; 501 for files without the feature `io`.
     pub fn job(&self, recipe: Recipe, find: &files::Find) -> Answer<Job> {
-        let job = files::job(recipe, &self.files, find)?;
+        #[cfg(feature = "io")]
+        let job = uploads::job(recipe, &self.files, find)?;
+        #[cfg(not(feature = "io"))]
+        let job = match (recipe.files().count(), find) {
+            (0, _) => Job::new(recipe)?,
+            _ => return Err(Problem::lacking()),
+        };
         let job = match self.level {
             Some(level) => job.until_level(level)?,
             None => job,
@@ -67,12 +77,13 @@ impl Request {
         Ok(job)
     }
 
-    /// The recipe and its files as an archive: see [`files::archive`].
+    /// The recipe and its files as an archive: see [`uploads::archive`].
     ///
     /// # Errors
     /// As there.
+    #[cfg(feature = "io")]
     pub fn archive(&self, find: &files::Find) -> Answer<Vec<u8>> {
-        files::archive(&self.recipe, &self.files, find)
+        uploads::archive(&self.recipe, &self.files, find)
     }
 
     /// The digest of all that decides the bytes of the run: the recipe with every setting, its

@@ -346,11 +346,7 @@ impl Job {
 
     /// The files that the run reads: they are not to be removed with an earlier run's.
     fn inputs(&self) -> Vec<PathBuf> {
-        let input = match &self.recipe().input {
-            Some(crate::recipe::Input::File { path, .. }) => Some(path.clone()),
-            _ => None,
-        };
-        input.into_iter().chain(self.read_files()).chain(self.recipe().file.clone()).collect()
+        self.recipe().files().chain(self.recipe().file.clone()).collect()
     }
 }
 

@@ -297,14 +297,6 @@ impl Job {
             .filter_map(|(i, step)| step.file().map(|file| (i, self.recipe().folder.join(file))))
     }
 
-    /// The files that its stages and strokes read.
-    #[cfg(feature = "io")]
-    pub(crate) fn read_files(&self) -> impl Iterator<Item = std::path::PathBuf> {
-        self.files()
-            .map(|(_, path)| path)
-            .chain(self.pictures().map(|(_, _, file)| self.recipe().folder.join(file)))
-    }
-
     /// The same run, with its inputs and its device, of a changed recipe for the same land. The
     /// recipe's stages may be fewer, but samples belong to the stage of their number.
     ///

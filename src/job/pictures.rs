@@ -13,17 +13,8 @@ impl Job {
     /// The pictures that its strokes stamp and its `ranges` rise by: the numbers of the stage and
     /// of the stroke, from 0, and the file, relative to the recipe.
     pub fn pictures(&self) -> impl Iterator<Item = (usize, usize, String)> {
-        self.recipe().stages.iter().enumerate().flat_map(|(i, step)| {
-            let strokes = match step.stage.name == strokes::STAGE.name {
-                true => strokes::strokes(&step.settings).unwrap_or_default(),
-                false => vec![],
-            };
-            let stamped = strokes
-                .into_iter()
-                .enumerate()
-                .filter_map(move |(j, stroke)| Some((i, j, stroke.file?)));
-            stamped.chain(step.picture().map(|file| (i, 0, file.to_string())))
-        })
+        let stages = self.recipe().stages.iter().enumerate();
+        stages.flat_map(|(i, step)| step.pictures().map(move |(j, file)| (i, j, file)))
     }
 
     /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes
@@ -93,7 +84,7 @@ impl Job {
     /// Puts a picture into the settings of all strokes that stamp it.
     pub(super) fn show(&mut self, file: &str, picture: &Arc<Picture>) {
         let shown = |step: &&mut crate::recipe::Step| {
-            step.stage.name == strokes::STAGE.name || step.picture().is_some()
+            step.stage.name == strokes::STAGE.name || step.pictures().next().is_some()
         };
         let Schedule { recipe, units, .. } = &mut self.schedule;
         let units = units.iter_mut().map(|unit| &mut unit.step);

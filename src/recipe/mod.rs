@@ -255,6 +255,17 @@ impl Recipe {
         drawn.flat_map(|step| strokes::rivers(&step.settings)).collect()
     }
 
+    /// The files that a run of it reads: its input, and those of its stages and strokes.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let input = match &self.input {
+            Some(Input::File { path, .. }) => Some(path.clone()),
+            _ => None,
+        };
+        let read = self.stages.iter().filter_map(Step::file).map(|file| self.folder.join(file));
+        let shown = self.stages.iter().flat_map(Step::pictures);
+        input.into_iter().chain(read).chain(shown.map(|(_, file)| self.folder.join(file)))
+    }
+
     /// Whether a stage makes a layer of rain.
     pub(crate) fn has_rain(&self) -> bool {
         self.stages.iter().any(|step| (step.stage.layers)(&step.settings).has(Layer::Rain))
@@ -345,9 +356,17 @@ impl Step {
         self.named_file().filter(|_| self.stage.name != ranges::STAGE.name)
     }
 
-    /// The picture that it lays over its land, where it names one.
-    pub(crate) fn picture(&self) -> Option<&str> {
-        self.named_file().filter(|_| self.stage.name == ranges::STAGE.name)
+    /// The pictures that its strokes stamp, or by which its `ranges` rise: the number of the
+    /// stroke, from 0, and the file, relative to the recipe.
+    pub(crate) fn pictures(&self) -> impl Iterator<Item = (usize, String)> {
+        let strokes = match self.stage.name == strokes::STAGE.name {
+            true => strokes::strokes(&self.settings).unwrap_or_default(),
+            false => vec![],
+        };
+        let stamped =
+            strokes.into_iter().enumerate().filter_map(|(j, stroke)| Some((j, stroke.file?)));
+        let own = self.named_file().filter(|_| self.stage.name == ranges::STAGE.name);
+        stamped.chain(own.map(|file| (0, file.to_string())))
     }
 
     fn named_file(&self) -> Option<&str> {

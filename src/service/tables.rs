@@ -5,7 +5,7 @@ use super::problem::{Answer, Problem};
 use super::recipes::{Chunks, Form, receive, upload};
 use super::results::{media_type, sizes, unchanging};
 use super::{Shared, blocking};
-use crate::api::{files, query, tables};
+use crate::api::{self, files, query, tables, uploads};
 use crate::recipe::Recipe;
 use axum::Json;
 use axum::extract::{Request, State};
@@ -129,7 +129,7 @@ pub async fn input(
         let _slot = slot;
         let gone = || Problem::missing("the file was evicted: send it again");
         let stored = service.store.upload(&digest)?.ok_or_else(gone)?;
-        Ok(Json(files::about(&digest, &stored.map(&named.name, service.limits.cells)?)))
+        Ok(Json(uploads::about(&digest, &stored.map(&named.name, service.limits.cells)?)))
     })
     .await
 }
@@ -193,7 +193,7 @@ pub async fn dungeon(
     blocking(move || {
         let _slot = slot;
         let format = drawn.format.as_deref().unwrap_or("json");
-        let (media_type, made) = tables::dungeon(&bytes, format)?;
+        let (media_type, made) = api::dungeon::written(&bytes, format)?;
         Ok(([(header::CONTENT_TYPE, media_type)], made).into_response())
     })
     .await

@@ -74,7 +74,7 @@ def without_promise_integration(context):
     ("kind", "side"), [("plain", 513), ("webgpu", 257), ("no promise integration", 257)]
 )
 def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, side):
-    """41: draw, water follows, simulate, before and after, download, the command's bytes."""
+    """Draw, water follows, simulate, before and after, download, the command's bytes."""
     gpu = ["--enable-unsafe-webgpu"] if kind == "webgpu" else []
     with open_editors(playwright, host.url, [*FLAGS, *gpu]) as opens:
         if kind == "no promise integration":
@@ -129,6 +129,30 @@ def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, 
             page.click("#tab-take")
             page.click("a[download$='.zip']")
         assert os.path.getsize(got.value.path()) > done.nbytes
+
+
+def test_the_first_land_comes_before_the_module_with_files(playwright, host):
+    """The module without is half as large. A run goes on after its tab was hidden."""
+    held = []
+    with open_editors(playwright, host.url) as opens:
+        opens.context.route("**/thalweg-files.wasm", lambda route: held.append(route))
+        editor = opens()
+        page = editor.page
+        assert len(editor.state()["live"]) > 2
+        page.click("#simulate")
+        editor.until("it waits for the module", lambda s: s["job"] and held)
+        for route in held:
+            route.continue_()
+        opens.context.unroute("**/thalweg-files.wasm")
+        # As a browser does with a tab that was hidden for long.
+        protocol = opens.context.new_cdp_session(page)
+        protocol.send("Page.setWebLifecycleState", {"state": "frozen"})
+        other = opens.context.new_page()
+        other.wait_for_timeout(3000)
+        other.close()
+        protocol.send("Page.setWebLifecycleState", {"state": "active"})
+        state = editor.until("it is shown", lambda s: s["result"] and s["mode"] == "run")
+        assert state["checked"] > 1 and state["equal"] == state["checked"]
 
 
 def test_a_file_that_is_dropped_on_a_page(playwright, host, thalweg, tmp_path):

@@ -537,7 +537,7 @@ def test_a_token_is_asked_for(window, thalweg, tmp_path, keep):
 
 
 def test_the_brush_keeps_its_metres(window):
-    """U3: what was typed is what strokes have, however high they make the land."""
+    """What was typed is what strokes have, however high they make the land."""
     editor = window()
     page = editor.page
     editor.drop({**SMALL, "name": "level", "stage": [{"kind": "flat", "height_m": 20}]})
@@ -574,7 +574,7 @@ def test_the_brush_keeps_its_metres(window):
 
 
 def test_small_windows_and_keys(window):
-    """U13: nothing hides anything, keys come back from where they went, and snow is high up."""
+    """Nothing hides anything, keys come back from where they went, and snow is high up."""
     editor = window({**SMALL, "name": "shapes", "stage": [*SMALL["stage"], {"kind": "blur"}]})
     page = editor.page
     box = lambda selector: page.evaluate(
@@ -668,7 +668,7 @@ def test_small_windows_and_keys(window):
 
 
 def test_two_tabs_have_two_lands(window):
-    """U13: a second tab does not keep its changes over those of the first."""
+    """A second tab does not keep its changes over those of the first."""
     first = window()
     first.kept(lambda all: any(one["recipe"].get("name") == "small" for one in all))
     second = window(recipe=None)
@@ -687,7 +687,7 @@ def test_two_tabs_have_two_lands(window):
 
 
 def test_a_dropped_file_leaves_with_its_land(window, thalweg, tmp_path):
-    """U4: the command of a land that begins with a file runs, beside the archive that comes with
+    """The command of a land that begins with a file runs, beside the archive that comes with
     it, and makes the same bytes."""
     editor = window()
     page = editor.page
@@ -738,7 +738,7 @@ STAND_IN = "window.maplibregl = { Map: class { constructor(options) { this.optio
 
 
 def test_a_page_of_another_site_shows_the_land(browser, thalweg, tmp_path):
-    """U5: the page in examples/ is let in from its own site, its style leads to tiles that fit the
+    """The page in examples/ is let in from its own site, its style leads to tiles that fit the
     land, and their pixels are its heights."""
     examples = pathlib.Path(__file__).resolve().parents[2] / "examples"
     folder = tmp_path / "site"

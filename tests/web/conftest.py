@@ -60,7 +60,7 @@ class Host(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def host():
-    for name in ["thalweg.wasm", "thalweg-threads.wasm"]:
+    for name in [f"thalweg{kind}.wasm" for kind in ["", "-files", "-threads", "-files-threads"]]:
         assert (NPM / name).is_file(), f"{NPM / name}: build it with crates/web/build"
     handler = functools.partial(Host, directory=NPM)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)

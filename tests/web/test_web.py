@@ -45,7 +45,7 @@ def refused(place, recipe, **options):
 
 
 def test_all_examples(place):
-    """41.4: every example has the digest of the command, on one thread and on several."""
+    """Every example has the digest of the command, on one thread and on several."""
     threads = set()
     for name, digest in EXAMPLES.items():
         made = run(place, example(name), name, size=128, device="cpu")

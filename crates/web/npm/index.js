@@ -53,13 +53,16 @@ class Bench {
   static free =
     globalThis.FinalizationRegistry && new FinalizationRegistry((bench) => bench.rest());
 
-  static async take() {
-    while (Bench.idle.length) {
-      const known = Bench.idle.pop();
-      if (!known.isEnded) return known;
-    }
+  /** A bench whose module makes lands, and also reads and writes files where `files` says so. */
+  static async take(files = false) {
+    Bench.idle = Bench.idle.filter((bench) => !bench.isEnded);
+    const found = Bench.idle.findLastIndex((bench) => bench.files === files);
+    if (found >= 0) return Bench.idle.splice(found, 1)[0];
     const bench = new Bench();
-    bench.module = await moduleOf(hasThreads ? './thalweg-threads.wasm' : './thalweg.wasm');
+    bench.files = files;
+    bench.module = await moduleOf(
+      `./thalweg${files ? '-files' : ''}${hasThreads ? '-threads' : ''}.wasm`,
+    );
     bench.worker = await begin(
       new URL('./worker.js', import.meta.url),
       (message) => bench.hear(message),
@@ -243,7 +246,7 @@ export async function run(recipe, options = {}) {
     if (progress) onProgress?.(progress);
     if (level) onLevel?.({ ...level, values });
   };
-  const bench = await Bench.take();
+  const bench = await Bench.take(!!options.files);
   try {
     const wants = isNode && device === 'auto' ? 'cpu' : device;
     const about = await bench.ask(question, {
@@ -281,9 +284,10 @@ export const cases = ({ device = 'cpu', signal } = {}) =>
 export class Service {
   #bench;
 
-  static async open() {
+  /** Opens one. Without `files` its module is the smaller one, and answers 501 where it lacks them. */
+  static async open({ files = true } = {}) {
     const service = new Service();
-    service.#bench = await Bench.take();
+    service.#bench = await Bench.take(files);
     return service;
   }
 

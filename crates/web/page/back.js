@@ -8,14 +8,12 @@ export const isPage = true;
 
 /** How long the first land has the host and the processor for itself, ms. */
 const QUIET = 4000;
-if ('serviceWorker' in navigator)
-  setTimeout(
-    () =>
-      navigator.serviceWorker.register('sw.js').catch(() => {
-        // Without it the page works as long as its host can be reached.
-      }),
-    QUIET,
-  );
+setTimeout(() => {
+  navigator.serviceWorker?.register('sw.js').catch(() => {
+    // Without it the page works as long as its host can be reached.
+  });
+  if (!ready.files.length) warm('files');
+}, QUIET);
 
 /** Where lands are made: what a person chose, kept in this browser. */
 const DEVICE = 'thalweg-device';
@@ -41,33 +39,50 @@ export const devices = {
   },
 };
 
-/** Workers that are ready. One of them replaces a worker that was ended. */
-const ready = [];
-function warm() {
-  const opened = Service.open();
+/**
+ * Workers that are ready, by their modules. The first land waits for the module that makes lands,
+ * which is half as large as the one that reads and writes files, too. A worker that is ready
+ * replaces one that was ended.
+ */
+const ready = { lands: [], files: [] };
+function warm(module) {
+  const opened = Service.open({ files: module === 'files' });
   // Who takes it hears of it.
   opened.catch(() => {});
-  ready.push(opened);
+  ready[module].push(opened);
 }
-async function take() {
-  const next = ready.shift() ?? Service.open();
-  if (!ready.length) warm();
+async function take(module) {
+  if (!ready[module].length) warm(module);
+  const next = ready[module].shift();
+  if (!ready[module].length) warm(module);
   return next;
 }
 
 /** The worker for a kind of questions, or another one where it was ended or did not start. */
 const lasting = {};
-function worker(kind) {
-  const known = lasting[kind] ?? Promise.resolve(null);
+function worker(kind, module) {
+  const own = `${kind}, ${module}`;
+  const known = lasting[own] ?? Promise.resolve(null);
   const isGone = (service) => !service || service.isEnded;
-  lasting[kind] = known.then((service) => (isGone(service) ? take() : service), take);
-  return lasting[kind];
+  const other = () => take(module);
+  lasting[own] = known.then((service) => (isGone(service) ? other() : service), other);
+  return lasting[own];
 }
-/** Asks about a recipe, with the files that it names. */
-const ask = async (request, options) => {
+
+/** What a module without files answers where it would need them. */
+const NOT_IMPLEMENTED = 501;
+/** Asks the worker for a kind of questions, with the files that the request names. */
+async function askFor(kind, request, options) {
   const files = await filesOf(request.recipe);
-  return (await worker('short')).ask(request, { files, ...options });
-};
+  const by = async (module) => {
+    const service = await worker(kind, module);
+    options.signal?.throwIfAborted();
+    return service.ask(request, { files, ...options });
+  };
+  const answer = files.length ? null : await by('lands');
+  return answer && answer.problem?.status !== NOT_IMPLEMENTED ? answer : by('files');
+}
+const ask = (request) => askFor('short', request, {});
 
 const json = (value, status = 200) =>
   new Response(JSON.stringify(value), {
@@ -104,7 +119,7 @@ const inputFolder = async () =>
 /** Takes a file: what the service says of it. It is kept in the browser, if there is room. */
 async function takeIn(query, file) {
   const name = new URLSearchParams(query).get('name') ?? '';
-  const service = await worker('short');
+  const service = await worker('short', 'files');
   const { json: about, problem: told } = await service.ask(
     { of: 'input', query },
     { files: [[name, file]] },
@@ -147,7 +162,8 @@ async function input(digest) {
 async function heights(digest) {
   const file = await input(digest).catch(() => null);
   const files = file ? [file] : [];
-  return answered(await (await worker('short')).ask({ of: 'heights', digest }, { files }));
+  const service = await worker('short', 'files');
+  return answered(await service.ask({ of: 'heights', digest }, { files }));
 }
 
 /** The files that a recipe names, in JSON or TOML: its reader says which of them is missing. */
@@ -175,10 +191,7 @@ function record(head, values) {
 }
 
 /** A preview. Its worker is ended with a preview that nobody waits for any more. */
-async function preview(recipe, query, signal) {
-  const files = await filesOf(recipe);
-  const service = await worker('preview');
-  signal?.throwIfAborted();
+function preview(recipe, query, signal) {
   const stop = new AbortController();
   signal?.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
   const request = { of: 'preview', recipe, query };
@@ -205,7 +218,7 @@ async function preview(recipe, query, signal) {
     // It takes as long to begin threads as such a land takes.
     const cells = Number(new URLSearchParams(query).get('cells') ?? 512);
     const threads = cells < 200 ? 1 : null;
-    service.ask(request, { threads, files, told, signal: stop.signal }).then(
+    askFor('preview', request, { threads, told, signal: stop.signal }).then(
       ({ problem: wrong }) => end(wrong),
       (error) => {
         if (!stop.signal.aborted) end(broken(error));
@@ -281,9 +294,9 @@ async function make(job, recipe, query) {
     }
   };
   try {
-    const service = await take();
+    const service = await take('files');
     if (hasEnded(job)) {
-      ready.push(service);
+      ready.files.push(service);
       return;
     }
     job.service = service;
@@ -371,7 +384,7 @@ async function holder(found) {
   return found.making;
 }
 async function again(found) {
-  const service = await take();
+  const service = await take('files');
   const { result, recipe, query } = found;
   const files = await filesOf(recipe);
   const made = await service.ask({ of: 'job', recipe, query }, { files });
@@ -537,4 +550,4 @@ export async function send(path, { method = 'GET', body = null, headers = {}, si
   }
 }
 
-warm();
+warm('lands');

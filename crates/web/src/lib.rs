@@ -9,6 +9,8 @@
 
 mod gpu;
 mod page;
+#[cfg(feature = "files")]
+mod results;
 mod service;
 mod task;
 

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use thalweg::io::{ReadOptions, Reading, decode_file};
+#[cfg(feature = "files")]
+use thalweg::io::decode_file;
 use thalweg::recipe::{EXAMPLES, PRESETS};
 use thalweg::{
     Cpu, Device, Error, Event, Executor, Heights, Job, Order, Outcome, Recipe, Result, Stage,
@@ -56,13 +57,27 @@ struct Asked {
 pub struct Files(pub BTreeMap<String, Arc<Vec<u8>>>);
 
 impl Files {
-    /// Reads a file that a recipe names.
-    fn read(&self, path: &Path, options: &ReadOptions) -> Result<Reading> {
-        let name = path.to_string_lossy();
-        let what = || format!("files has no {name:?}: give its bytes under this name");
-        let bytes = self.0.get(&*name).ok_or_else(|| Error::input(path, what()))?;
-        decode_file(path, bytes, options)
+    /// A run of a recipe with the files that it names.
+    #[cfg(feature = "files")]
+    fn job(&self, recipe: Recipe) -> Result<Job> {
+        Job::read_by(recipe, &|path, options| {
+            let name = path.to_string_lossy();
+            decode_file(path, self.0.get(&*name).ok_or_else(|| missing(path))?, options)
+        })
     }
+
+    /// A run of a recipe that names no files, which are read by a module with them.
+    #[cfg(not(feature = "files"))]
+    fn job(&self, recipe: Recipe) -> Result<Job> {
+        let first = recipe.files().next();
+        first.map_or_else(|| Job::new(recipe), |path| Err(missing(&path)))
+    }
+}
+
+/// The error for a file whose bytes were not given.
+fn missing(path: &Path) -> Error {
+    let name = path.to_string_lossy();
+    Error::input(path, format!("files has no {name:?}: give its bytes under this name"))
 }
 
 /// A land that is wanted.
@@ -212,7 +227,7 @@ impl Wanted {
             Some((width, height, spacing_m)) => {
                 Job::with_heights(recipe, Heights::metres(width, height, spacing_m, heights))?
             }
-            None => Job::read_by(recipe, &|path, options| files.read(path, options))?,
+            None => files.job(recipe)?,
         };
         if let Some([x, y, width, height]) = self.part {
             let side = |cells: i64| {
