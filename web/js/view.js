@@ -281,6 +281,16 @@ export class View {
     );
     this.noCamera = new T.Camera();
 
+    // Drivers take long for shaders, and the page would wait for them with the first picture.
+    this.isReady = false;
+    const ready = [
+      this.renderer.compileAsync(this.scene, this.camera),
+      this.renderer.compileAsync(this.lightScene, this.noCamera),
+    ];
+    Promise.all(ready).then(() => {
+      this.isReady = true;
+      this.resize();
+    });
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     this.setSun(this.sun.azimuth, this.sun.tilt);
@@ -292,6 +302,7 @@ export class View {
     };
     requestAnimationFrame(loop);
     this.canvas.addEventListener('webglcontextrestored', () => {
+      this.isReady = true;
       this.after.dirty = this.before.dirty = true;
       this.draw();
     });
@@ -676,6 +687,7 @@ export class View {
   }
 
   render(width, height) {
+    if (!this.isReady) return;
     this.update();
     this.place(this.camera);
     const u = this.u,
@@ -735,6 +747,7 @@ export class View {
       this.frames.length = 0;
       return;
     }
+    if (!this.isReady) return;
     if (this.wake) this.wake--;
     const size = this.renderer.getSize(new T.Vector2());
     this.render(size.x, size.y);
