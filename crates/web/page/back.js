@@ -275,6 +275,9 @@ async function start(recipe, query) {
   const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
   job.stop = new AbortController();
   jobs.set(form.id, job);
+  // Of those that ended, the last stay in memory; older ones are read again where they were kept.
+  const done = [...jobs].filter(([, one]) => hasEnded(one)).slice(0, -KEPT_MAX);
+  for (const [id] of done) jobs.delete(id);
   happened(job, 'job', form);
   make(job, recipe, query);
   return json(form, 202);
