@@ -74,7 +74,6 @@ impl Problem {
     }
 
     /// This build lacks what was asked for.
-    #[cfg(not(feature = "io"))]
     pub fn lacking() -> Self {
         let what = "this build reads and writes no files: it was made without the feature io";
         Self::new(StatusCode::NOT_IMPLEMENTED, "lacking", what)

@@ -63,9 +63,11 @@ impl Request {
         #[cfg(feature = "io")]
         let job = uploads::job(recipe, &self.files, find)?;
         #[cfg(not(feature = "io"))]
-        let job = match (recipe.files().count(), find) {
-            (0, _) => Job::new(recipe)?,
-            _ => return Err(Problem::lacking()),
+        let job = {
+            // There is none to be found.
+            let _ = find;
+            let reads = recipe.files().next().is_some();
+            if reads { Err(Problem::lacking())? } else { Job::new(recipe)? }
         };
         let job = match self.level {
             Some(level) => job.until_level(level)?,

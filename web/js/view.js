@@ -283,11 +283,14 @@ export class View {
 
     // Drivers take long for shaders, and the page would wait for them with the first picture.
     this.isReady = false;
+    const things = this.mesh(new T.InstancedBufferGeometry(), this.thingMaterial, 2);
+    this.things.add(things);
     const ready = [
       this.renderer.compileAsync(this.scene, this.camera),
       this.renderer.compileAsync(this.lightScene, this.noCamera),
     ];
-    Promise.all(ready).then(() => {
+    this.things.remove(things);
+    this.ready = Promise.all(ready).then(() => {
       this.isReady = true;
       this.resize();
     });
@@ -775,6 +778,7 @@ export class View {
 
   /** A picture of the view, as PNG. */
   async picture(width, height) {
+    await this.ready;
     const old = this.renderer.getSize(new T.Vector2()),
       ratio = this.renderer.getPixelRatio(),
       brush = this.u.uBrush.value.z,

@@ -56,7 +56,8 @@ class Bench {
   /** A bench whose module makes lands, and also reads and writes files where `files` says so. */
   static async take(files = false) {
     Bench.idle = Bench.idle.filter((bench) => !bench.isEnded);
-    const found = Bench.idle.findLastIndex((bench) => bench.files === files);
+    const has = (kind) => Bench.idle.findLastIndex((bench) => bench.files === kind);
+    const found = has(false) >= 0 && !files ? has(false) : has(true);
     if (found >= 0) return Bench.idle.splice(found, 1)[0];
     const bench = new Bench();
     bench.files = files;
@@ -149,9 +150,13 @@ class Bench {
 
   /** It waits for another land, unless enough others do. */
   rest() {
-    if (this.isEnded) return;
-    if (Bench.idle.length < 4 && !Bench.idle.includes(this)) Bench.idle.push(this);
-    else this.end();
+    if (this.isEnded || Bench.idle.includes(this)) return;
+    Bench.idle.push(this);
+    if (Bench.idle.length <= 4) return;
+    // One that has files can do what another one can, too.
+    const least = Bench.idle.find((bench) => !bench.files) ?? Bench.idle[0];
+    Bench.idle = Bench.idle.filter((bench) => bench !== least);
+    least.end();
   }
 
   end() {
@@ -279,13 +284,13 @@ export const cases = ({ device = 'cpu', signal } = {}) =>
 
 /**
  * A worker that answers as `thalweg serve` does, for the editor in a page: requests are those of
- * crates/web/src/service.rs of the project, and the result of a job stays with its worker.
+ * crates/web/src/service.rs and results.rs of the project, and the result of a job stays with its worker.
  */
 export class Service {
   #bench;
 
-  /** Opens one. Without `files` its module is the smaller one, and answers 501 where it lacks them. */
-  static async open({ files = true } = {}) {
+  /** Opens one. Only with `files` it reads and writes them; else it answers 501 instead. */
+  static async open({ files = false } = {}) {
     const service = new Service();
     service.#bench = await Bench.take(files);
     return service;

@@ -47,8 +47,8 @@ export const devices = {
 const ready = { lands: [], files: [] };
 function warm(module) {
   const opened = Service.open({ files: module === 'files' });
-  // Who takes it hears of it.
-  opened.catch(() => {});
+  // One that did not start is not taken later, when it might.
+  opened.catch(() => (ready[module] = ready[module].filter((one) => one !== opened)));
   ready[module].push(opened);
 }
 async function take(module) {
@@ -275,9 +275,9 @@ async function start(recipe, query) {
   const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
   job.stop = new AbortController();
   jobs.set(form.id, job);
-  // Of those that ended, the last stay in memory; older ones are read again where they were kept.
-  const done = [...jobs].filter(([, one]) => hasEnded(one)).slice(0, -KEPT_MAX);
-  for (const [id] of done) jobs.delete(id);
+  // Only the last that ended stay in memory; an older one is read back if it was kept.
+  const canGo = (one) => hasEnded(one) && (one.isKept || one.form.state !== 'succeeded');
+  for (const [id] of [...jobs].filter(([, one]) => canGo(one)).slice(0, -KEPT_MAX)) jobs.delete(id);
   happened(job, 'job', form);
   make(job, recipe, query);
   return json(form, 202);
@@ -318,7 +318,7 @@ async function make(job, recipe, query) {
     for (const file of result.files) file.href = href + file.name;
     hold({ result, recipe, query }, job.service);
     // A film can be made again, and is looked at once.
-    if (result.frames === null) await keep(job, result, recipe, query);
+    if (result.frames === null) job.isKept = await keep(job, result, recipe, query);
     if (!hasEnded(job)) ended(job, 'succeeded', { result: { ...result, href } });
   } catch (error) {
     job.service?.end();
@@ -451,7 +451,10 @@ const read = async (name) => (await (await folder()).getFileHandle(name)).getFil
 /** Largest table of things that is kept, in bytes. */
 const TABLE_MAX = 1 << 23;
 
-/** Keeps a run, if there is room: its levels, its maps as floats, and the places of things. */
+/**
+ * Keeps a run, if there is room: its levels, its maps as floats, and the places of things. Whether
+ * it could.
+ */
 async function keep(job, result, recipe, query) {
   const { form } = job,
     { digest } = result;
@@ -482,8 +485,10 @@ async function keep(job, result, recipe, query) {
         await all();
       });
     });
+    return true;
   } catch {
     await alone(() => forget(KEPT_MAX)).catch(() => {});
+    return false;
   }
 }
 
@@ -510,7 +515,7 @@ async function forget(most) {
 async function kept(id) {
   if (!/^\d+$/.test(id)) return null;
   const { form, result, recipe, query = '' } = JSON.parse(await (await read(`${id}.json`)).text());
-  const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map() };
+  const job = { form, events: [], count: 0, watchers: new Set(), levels: new Map(), isKept: true };
   for (const level of form.levels) {
     const file = await read(`${id}-${level.level}.r32`);
     job.levels.set(String(level.level), { level, values: await file.arrayBuffer() });

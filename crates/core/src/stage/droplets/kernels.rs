@@ -51,7 +51,9 @@ const LINE: usize = 16;
 /// way at a time. (Measured at 1024²: 3 to 4 % of a run.)
 fn read_ahead(tile: &Tile) {
     let &Tile { p, origin, height, grant, moved, wanted, .. } = tile;
-    if height.len() < SMALL_MAP {
+    // Where homes are larger than a cell, most of that ground is not asked for. (Measured at 1000²
+    // with 5000 droplets: without it a run takes 0.57 of the time.)
+    if height.len() < SMALL_MAP || p.block > 1 {
         return;
     }
     let within = |from: i32, size: i32, homes: u32| {
