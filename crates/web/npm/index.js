@@ -284,7 +284,7 @@ export const cases = ({ device = 'cpu', signal } = {}) =>
 
 /**
  * A worker that answers as `thalweg serve` does, for the editor in a page: requests are those of
- * crates/web/src/service.rs and results.rs of the project, and the result of a job stays with its worker.
+ * service.rs and results.rs in crates/web/src, and the result of a job stays with its worker.
  */
 export class Service {
   #bench;
