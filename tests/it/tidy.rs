@@ -88,6 +88,31 @@ fn source_files_begin_with_what_they_are_for() {
 /// Lines have at most 100 characters. rustfmt leaves alone what it cannot read, such as macros and
 /// shaders. Data in strings may be longer.
 #[test]
+fn each_source_file_is_a_module() {
+    let all = sources();
+    for (path, _) in &all {
+        let path = Path::new(path);
+        let name = match path.file_stem().and_then(|stem| stem.to_str()) {
+            Some("lib" | "main") => continue,
+            Some("mod") => path.parent().unwrap(),
+            _ => path,
+        };
+        let (folder, name) = (name.parent().unwrap(), name.file_stem().unwrap().to_str().unwrap());
+        let parents = [
+            folder.join("lib.rs"),
+            folder.join("main.rs"),
+            folder.join("mod.rs"),
+            folder.with_extension("rs"),
+        ];
+        let declared = all
+            .iter()
+            .filter(|(parent, _)| parents.iter().any(|known| known == Path::new(parent)))
+            .any(|(_, text)| text.lines().any(|line| line.ends_with(&format!("mod {name};"))));
+        assert!(declared, "{}: no file declares it as a module", path.display());
+    }
+}
+
+#[test]
 fn lines_are_short() {
     let shaders = files("crates/core/shaders", "wgsl");
     for (path, text) in sources().into_iter().chain(files("tests", "rs")).chain(shaders) {
