@@ -14,7 +14,7 @@ mod call;
 
 use crate::site::{Site, Window};
 pub use builder::{Count, PASS_BYTES, PASSES_MAX, PlanBuilder, stop, stoppable};
-pub use call::{Adder, Call, Touched};
+pub use call::{Adder, Call, Calm, Touched};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -262,6 +262,9 @@ pub struct Pass {
     /// A value of an `override` of the shader, which the kernel is compiled for. It says what the
     /// uniform struct says too, so a kernel without it does the same.
     pub constant: Option<(&'static str, i32)>,
+    /// Whether the kernel is told where nothing happens, and tells the next pass of its kind: see
+    /// [`Calm`]. Its granule is a row.
+    pub calm: bool,
 }
 
 impl Pass {
@@ -277,6 +280,7 @@ impl Pass {
             disjoint: None,
             swaps: &[],
             constant: None,
+            calm: false,
         }
     }
 

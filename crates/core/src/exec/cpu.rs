@@ -7,12 +7,12 @@ use super::{Control, Executor, Selection};
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::plan::{Adder, Call, Fill, Kernel, Pass, Plan, Touched};
+use crate::plan::{Adder, Call, Calm, Fill, Kernel, Pass, Plan, Touched};
 use division::{ALONE, Division, portions};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// The order and the portions in which the invocations of a pass are done. The results do not
@@ -41,9 +41,47 @@ struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
     // Where passes have added to buffers.
     marks: BTreeMap<&'static str, Marks>,
+    // What the passes know that keep something from one to the next.
+    known: Option<Known>,
     // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill
     // them.
     spare: Vec<Vec<i32>>,
+}
+
+/// What a kernel keeps from pass to pass: see [`Calm`].
+struct Known {
+    kernel: &'static Kernel,
+    /// The buffers that it is about.
+    buffers: Vec<&'static str>,
+    before: Vec<u8>,
+    after: Vec<AtomicU8>,
+}
+
+impl Known {
+    fn nothing(pass: &Pass, bytes: usize) -> Self {
+        let after = std::iter::repeat_with(AtomicU8::default).take(bytes);
+        Self {
+            kernel: pass.kernel,
+            buffers: pass.swaps.iter().flatten().copied().collect(),
+            before: vec![Calm::UNKNOWN; bytes],
+            after: after.collect(),
+        }
+    }
+
+    /// Whether a pass writes to one of its buffers.
+    fn is_of(&self, pass: &Pass) -> bool {
+        let Kernel { owns, adds, .. } = pass.kernel;
+        let mut written =
+            owns.iter().map(|(name, _)| name).chain(*adds).chain(pass.swaps.iter().flatten());
+        written.any(|name| self.buffers.contains(name))
+    }
+
+    /// Hands on what a pass has written.
+    fn hand_on(&mut self) {
+        for (before, after) in self.before.iter_mut().zip(&mut self.after) {
+            *before = std::mem::take(after.get_mut());
+        }
+    }
 }
 
 /// Where a buffer was added to: see [`Touched`].
@@ -153,6 +191,15 @@ impl Memory {
             .zip(adds)
             .map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone))
             .collect();
+        let mut known = pass.calm.then(|| {
+            let row = pass.granule as usize;
+            let rows = own.first().map_or(0, |(_, words)| words.len() / row);
+            let bytes = rows * Calm::row_bytes(row);
+            let is_of =
+                |last: &Known| std::ptr::eq(last.kernel, pass.kernel) && last.after.len() == bytes;
+            self.known.take().filter(is_of).unwrap_or_else(|| Known::nothing(pass, bytes))
+        });
+        let calm = known.as_ref().map(|Known { before, after, .. }| Calm { before, after });
         for round in &*rounds {
             let mut slices: Vec<&mut [i32]> =
                 own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
@@ -174,12 +221,18 @@ impl Memory {
                         owns: &mut own,
                         adds: &adders,
                         touched: &touched,
+                        calm,
                     });
                 }
             });
         }
         self.buffers.extend(own);
         self.buffers.extend(add);
+        match known.as_mut() {
+            Some(known) => known.hand_on(),
+            None => known = self.known.take().filter(|last| !last.is_of(pass)),
+        }
+        self.known = known;
         self.bring_up_marks(pass);
         pass.swaps.iter().for_each(|names| self.exchange(*names));
     }
@@ -319,6 +372,7 @@ impl Executor for Cpu {
         memory.buffers.extend(taken);
         // Of buffers without marks nothing is known, so they count as touched everywhere.
         memory.marks.clear();
+        memory.known = None;
         Ok(())
     }
 
@@ -372,6 +426,7 @@ impl Executor for Cpu {
             memory.spare.push(old);
         }
         memory.marks.get_mut(name).into_iter().for_each(|marks| marks.set_all(true));
+        memory.known = None;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::Uniform;
 use std::any::Any;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 
 /// What the CPU twin of a kernel gets: everything that its invocations can touch, and nothing else.
 pub struct Call<'a> {
@@ -20,6 +20,8 @@ pub struct Call<'a> {
     pub adds: &'a [Adder<'a>],
     /// Where the buffers that it reads were added to, then the same of those that it owns.
     pub touched: &'a [Touched<'a>],
+    /// Where nothing happened in the last pass, where that is kept.
+    pub calm: Option<Calm<'a>>,
 }
 
 impl<'a> Call<'a> {
@@ -63,6 +65,32 @@ impl<'a> Touched<'a> {
             span
         };
         whole.into_iter().chain(near.map(records).map(separate).filter(|span| !span.is_empty()))
+    }
+}
+
+/// What a kernel knows of the map from its last pass: a byte for each [`Calm::CELLS`] cells of a
+/// row, in which it may write whatever helps it to pass over them the next time. All bytes are
+/// [`Calm::UNKNOWN`] at first, and again once another pass has written to one of the buffers that
+/// the pass exchanges. This only saves time, and on the GPU it would not.
+#[derive(Clone, Copy)]
+pub struct Calm<'a> {
+    /// What the last pass of the kernel wrote.
+    pub before: &'a [u8],
+    /// What the next one is to know. An invocation writes the bytes of its own rows.
+    pub after: &'a [AtomicU8],
+}
+
+impl Calm<'_> {
+    /// Cells that share a byte: the records of `moved` that share a mark.
+    pub const CELLS: usize = 16;
+    /// Rows have a multiple of so many bytes: those of a vector register.
+    pub const ROW: usize = 16;
+    /// Nothing is known.
+    pub const UNKNOWN: u8 = u8::MAX;
+
+    /// Bytes of a row of so many cells.
+    pub fn row_bytes(cells: usize) -> usize {
+        cells.div_ceil(Self::CELLS).next_multiple_of(Self::ROW)
     }
 }
 

@@ -465,6 +465,7 @@ fn survey(s: &Settings, site: &Site) -> (i32, i32) {
             owns: &mut [&mut fine],
             adds: &[],
             touched: &[],
+            calm: None,
         });
     }
     fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))

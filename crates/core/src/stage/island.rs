@@ -415,6 +415,7 @@ fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
         owns: &mut [&mut heights],
         adds: &[],
         touched: &[],
+        calm: None,
     });
     heights.into_iter().max().unwrap_or(0)
 }

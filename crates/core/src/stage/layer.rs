@@ -52,6 +52,7 @@ pub(super) mod params;
 
 use crate::twin::constants;
 use cases::cases;
+use multiversion::multiversion;
 use params::Params;
 
 use super::Stage;
@@ -517,19 +518,31 @@ fn open(call: &mut Call) {
 
 fn enter(call: &mut Call) {
     let p: &Params = call.params();
-    let first = call.range.start as usize;
-    for (own, h) in call.owns[0].chunks_exact_mut(LEDGER_WORDS).zip(&call.reads[0][first..]) {
+    let cells = call.range.start as usize..call.range.end as usize;
+    let records = call.owns[0].as_chunks_mut().0;
+    // Copied, so that a compiler knows that nothing changes it on the way.
+    enter_all(p.sediment == 1, records, &call.reads[0][cells]);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn enter_all(sediment: bool, records: &mut [[i32; LEDGER_WORDS]], heights: &[i32]) {
+    for (own, h) in records.iter_mut().zip(heights) {
         // The lowest word has no opposite.
         let change = h.saturating_sub(own[0]).max(-i32::MAX);
-        own[0] = *h;
-        if p.sediment == 1 {
-            own[1] = own[1].saturating_add(change).clamp(0, THICKEST);
-        }
+        let thick = own[1].saturating_add(change).clamp(0, THICKEST);
         // Where one sum is at its end, the other shrinks instead, so that their difference stays
         // true.
         let (down, up) = ((-change).max(0), change.max(0));
         let (below, above) = (down.min(i32::MAX - own[2]), up.min(i32::MAX - own[3]));
-        own[2] += below - (up - above).min(own[2]);
-        own[3] += above - (down - below).min(own[3]);
+        *own = [
+            *h,
+            if sediment { thick } else { own[1] },
+            own[2] + below - (up - above).min(own[2]),
+            own[3] + above - (down - below).min(own[3]),
+        ];
     }
 }

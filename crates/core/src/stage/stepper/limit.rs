@@ -2,12 +2,11 @@
 //! is.
 
 use super::params::{EBB, SEDIMENT, SOFT};
-use super::room::{SLACK, room};
-use super::settle::occupied;
+use super::room::{LANES, SLACK, Wide, extremes, room, wides};
 use super::stream::class_of;
 use super::{ALLOW_MAX, MOVED_WORDS, Params, SHARE_BITS, TORUS, WANT_WORDS, WHOLE};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mul_q16};
-use crate::plan::{Call, Kernel};
+use crate::plan::{Call, Kernel, Touched};
 use crate::twin::constants;
 use multiversion::multiversion;
 use std::ops::Range;
@@ -39,38 +38,13 @@ pub(super) static SOFTEN: Kernel = Kernel {
 
 fn limit(call: &mut Call) {
     let p: &Params = call.params();
-    let w = p.width as usize;
     let cells = call.range.start as usize..call.range.end as usize;
-    let first = cells.start / w;
     let [grant, want, moved] = call.owns else { return };
-    let [.., asked, stirred] = *call.touched else { return };
-    let spans = || {
-        asked
-            .within(cells.clone(), WANT_WORDS)
-            .map(|span| span.start - cells.start..span.end - cells.start)
+    let (&[height, carry, soft, ledger], [.., asked, stirred]) = (call.reads, call.touched) else {
+        return;
     };
-    let mut scratch = vec![0i32; 2 * (w + 2)];
-    // Whole rows if particles may have asked of a quarter of the vertices, else one vertex at a
-    // time.
-    if spans().map(|span| span.len()).sum::<usize>() * 4 > cells.len() {
-        for (i, (grant, want)) in
-            grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate()
-        {
-            limit_row(p, first + i, grant, want, call.reads, &mut scratch);
-            forget(want);
-        }
-    } else {
-        for span in spans() {
-            occupied::<WANT_WORDS>(want, span, |i| {
-                let (row, x) = (i / w, i % w);
-                let (grant, want) = (&mut grant[row * w..], &want[row * w * WANT_WORDS..]);
-                limit_cells(p, first + row, x..x + 1, grant, want, call.reads, &mut scratch);
-            });
-        }
-        for span in spans() {
-            forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
-        }
-    }
+    let ground = Ground { p, height, carry, soft, ledger };
+    limit_all(&ground, cells.clone(), grant, want, *asked);
     // `settle` has applied these, and the particles add to them next.
     for span in stirred.within(cells.clone(), MOVED_WORDS) {
         moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
@@ -78,12 +52,34 @@ fn limit(call: &mut Call) {
     }
 }
 
-/// Zeroes the two sums of each record, and keeps the count of passages.
+/// Grants in whole rows, and forgets what was asked there.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
     "x86_64+avx2",
     "aarch64+neon"
 ))]
+fn limit_all(
+    ground: &Ground,
+    cells: Range<usize>,
+    grant: &mut [i32],
+    want: &mut [i32],
+    asked: Touched,
+) {
+    let w = ground.p.width as usize;
+    for (row, (grant, want)) in
+        grant.chunks_exact_mut(w).zip(want.chunks_exact_mut(w * WANT_WORDS)).enumerate()
+    {
+        let start = cells.start + row * w;
+        for span in asked.within(start..start + w, WANT_WORDS) {
+            let span = span.start - start..span.end - start;
+            ground.limit(start / w, span.clone(), grant, want);
+            forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
+        }
+    }
+}
+
+/// Zeroes the two sums of each record, and keeps the count of passages.
+#[inline(always)]
 fn forget(want: &mut [i32]) {
     // As many whole records as fill vector registers, so that masks do it.
     const SOME: usize = 16 * WANT_WORDS;
@@ -95,99 +91,113 @@ fn forget(want: &mut [i32]) {
     rest.iter_mut().zip(kept).for_each(|(word, kept)| *word &= kept);
 }
 
-#[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
-    "x86_64+avx2",
-    "aarch64+neon"
-))]
-fn limit_row(
-    p: &Params,
-    y: usize,
-    grant: &mut [i32],
-    want: &[i32],
-    reads: &[&[i32]],
-    scratch: &mut [i32],
-) {
-    limit_cells(p, y, 0..p.width as usize, grant, want, reads, scratch);
+/// What the shares depend on.
+struct Ground<'a> {
+    p: &'a Params,
+    height: &'a [i32],
+    carry: &'a [i32],
+    soft: &'a [i32],
+    ledger: &'a [i32],
 }
 
-/// Limits what is wanted of a part of a row.
-#[inline(always)]
-fn limit_cells(
-    p: &Params,
-    y: usize,
-    span: Range<usize>,
-    grant: &mut [i32],
-    want: &[i32],
-    reads: &[&[i32]],
-    scratch: &mut [i32],
-) {
-    let &[height, carry, soft, ledger] = reads else { return };
-    let (w, n) = (p.width as usize, span.len());
-    let torus = p.border == TORUS;
-    let row = |dy: i32| {
-        let at = fold(y as i32 + dy, p.height, torus) as usize * w;
-        &height[at..at + w]
-    };
-    let (north, here, south) = (row(-1), row(0), row(1));
-    // The lowest and highest of three cells in each column, with one more column on each side.
-    let (low, high) = scratch.split_at_mut(w + 2);
-    let columns = [north, here, south].map(|row| &row[span.clone()]);
-    for i in 0..n {
-        let column = columns.map(|row| row[i]);
-        low[i + 1] = column[0].min(column[1]).min(column[2]);
-        high[i + 1] = column[0].max(column[1]).max(column[2]);
-    }
-    for (i, x) in [(0, span.start as i32 - 1), (n + 1, span.end as i32)] {
-        let x = fold(x, p.width, torus) as usize;
-        low[i] = north[x].min(here[x]).min(south[x]);
-        high[i] = north[x].max(here[x]).max(south[x]);
-    }
-    let (low, high, here, grant) =
-        (&low[..n + 2], &high[..n + 2], &here[span.clone()], &mut grant[span.clone()]);
-    let want = &want[span.start * WANT_WORDS..span.end * WANT_WORDS];
-    let first = y * w + span.start;
-    let carry = &carry[first..first + n];
-    share_out(*p, want, here, carry, low, high, grant);
-    if p.flags & (SOFT | SEDIMENT) == 0 {
-        return;
-    }
-    for (x, (grant, want)) in grant.iter_mut().zip(want.chunks_exact(WANT_WORDS)).enumerate() {
-        if want[0] | want[1] == 0 {
-            continue;
+impl Ground<'_> {
+    /// Limits what is wanted of a span of row `y`, whose words `grant` and `want` are.
+    #[inline(always)]
+    fn limit(&self, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32]) {
+        let p = self.p;
+        let (w, torus) = (p.width as usize, p.border == TORUS);
+        let rows = [-1, 0, 1].map(|dy| {
+            let at = fold(y as i32 + dy, p.height, torus) as usize * w;
+            &self.height[at..at + w]
+        });
+        let mut x = span.start;
+        while x < span.end {
+            let first = x * WANT_WORDS;
+            // As many vertices as can be done at once. Some can be beyond the span: nothing is
+            // asked of them, or the same again.
+            if x > 0 && x + 1 < w && w >= LANES + 2 {
+                let from = x.min(w - 1 - LANES);
+                let first = from * WANT_WORDS;
+                let (own, asked) = (&mut grant[from..], &want[first..]);
+                self.limit_some::<LANES>(y * w + from, wides(rows, from - 1), own, asked);
+                x = from + LANES;
+            } else {
+                let beside = |i: usize| fold((x + i) as i32 - 1, p.width, torus) as usize;
+                let mut near = [[0; LANES + 2]; 3];
+                for (near, row) in near.iter_mut().zip(rows) {
+                    (0..3).for_each(|i| near[i] = row[beside(i)]);
+                }
+                let [north, here, south] = &near;
+                let (own, asked) = (&mut grant[x..], &want[first..]);
+                self.limit_some::<1>(y * w + x, [north, here, south], own, asked);
+                x += 1;
+            }
         }
-        let i = first + x;
-        let allow = allowed(p, here[x], low, high, carry[x], x)[0];
-        let soft = if p.flags & SOFT != 0 { soft[i] as u32 } else { 0 };
-        let ease = erodibility(p, soft, asked(p, allow, want[0]), || ledger[i * LEDGER_WORDS + 1]);
-        // Only the share of what is taken, in the low bits, depends on the ground.
-        *grant =
-            (((share(p, allow, want[0]) * ease) >> 15) | (*grant as u32 & !(2 * WHOLE - 1))) as i32;
     }
-}
 
-/// Grants shares to some vertices of a row. `low` and `high` begin a column before them and end one
-/// after.
-#[inline(always)]
-fn share_out(
-    p: Params,
-    want: &[i32],
-    here: &[i32],
-    carry: &[i32],
-    low: &[i32],
-    high: &[i32],
-    grant: &mut [i32],
-) {
-    let n = grant.len();
-    let (want, here, carry, low, high) =
-        (&want[..n * WANT_WORDS], &here[..n], &carry[..n], &low[..n + 2], &high[..n + 2]);
-    for x in 0..n {
-        let [take, give] = allowed(&p, here[x], low, high, carry[x], x);
-        let (taken, given) = (want[x * WANT_WORDS], want[x * WANT_WORDS + 1]);
-        let granted = shares(&p, [take, give], [taken, given])
-            | class_of(&p, want[x * WANT_WORDS + 2]) as i32;
-        // Where nothing is proposed the word stays: its class is that of the last proposal.
-        grant[x] = if taken | given != 0 { granted } else { grant[x] };
+    /// Limits what is wanted of `N` vertices, the first of which is `first`. `near` has the heights
+    /// there and beside them.
+    #[inline(always)]
+    fn limit_some<const N: usize>(
+        &self,
+        first: usize,
+        near: [&Wide; 3],
+        grant: &mut [i32],
+        want: &[i32],
+    ) {
+        let p = *self.p;
+        let (want, ..) = want.as_chunks::<WANT_WORDS>();
+        let (Some(want), Some(grant), Some(carry)) = (
+            want.first_chunk::<N>(),
+            grant.first_chunk_mut::<N>(),
+            self.carry[first..].first_chunk::<N>(),
+        ) else {
+            return;
+        };
+        let [mut takes, mut gives, mut taken, mut given, mut partly] = [[0; N]; 5];
+        // Few loops that do much, since compilers make vectors of such.
+        let mut any = 0;
+        for l in 0..N {
+            let count;
+            [taken[l], given[l], count] = want[l];
+            let [lowest, highest] = extremes(near, l);
+            let [take, give] = allowed(&p, near[1][l + 1], lowest, highest, carry[l]);
+            (takes[l], gives[l]) = (take, give);
+            // Where all is granted, as mostly, there is nothing to divide.
+            let whole = (WHOLE | WHOLE << SHARE_BITS) as i32 | class_of(&p, count) as i32;
+            // Where nothing is proposed the word stays: its class is that of the last proposal.
+            grant[l] = if taken[l] | given[l] != 0 { whole } else { grant[l] };
+            partly[l] = excess(&p, take, taken[l]) | excess(&p, give, given[l]);
+            any |= partly[l];
+        }
+        if any != 0 {
+            for l in 0..N {
+                let shares = shares(&p, [takes[l], gives[l]], [taken[l], given[l]]);
+                let class = grant[l] as u32 & !((1 << (2 * SHARE_BITS)) - 1);
+                grant[l] = if partly[l] != 0 { shares | class as i32 } else { grant[l] };
+            }
+        }
+        if p.flags & (SOFT | SEDIMENT) == 0 {
+            return;
+        }
+        let [mut soft, mut loose] = [[0; N]; 2];
+        if p.flags & SOFT != 0 {
+            soft.copy_from_slice(&self.soft[first..first + N]);
+        }
+        if p.flags & SEDIMENT != 0 {
+            let (records, ..) = self.ledger.as_chunks::<LEDGER_WORDS>();
+            for (loose, record) in loose.iter_mut().zip(&records[first..first + N]) {
+                *loose = record[1];
+            }
+        }
+        for l in 0..N {
+            let asked = asked(&p, takes[l], taken[l]);
+            let ease = erodibility(&p, soft[l] as u32, asked, loose[l]);
+            // Only the share of what is taken, in the low bits, depends on the ground.
+            let share = grant[l] as u32 & (2 * WHOLE - 1);
+            let eased = share.wrapping_mul(ease) >> 15 | (grant[l] as u32 ^ share);
+            grant[l] = if taken[l] | given[l] != 0 { eased as i32 } else { grant[l] };
+        }
     }
 }
 
@@ -195,9 +205,7 @@ fn share_out(
 /// already comes first. A vertex without room to rise takes a little for its neighbours, into its
 /// carry: particles that end on a crest could not get rid of their loads otherwise.
 #[inline(always)]
-fn allowed(p: &Params, here: i32, low: &[i32], high: &[i32], carry: i32, x: usize) -> [i32; 2] {
-    let lowest = low[x].min(low[x + 1]).min(low[x + 2]);
-    let highest = high[x].max(high[x + 1]).max(high[x + 2]);
+fn allowed(p: &Params, here: i32, lowest: i32, highest: i32, carry: i32) -> [i32; 2] {
     let [fall, rise] = room(p, here, lowest, highest, false);
     let least = if p.flags & EBB != 0 { ALLOW_MAX } else { SLACK };
     // Both are rounded against the particles.
@@ -213,23 +221,22 @@ fn asked(p: &Params, allow: i32, want: i32) -> i32 {
     if want <= allow >> (p.want_shift - 2) { want << (p.want_shift - 2) } else { allow }
 }
 
-/// The erodibility of a vertex when `asked` is taken from it (2⁻¹⁴ cells), in 2⁻¹⁵. Loose sediment
-/// is taken first.
+/// The erodibility of a vertex with `loose` sediment on it when `asked` is taken from it (2⁻¹⁴
+/// cells), in 2⁻¹⁵. Loose sediment is taken first.
 #[inline(always)]
-fn erodibility(p: &Params, soft: u32, asked: i32, loose: impl Fn() -> i32) -> u32 {
+fn erodibility(p: &Params, soft: u32, asked: i32, loose: i32) -> u32 {
     let (rock, sediment) =
         if p.flags & SOFT != 0 { (soft & 0xffff, soft >> 16) } else { (SOFTEST, SOFTEST) };
     if p.flags & SEDIMENT == 0 {
         return rock;
     }
     // In 2⁻¹⁴ cells, like `asked`, which has 16 bits: so the thinner of the two fits 31 bits after
-    // the shift.
-    let thick = loose() >> 4;
-    if thick >= asked {
-        return sediment;
-    }
-    let part = div_small((thick as u32) << 15, asked as u32);
-    (sediment * part + rock * (SOFTEST - part)) >> 15
+    // the shift. Where there is enough, the part is not used.
+    let thick = loose >> 4;
+    let part = div_small((thick as u32) << 15, asked.max(1) as u32);
+    let mean =
+        sediment.wrapping_mul(part).wrapping_add(rock.wrapping_mul(SOFTEST.wrapping_sub(part)));
+    if thick >= asked { sediment } else { mean >> 15 }
 }
 
 fn soften(call: &mut Call) {
@@ -263,8 +270,13 @@ pub fn shares(p: &Params, allow: [i32; 2], want: [i32; 2]) -> i32 {
 /// (2⁻¹⁴ cells) may be moved, in 2⁻¹³.
 #[inline(always)]
 fn share(p: &Params, allow: i32, want: i32) -> u32 {
-    let shift = p.want_shift - 2;
     // Where all is granted, the quotient can be too large to be exact. It is not used then.
-    let part = div_small(((allow as u32) << 13) >> shift, want.max(1) as u32);
-    if want <= allow >> shift { WHOLE } else { part }
+    let part = div_small(((allow as u32) << 13) >> (p.want_shift - 2), want.max(1) as u32);
+    if excess(p, allow, want) == 0 { WHOLE } else { part }
+}
+
+/// How much of `want` is beyond what is granted whole.
+#[inline(always)]
+fn excess(p: &Params, allow: i32, want: i32) -> i32 {
+    want.saturating_sub(allow >> (p.want_shift - 2)).max(0)
 }

@@ -297,6 +297,7 @@ impl Steps<'_> {
         builder.push(Pass { disjoint: Some(self.disjoint.clone()), ..moves });
         builder.push(Pass {
             constant: (base.radius == UNROLLED).then_some(("TAPS", UNROLLED)),
+            calm: true,
             ..gather(&SETTLE).swapping(&[["height", "next"], ["carry", "carried"]])
         });
         // The steps after the rain belong to the last one with it.

@@ -39,6 +39,39 @@ pub fn drop(high: i32, low: i32) -> i32 {
     (high >> 1).wrapping_sub(low.wrapping_add(1) >> 1).max(0) >> 1
 }
 
+/// Vertices of a row that are done together.
+pub const LANES: usize = 16;
+/// A word of each of them.
+pub type Lanes = [i32; LANES];
+/// A word of each of them, and of one more on each side.
+pub type Wide = [i32; LANES + 2];
+
+/// The words of a row from a column on, where that many are left.
+#[inline(always)]
+pub fn wide(row: &[i32], from: usize) -> &Wide {
+    row[from..].first_chunk().unwrap_or(&[0; LANES + 2])
+}
+
+/// The words of three rows from a column on, where that many are left.
+#[inline(always)]
+pub fn wides([north, here, south]: [&[i32]; 3], from: usize) -> [&Wide; 3] {
+    [wide(north, from), wide(here, from), wide(south, from)]
+}
+
+/// The lowest and the highest of the 3 × 3 vertices round the `l`-th.
+#[inline(always)]
+pub fn extremes([north, here, south]: [&Wide; 3], l: usize) -> [i32; 2] {
+    // Written out, since a compiler would not make vectors of the lanes round a loop.
+    let (a, b, c) = (
+        [north[l], north[l + 1], north[l + 2]],
+        [here[l], here[l + 1], here[l + 2]],
+        [south[l], south[l + 1], south[l + 2]],
+    );
+    let lowest = |row: [i32; 3]| row[0].min(row[1]).min(row[2]);
+    let highest = |row: [i32; 3]| row[0].max(row[1]).max(row[2]);
+    [lowest([lowest(a), lowest(b), lowest(c)]), highest([highest(a), highest(b), highest(c)])]
+}
+
 /// How far a vertex may fall and rise in this step, 2⁻¹⁶ cells. `lowest` and `highest` are those of
 /// its neighbourhood of 3 × 3 vertices.
 ///

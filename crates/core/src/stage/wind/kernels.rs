@@ -442,23 +442,41 @@ fn shade_row(
 
 pub(super) fn limit_sand(call: &mut Call) {
     let (p, law): (&Params, &Law) = (call.params(), call.params());
+    let cells = call.range.start as usize..call.range.end as usize;
     let [grant, want, moved] = call.owns else { return };
     let &[height, carry, ledger, vegetation] = call.reads else { return };
-    for ((i, grant), want) in
-        call.range.clone().zip(grant.iter_mut()).zip(want.chunks_exact_mut(WANT_WORDS))
-    {
-        let i = i as usize;
+    let (records, ..) = ledger.as_chunks();
+    let ground = (&height[cells.clone()], &carry[cells.clone()], &records[cells.clone()]);
+    let roots = if law.hold == 1 { Some(&vegetation[cells]) } else { None };
+    grant_sand(*p, ground, roots, grant, want.as_chunks_mut().0);
+    moved.fill(0);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn grant_sand(
+    p: Params,
+    (height, carry, records): (&[i32], &[i32], &[[i32; LEDGER_WORDS]]),
+    roots: Option<&[i32]>,
+    grant: &mut [i32],
+    want: &mut [[i32; WANT_WORDS]],
+) {
+    let n = grant.len();
+    let (height, carry, records, want) = (&height[..n], &carry[..n], &records[..n], &mut want[..n]);
+    for i in 0..n {
         // In 2⁻¹⁶ cells.
-        let mut room = loose(height[i], &ledger[i * LEDGER_WORDS..]) >> 2;
-        if law.hold == 1 {
-            room = mul_q16(room, (65536 - mul_q16(vegetation[i].clamp(0, 65536), p.roots)) as u32);
+        let mut room = loose(height[i], &records[i]) >> 2;
+        if let Some(roots) = roots {
+            room = mul_q16(room, (65536 - mul_q16(roots[i].clamp(0, 65536), p.roots)) as u32);
         }
         let due = carry[i].max(0).wrapping_add(3) >> 2;
         // It gains a cell at most, less what it carries already.
-        let [take, give] = [room, 65536 - due].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2);
-        *grant = shares(p, [take, give], [want[0], want[1]]);
-        want[0] = 0;
-        want[1] = 0;
+        let allow = [room, 65536 - due].map(|allow| allow.clamp(0, ALLOW_MAX) >> 2);
+        let [take, give, passed] = want[i];
+        grant[i] = shares(&p, allow, [take, give]);
+        want[i] = [0, 0, passed];
     }
-    moved.fill(0);
 }

@@ -1,8 +1,10 @@
 //! Whole rows of the ground at once.
 
 use super::super::{MOVED_WORDS, Params, TORUS};
-use super::{Brush, Columns, Ground, LANES, halo};
+use super::ground::{BLOCK, Ground, STIRRED};
+use super::{Brush, LANES, halo};
 use crate::arith::{fold, mul_q16};
+use crate::plan::Calm;
 use bytemuck::{Pod, Zeroable};
 use multiversion::multiversion;
 
@@ -16,11 +18,13 @@ pub(super) struct Register([i32; LANES]);
 pub(super) struct Lines {
     taken: Vec<Register>,
     given: Vec<Register>,
-    pub(super) column: Vec<Register>,
-    pub(super) change: Vec<i32>,
-    /// Which rows of `change` are not all 0.
-    pub(super) stirred: Vec<bool>,
-    pub(super) columns: Columns,
+    column: Vec<Register>,
+    change: Vec<i32>,
+    /// Of `settle_few`: what the cells are to change by, and the flags of their blocks.
+    pub(super) wishes: Vec<i32>,
+    pub(super) flags: Vec<u8>,
+    /// Of `change_row`.
+    pub(super) near: Vec<u8>,
 }
 
 /// Changes the ground of some rows, and what they carry, by what was moved there and around.
@@ -42,11 +46,15 @@ pub(super) fn settle_rows(
     let count = next.len() / w;
     let wide = (w + 2 * halo).div_ceil(LANES);
     let zero = Register::zeroed();
-    let Lines { taken, given, column, change, columns, .. } = lines;
+    let Lines { taken, given, column, change, flags, near, .. } = lines;
     taken.resize((count + 2 * halo) * wide, zero);
     given.resize((count + 2 * halo) * wide, zero);
     column.resize(wide, zero);
-    change.resize(w, 0);
+    // Whole blocks, of which those beyond the row stay 0.
+    change.clear();
+    change.resize(w.next_multiple_of(BLOCK), 0);
+    flags.resize(Calm::row_bytes(w), 0);
+    let flags = &mut flags[..Calm::row_bytes(w)];
     let (taken, given): (&mut [i32], &mut [i32]) =
         (bytemuck::cast_slice_mut(taken), bytemuck::cast_slice_mut(given));
     let column: &mut [i32] = bytemuck::cast_slice_mut(column);
@@ -63,15 +71,15 @@ pub(super) fn settle_rows(
         next.chunks_exact_mut(w).zip(carried.chunks_exact_mut(w)).enumerate()
     {
         let bits = large[j..j + 2 * halo + 1].iter().fold(0, |all, b| all | b);
-        if bits == 0 {
-            ground.change_row(first + j, None, [next, carried], columns);
-            continue;
+        flags.fill(if bits == 0 { 0 } else { STIRRED });
+        if bits != 0 {
+            // The products fit in 32 bits unless a heavy load was laid down here.
+            let heavy = bits as u64 * brush.heaviest >= 1 << 31;
+            let change = &mut change[..w];
+            moves.losses(j, brush, heavy, column, change);
+            change.iter_mut().for_each(|change| *change = change.wrapping_neg());
         }
-        // The products fit in 32 bits unless a heavy load was laid down here.
-        let heavy = bits as u64 * brush.heaviest >= 1 << 31;
-        moves.losses(j, brush, heavy, column, change);
-        change.iter_mut().for_each(|change| *change = change.wrapping_neg());
-        ground.change_row(first + j, Some(change), [next, carried], columns);
+        ground.change_row(first + j, change, [next, carried], flags, near);
     }
 }
 
