@@ -4,8 +4,9 @@ use super::{DROP_WORDS, Law, STEEPEST};
 use crate::arith::{fold, isqrt, lerp, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
-    Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Params, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, arrive, export, granted, lose, propose, settle_granted, spot, vertex, wash_out,
+    Home, LAST, LOAD_MAX, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, arrive, export, for_each_home, granted, lose, propose, settle_granted, spot,
+    vertex, wash_out,
 };
 use multiversion::multiversion;
 
@@ -137,6 +138,59 @@ impl Snowball {
 }
 
 impl Tile<'_> {
+    /// Reads what the snowballs of some homes will ask for: many cache lines are under way at a
+    /// time then, where each addition would wait for its own.
+    #[inline(always)]
+    fn read_ahead(&self, own: &Words, homes: &[(usize, Home)]) {
+        let p = self.p;
+        let mut any = 0;
+        for &(slot, _) in homes {
+            let ball = Snowball::read(own, slot);
+            if ball.exists() {
+                let (last, asked) = (ball.at, vertex_before(p, &ball));
+                let (x, y) = (ball.x >> 16, ball.y >> 16);
+                any |= self.grant[last] | self.moved.at(last * MOVED_WORDS);
+                any |= self.wanted.at(asked * WANT_WORDS);
+                for dy in -1..=2 {
+                    let y = (y + dy).clamp(0, p.height - 1);
+                    any |= self.height[(y * p.width + x) as usize];
+                }
+            }
+        }
+        // Without a use of the words, a compiler would leave out the reads.
+        std::hint::black_box(any);
+    }
+
+    /// A step of the snowball of a home.
+    #[inline(always)]
+    fn step<const ALONE: bool>(&self, own: &mut Words, slot: usize, home: &Home) {
+        let mut ball = Snowball::read(own, slot);
+        self.settle::<ALONE>(&mut ball);
+        // Deaths and births.
+        if ball.exists() && home.dies {
+            self.stop::<ALONE>(&mut ball);
+        }
+        self.leave_behind::<ALONE>(&mut ball, home);
+        ball.vanish_when_empty();
+        let spot = spot(self.p, home, home.life);
+        if home.born
+            && home.lives
+            && spot.is_on_map(self.p.span())
+            && spot.is_rained_on(self.p, self.rain)
+        {
+            (ball.x, ball.y, ball.v) = (spot.x, spot.y, [0, 0]);
+        }
+        if ball.exists() && !ball.spent {
+            self.roll_on::<ALONE>(&mut ball, home, spot.draw);
+        }
+        // It can have stopped with nothing to lay down.
+        ball.vanish_when_empty();
+        if ball.spent {
+            self.lay_down::<ALONE>(&mut ball);
+        }
+        ball.write(own, slot);
+    }
+
     /// Settles what was granted of the last proposal.
     #[inline(always)]
     fn settle<const ALONE: bool>(&self, ball: &mut Snowball) {
@@ -298,44 +352,10 @@ fn roll_tile<const ALONE: bool>(
     // Put together here, since of its own parameters a compiler knows that nothing changes them: so
     // it reads what they point to once, not once for each particle.
     let tile = Tile { p, law, index, height, grant, rain, moved, wanted, exported };
-    let [west, north] = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
-    // By rows, since what homes in a row have in common is then found once.
-    for row in 0..TILE {
-        for column in 0..TILE {
-            let slot = (row * TILE + column) as usize;
-            // Most of them do not exist any more, and none is born.
-            if own[slot] == 0 && p.rains == 0 {
-                continue;
-            }
-            let Some(home) = Home::at(p, [west + column, north + row]) else { continue };
-            if own[slot] == 0 && !home.born {
-                continue;
-            }
-            let mut ball = Snowball::read(own, slot);
-            tile.settle::<ALONE>(&mut ball);
-            // Deaths and births.
-            if ball.exists() && home.dies {
-                tile.stop::<ALONE>(&mut ball);
-            }
-            tile.leave_behind::<ALONE>(&mut ball, &home);
-            ball.vanish_when_empty();
-            let spot = spot(p, &home, home.life);
-            if home.born
-                && home.lives
-                && spot.is_on_map(p.span())
-                && spot.is_rained_on(p, tile.rain)
-            {
-                (ball.x, ball.y, ball.v) = (spot.x, spot.y, [0, 0]);
-            }
-            if ball.exists() && !ball.spent {
-                tile.roll_on::<ALONE>(&mut ball, &home, spot.draw);
-            }
-            // It can have stopped with nothing to lay down.
-            ball.vanish_when_empty();
-            if ball.spent {
-                tile.lay_down::<ALONE>(&mut ball);
-            }
-            ball.write(own, slot);
+    for_each_home(p, index, own, |own, homes| {
+        tile.read_ahead(own, homes);
+        for (slot, home) in homes {
+            tile.step::<ALONE>(own, *slot, home);
         }
-    }
+    });
 }

@@ -89,9 +89,9 @@ pub use params::{
     rain, sea_level_m,
 };
 pub use particle::{
-    Home, Spot, age_and_life, arrive, export, export_halves, gradient, granted, halves, height_at,
-    lives_last, lose, phase, propose, row_phase, settle_granted, spot, vertex, wander, wash_out,
-    wrap,
+    Home, Spot, age_and_life, arrive, export, export_halves, for_each_home, gradient, granted,
+    halves, height_at, lives_last, lose, phase, propose, row_phase, settle_granted, spot, vertex,
+    wander, wash_out, wrap,
 };
 pub use plan::{Rules, plan};
 pub use schedule::{TAIL, Walk};

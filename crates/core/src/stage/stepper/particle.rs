@@ -7,7 +7,7 @@ use crate::plan::Adder;
 use glam::UVec2;
 
 /// The home of a particle in a step, and where in its life the particle is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Home {
     /// Column among the homes of the map.
     pub column: u32,
@@ -56,6 +56,47 @@ impl Home {
     #[inline(always)]
     pub fn hash(&self, p: &Params) -> u32 {
         hash(p.key.to_array(), self.world[0], self.world[1])
+    }
+}
+
+/// Homes that are done together: their particles' cache lines fit the nearest cache.
+const TOGETHER: usize = 32;
+
+/// Calls `each` with the homes of a tile that have a particle or are due for one, some at a time:
+/// their slots, and what they are in this step. `own` has the particles' words, the first words of
+/// all particles first; one that does not exist has 0 there.
+#[inline(always)]
+pub fn for_each_home<const WORDS: usize>(
+    p: &Params,
+    tile: u32,
+    own: &mut [i32; WORDS],
+    mut each: impl FnMut(&mut [i32; WORDS], &[(usize, Home)]),
+) {
+    let [west, north] = [tile % p.tiles_wide * TILE, tile / p.tiles_wide * TILE];
+    let mut homes = [(0, Home::default()); TOGETHER];
+    let mut count = 0;
+    // By rows, since what homes in a row have in common is then found once.
+    for row in 0..TILE {
+        for column in 0..TILE {
+            let slot = (row * TILE + column) as usize;
+            // Most of them do not exist any more, and none is born.
+            if own[slot] == 0 && p.rains == 0 {
+                continue;
+            }
+            let Some(home) = Home::at(p, [west + column, north + row]) else { continue };
+            if own[slot] == 0 && !home.born {
+                continue;
+            }
+            homes[count] = (slot, home);
+            count += 1;
+            if count == TOGETHER {
+                each(own, &homes);
+                count = 0;
+            }
+        }
+    }
+    if count > 0 {
+        each(own, &homes[..count]);
     }
 }
 

@@ -4,8 +4,9 @@ use super::{DROP_WORDS, FACING, LOOK_WORDS, Law, SHELTERED, SLOPE_SEEN};
 use crate::arith::{LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
-    ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, arrive, export, loose, lose, propose, settle_granted, shares, spot, vertex,
+    ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
+    WANT_WORDS, arrive, export, for_each_home, loose, lose, propose, settle_granted, shares, spot,
+    vertex,
 };
 use multiversion::multiversion;
 
@@ -121,6 +122,38 @@ impl Grain {
 }
 
 impl Tile<'_> {
+    /// Reads what the grains of some homes will ask for: many cache lines are under way at a time
+    /// then, where each addition would wait for its own.
+    #[inline(always)]
+    fn read_ahead(&self, own: &Words, homes: &[(usize, Home)]) {
+        let mut any = 0;
+        for &(slot, _) in homes {
+            let grain = Grain::read(own, slot);
+            if grain.exists() {
+                let (last, here) = (grain.at, vertex(self.p, grain.x, grain.y) as usize);
+                any |= self.grant[last] | self.moved.at(last * MOVED_WORDS);
+                any |= self.wind[here] | self.wanted.at(here * WANT_WORDS);
+            }
+        }
+        // Without a use of the words, a compiler would leave out the reads.
+        std::hint::black_box(any);
+    }
+
+    /// A step of the grain of a home.
+    #[inline(always)]
+    fn step<const ALONE: bool>(&self, own: &mut Words, slot: usize, home: &Home) {
+        let mut grain = Grain::read(own, slot);
+        self.settle::<ALONE>(&mut grain);
+        self.end_life::<ALONE>(&mut grain, home);
+        let p = self.p;
+        let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
+        self.place(&mut grain, home, draw);
+        if grain.exists() {
+            self.blow_on::<ALONE>(&mut grain, draw);
+        }
+        grain.write(own, slot);
+    }
+
     /// Settles what was granted of the last proposal. A grain that has laid down its load is gone
     /// until its next life.
     #[inline(always)]
@@ -220,6 +253,11 @@ fn blow(call: &mut Call) {
     }
 }
 
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
 fn blow_tile<const ALONE: bool>(
     p: &Params,
     law: &Law,
@@ -233,30 +271,12 @@ fn blow_tile<const ALONE: bool>(
     // Put together here, since of its own parameters a compiler knows that nothing changes them: so
     // it reads what they point to once, not once for each particle.
     let tile = Tile { p, law, index, grant, wind, moved, wanted, exported };
-    let [west, north] = [index % p.tiles_wide * TILE, index / p.tiles_wide * TILE];
-    // By rows, since what homes in a row have in common is then found once.
-    for row in 0..TILE {
-        for column in 0..TILE {
-            let slot = (row * TILE + column) as usize;
-            // Most of them do not exist any more, and none is born.
-            if own[slot] == 0 && p.rains == 0 {
-                continue;
-            }
-            let Some(home) = Home::at(p, [west + column, north + row]) else { continue };
-            if own[slot] == 0 && !home.born {
-                continue;
-            }
-            let mut grain = Grain::read(own, slot);
-            tile.settle::<ALONE>(&mut grain);
-            tile.end_life::<ALONE>(&mut grain, &home);
-            let draw = mix(home.hash(p) ^ p.step.wrapping_mul(0x85eb_ca6b).wrapping_add(1));
-            tile.place(&mut grain, &home, draw);
-            if grain.exists() {
-                tile.blow_on::<ALONE>(&mut grain, draw);
-            }
-            grain.write(own, slot);
+    for_each_home(p, index, own, |own, homes| {
+        tile.read_ahead(own, homes);
+        for (slot, home) in homes {
+            tile.step::<ALONE>(own, *slot, home);
         }
-    }
+    });
 }
 
 /// Rows that `slide` does at a time, so that what slid south from one row is still in cache for the
@@ -447,9 +467,17 @@ pub(super) fn limit_sand(call: &mut Call) {
     let &[height, carry, ledger, vegetation] = call.reads else { return };
     let (records, ..) = ledger.as_chunks();
     let ground = (&height[cells.clone()], &carry[cells.clone()], &records[cells.clone()]);
-    let roots = if law.hold == 1 { Some(&vegetation[cells]) } else { None };
-    grant_sand(*p, ground, roots, grant, want.as_chunks_mut().0);
-    moved.fill(0);
+    let want = want.as_chunks_mut().0;
+    if law.hold == 1 {
+        grant_sand::<true>(*p, ground, &vegetation[cells.clone()], grant, want);
+    } else {
+        grant_sand::<false>(*p, ground, &[], grant, want);
+    }
+    let [.., stirred] = *call.touched else { return };
+    for span in stirred.within(cells.clone(), MOVED_WORDS) {
+        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
+            .fill(0);
+    }
 }
 
 #[multiversion(targets(
@@ -457,19 +485,21 @@ pub(super) fn limit_sand(call: &mut Call) {
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn grant_sand(
+fn grant_sand<const ROOTS: bool>(
     p: Params,
     (height, carry, records): (&[i32], &[i32], &[[i32; LEDGER_WORDS]]),
-    roots: Option<&[i32]>,
+    roots: &[i32],
     grant: &mut [i32],
     want: &mut [[i32; WANT_WORDS]],
 ) {
     let n = grant.len();
     let (height, carry, records, want) = (&height[..n], &carry[..n], &records[..n], &mut want[..n]);
+    let roots = &roots[..if ROOTS { n } else { 0 }];
     for i in 0..n {
         // In 2⁻¹⁶ cells.
-        let mut room = loose(height[i], &records[i]) >> 2;
-        if let Some(roots) = roots {
+        let [before, thick, ..] = records[i];
+        let mut room = loose(height[i], &[before, thick]) >> 2;
+        if ROOTS {
             room = mul_q16(room, (65536 - mul_q16(roots[i].clamp(0, 65536), p.roots)) as u32);
         }
         let due = carry[i].max(0).wrapping_add(3) >> 2;
