@@ -134,6 +134,18 @@ pub fn spot(places: &[i32], width: i32, height: i32, n: usize, x: i32, y: i32) -
     Spot { square: [places[column], places[row]], part: [places[column + 1], places[row + 1]] }
 }
 
+/// The places of row `y` on the lattice of octave `n`.
+#[inline(always)]
+pub fn spots(places: &[i32], size: [i32; 2], n: usize, y: i32) -> impl Iterator<Item = Spot> {
+    let [w, h] = size.map(|side| side as usize);
+    let (first, row) = (n * 2 * (w + h), n * 2 * (w + h) + 2 * (w + y as usize));
+    let (row, row_part) = (places[row], places[row + 1]);
+    let (columns, ..) = places[first..first + 2 * w].as_chunks();
+    columns
+        .iter()
+        .map(move |&[column, part]| Spot { square: [column, row], part: [part, row_part] })
+}
+
 /// A place moved by some squares, in 2⁻²⁰.
 #[inline(always)]
 pub fn moved(at: Spot, by: [i32; 2]) -> Spot {
@@ -233,24 +245,38 @@ pub fn noise(pattern: u32, key: [u32; 2], at: &Spot) -> i32 {
     }
 }
 
-/// The sum of octaves of gradient noise at a place, −1 to 1: what moves places.
+/// Adds an octave of gradient noise to each place of row `y`, by its weight: `of` the noise, 0 to 1.
+#[inline(always)]
+pub fn add_octave(
+    [waves, places]: [&[i32]; 2],
+    size: [i32; 2],
+    n: usize,
+    y: i32,
+    sums: &mut [i32],
+    of: impl Fn(i32) -> i32,
+) {
+    let wave = &waves[n * WAVE_WORDS..][..WAVE_WORDS];
+    let key = [wave[0] as u32, wave[1] as u32];
+    for (sum, at) in sums.iter_mut().zip(spots(places, size, n, y)) {
+        *sum = sum.wrapping_add(mul_q28(of(gradient(key, &at)), wave[2]));
+    }
+}
+
+/// The sums of octaves of gradient noise at the places of row `y`, −1 to 1: what moves places.
 #[inline(always)]
 pub fn shift(
-    waves: &[i32],
-    places: &[i32],
+    tables: [&[i32]; 2],
     size: [i32; 2],
     octaves: Range<usize>,
-    x: i32,
     y: i32,
-) -> i32 {
-    let mut sum = 0i32;
+    sums: &mut Vec<i32>,
+) {
+    sums.clear();
+    sums.resize(size[0] as usize, 0);
+    // Octave by octave, since compilers make vectors of the places of a row.
     for n in octaves {
-        let wave = &waves[n * WAVE_WORDS..][..WAVE_WORDS];
-        let at = spot(places, size[0], size[1], n, x, y);
-        let noise = gradient([wave[0] as u32, wave[1] as u32], &at);
-        sum = sum.wrapping_add(mul_q28(noise.wrapping_sub(HALF) << 1, wave[2]));
+        add_octave(tables, size, n, y, sums, |noise| noise.wrapping_sub(HALF) << 1);
     }
-    sum
 }
 
 /// A displacement of −1 to 1, in squares of an octave's lattice, 2⁻²⁰.

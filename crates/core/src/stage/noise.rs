@@ -47,7 +47,7 @@
 use super::Surface::{Flat, Hills};
 use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
+use super::fractal::{self, ONE, Octaves, Tables, WAVE_WORDS, in_squares, moved, shift, spots};
 use super::{Case, Stage};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
@@ -259,7 +259,7 @@ fn sum(call: &mut Call) {
 /// Scratch memory of a row: displacements, and what ridges let through of the next octave.
 #[derive(Default)]
 struct Row {
-    by: Vec<[i32; 2]>,
+    by: [Vec<i32>; 2],
     strength: Vec<i32>,
 }
 
@@ -270,18 +270,13 @@ struct Row {
 ))]
 fn sum_row(p: &Params, waves: &[i32], places: &[i32], y: i32, own: &mut [i32], row: &mut Row) {
     let size = [p.width, p.height];
-    row.by.clear();
-    row.by.resize(own.len(), [0; 2]);
     row.strength.clear();
     row.strength.resize(own.len(), ONE);
     let octaves = p.octaves as usize;
-    if p.warped == 1 {
-        for (x, by) in row.by.iter_mut().enumerate() {
-            *by = [0, 1].map(|axis| {
-                let first = octaves + axis * WARP_OCTAVES as usize;
-                shift(waves, places, size, first..first + WARP_OCTAVES as usize, x as i32, y)
-            });
-        }
+    for (axis, by) in row.by.iter_mut().enumerate() {
+        let first = octaves + axis * WARP_OCTAVES as usize;
+        let last = if p.warped == 1 { first + WARP_OCTAVES as usize } else { first };
+        shift([waves, places], size, first..last, y, by);
     }
     own.fill(0);
     for n in 0..octaves {
@@ -310,10 +305,13 @@ fn octave<const PATTERN: u32>(
     row: &mut Row,
 ) {
     let key = [wave[0] as u32, wave[1] as u32];
-    for (x, ((own, by), strength)) in own.iter_mut().zip(&row.by).zip(&mut row.strength).enumerate()
-    {
-        let at = spot(places, p.width, p.height, n, x as i32, y);
-        let at = if p.warped == 1 { moved(at, by.map(|by| in_squares(wave, by))) } else { at };
+    let [east, south] = &row.by;
+    let by = east.iter().zip(south);
+    let spots = spots(places, [p.width, p.height], n, y);
+    let row = own.iter_mut().zip(by).zip(&mut row.strength).zip(spots);
+    for (((own, by), strength), at) in row {
+        let by = [in_squares(wave, *by.0), in_squares(wave, *by.1)];
+        let at = if p.warped == 1 { moved(at, by) } else { at };
         let noise = fractal::noise(PATTERN, key, &at);
         *own = own.wrapping_add(mul_q28(folded(p.form, noise, strength), wave[2]));
     }

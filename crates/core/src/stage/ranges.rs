@@ -59,7 +59,7 @@ mod incision;
 use super::Surface::{Flat, Hills};
 use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::survey::{self, Memory, surveyed};
+use super::survey::{self, Memory, Surveyed};
 use super::{Case, Stage};
 use crate::arith::mul_q28;
 use crate::error::Invalid;
@@ -350,8 +350,9 @@ fn lift(call: &mut Call) {
     let p: &Params = call.params();
     let &[waves, places, survey] = call.reads else { return };
     let first = call.range.start as i32 / p.width;
+    let mut by = Default::default();
     for (j, own) in call.owns[0].chunks_exact_mut(p.width as usize).enumerate() {
-        lift_row(p, [waves, places], survey, first + j as i32, own);
+        lift_row(p, [waves, places], survey, first + j as i32, own, &mut by);
     }
 }
 
@@ -360,12 +361,18 @@ fn lift(call: &mut Call) {
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn lift_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
-    for (x, own) in own.iter_mut().enumerate() {
-        let window = [p.width, p.height];
-        let height =
-            surveyed(survey, p.nodes.to_array(), tables, window, p.warped == 1, x as i32, y);
-        *own = p.base.wrapping_add(mul_q28(p.relief, height));
+fn lift_row(
+    p: &Params,
+    tables: [&[i32]; 2],
+    survey: &[i32],
+    y: i32,
+    own: &mut [i32],
+    by: &mut [Vec<i32>; 2],
+) {
+    let land = Surveyed { survey, lattice: p.nodes.to_array(), tables, warped: p.warped == 1 };
+    land.row([p.width, p.height], y, own, by);
+    for own in own {
+        *own = p.base.wrapping_add(mul_q28(p.relief, *own));
     }
 }
 

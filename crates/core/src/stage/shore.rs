@@ -70,6 +70,8 @@ use crate::plan::{Buffer, Call, Kernel, Pass, Plan, Uniform};
 use crate::site::{HEIGHT_MAX, Site};
 use crate::twin::uniform;
 use encase::ShaderType;
+use multiversion::multiversion;
+use std::ops::RangeInclusive;
 
 /// Largest distance at which a coast is looked for, in cells.
 const FARTHEST: i64 = 4096;
@@ -288,65 +290,87 @@ fn mark(call: &mut Call) {
 
 fn fall(call: &mut Call) {
     let p: &Params = call.params();
-    let near = call.reads[0];
-    for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let (x, y) = (at as i32 % p.width, at as i32 / p.width);
-        let (mut best, mut row) = (i32::MAX, -1);
+    let w = p.width as usize;
+    let first = call.range.start as i32 / p.width;
+    for (y, own) in (first..).zip(call.owns[0].chunks_exact_mut(w)) {
+        own.fill(-1);
         // From the north, so that of two equally near rows the first stays.
-        for from in [y - p.step, y, y + p.step] {
-            if from < 0 || from >= p.height {
-                continue;
-            }
-            let other = near[(from * p.width + x) as usize];
-            let far = (other - y).abs();
-            if other >= 0 && (far < best || far == best && other < row) {
-                (best, row) = (far, other);
-            }
+        for from in [y - p.step, y, y + p.step].into_iter().filter(|y| (0..p.height).contains(y)) {
+            fall_from(y, &call.reads[0][from as usize * w..][..w], own);
         }
-        *own = row;
+    }
+}
+
+/// Puts the rows of coast that another row knows of where they are nearer to row `y`.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn fall_from(y: i32, others: &[i32], own: &mut [i32]) {
+    for (own, &other) in own.iter_mut().zip(others) {
+        let far = |row: i32| if row < 0 { i32::MAX } else { (row - y).abs() };
+        let (new, old) = (far(other), far(*own));
+        *own = if new < old || new == old && other < *own { other } else { *own };
     }
 }
 
 fn spread(call: &mut Call) {
     let p: &Params = call.params();
     let &[near, found] = call.reads else { return };
-    for (at, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let (x, y) = (at as i32 % p.width, at as i32 / p.width);
-        if p.coarse > 0 && x % p.coarse == 0 {
-            *own = found[at as usize];
-            continue;
-        }
-        if x % p.step != 0 {
-            *own = -1;
-            continue;
-        }
-        let (mut low, mut high) = ((x - p.within).max(0), (x + p.within).min(p.width - 1));
+    let w = p.width as usize;
+    let first = call.range.start as usize / w;
+    for (y, own) in (first..).zip(call.owns[0].chunks_exact_mut(w)) {
+        let (near, found) = (&near[y * w..][..w], &found[y * w..][..w]);
         if p.coarse > 0 {
             // Odd multiples of the step lie between two multiples of the coarser one, which are
-            // done.
-            let (west, east) = (x - p.step, x + p.step);
-            let known = found[(at as i32 - p.step) as usize];
-            // Where the western one has found nothing, all columns that it could see are empty.
-            low = low.max(if known >= 0 { known } else { west + p.within + 1 });
-            if east < p.width {
-                let known = found[(at as i32 + p.step) as usize];
-                high = high.min(if known >= 0 { known } else { east - p.within - 1 });
+            // done. Nothing is known elsewhere.
+            own.copy_from_slice(found);
+            for x in (p.step..p.width).step_by(2 * p.step as usize) {
+                own[x as usize] = nearest(p, y as i32, near, x, between(p, found, x));
+            }
+        } else {
+            own.fill(-1);
+            for x in (0..p.width).step_by(p.step as usize) {
+                own[x as usize] =
+                    nearest(p, y as i32, near, x, x.saturating_sub(p.within)..=x + p.within);
             }
         }
-        let (mut best, mut row, mut column) = (i32::MAX, -1, -1);
-        for u in low..=high {
-            let other = near[(y * p.width + u) as usize];
-            if other < 0 {
-                continue;
-            }
-            let far = (u - x) * (u - x) + (other - y) * (other - y);
-            // Columns go from the west, so of equally near cells of a row the westernmost stays.
-            if far < best || far == best && other < row {
-                (best, row, column) = (far, other, u);
-            }
-        }
-        *own = column;
     }
+}
+
+/// The columns in which the nearest coast of a cell can be, as those found a step to the west and
+/// to the east of it say.
+fn between(p: &Params, found: &[i32], x: i32) -> RangeInclusive<i32> {
+    let (west, east) = (x - p.step, x + p.step);
+    let known = found[west as usize];
+    // Where the western one has found nothing, all columns that it could see are empty.
+    let low = if known >= 0 { known } else { west + p.within + 1 };
+    let high = match found.get(east as usize) {
+        Some(&known) if known >= 0 => known,
+        Some(_) => east - p.within - 1,
+        None => i32::MAX,
+    };
+    low.max(x - p.within)..=high.min(x + p.within)
+}
+
+/// The column in which the nearest coast of a cell is, of some columns of its row; −1 if there is
+/// none.
+fn nearest(p: &Params, y: i32, near: &[i32], x: i32, columns: RangeInclusive<i32>) -> i32 {
+    let (low, high) = ((*columns.start()).max(0), (*columns.end()).min(p.width - 1));
+    let (mut best, mut row, mut column) = (i32::MAX, -1, -1);
+    for u in low..=high {
+        let other = near[u as usize];
+        if other < 0 {
+            continue;
+        }
+        let far = (u - x) * (u - x) + (other - y) * (other - y);
+        // Columns go from the west, so of equally near cells of a row the westernmost stays.
+        if far < best || far == best && other < row {
+            (best, row, column) = (far, other, u);
+        }
+    }
+    column
 }
 
 /// 128 up to half of the limit, falling from there to 0.

@@ -5,7 +5,7 @@
 //! fixed order. Kernels take the quadratic B-spline of its nodes at a place, which has no creases,
 //! after a noise has moved the place: so that neither borders nor valleys show the lattice.
 
-use super::fractal::{ONE, Spot, Tables, WAVE_WORDS, in_squares, moved, shift, spot};
+use super::fractal::{ONE, Tables, WAVE_WORDS, in_squares, moved, shift, spots};
 use super::noise::warping;
 use crate::arith::mul_q28;
 use crate::site::Site;
@@ -62,39 +62,46 @@ fn shares(t: i32) -> [i32; 3] {
     [before, ONE - before - after, after]
 }
 
-/// The value of a survey, with its columns and rows, at a place of the land.
-#[inline(always)]
-pub fn surveyed(
-    survey: &[i32],
-    lattice: [i32; 2],
-    tables: [&[i32]; 2],
-    window: [i32; 2],
-    warped: bool,
-    x: i32,
-    y: i32,
-) -> i32 {
-    let [waves, places] = tables;
-    let mut at: Spot = spot(places, window[0], window[1], 0, x, y);
-    if warped {
-        let by = [1, 1 + SHIFT_OCTAVES].map(|first| {
-            let by = shift(waves, places, window, first..first + SHIFT_OCTAVES, x, y);
-            in_squares(&waves[..WAVE_WORDS], by)
-        });
-        at = moved(at, by);
+/// A survey, with its columns and rows, on a land.
+pub struct Surveyed<'a> {
+    /// Its nodes, row by row.
+    pub survey: &'a [i32],
+    /// Columns and rows.
+    pub lattice: [i32; 2],
+    /// Waves and places.
+    pub tables: [&'a [i32]; 2],
+    /// Whether a noise moves the places.
+    pub warped: bool,
+}
+
+impl Surveyed<'_> {
+    /// The values at the places of row `y` of a window. `by` is scratch memory.
+    #[inline(always)]
+    pub fn row(&self, window: [i32; 2], y: i32, own: &mut [i32], by: &mut [Vec<i32>; 2]) {
+        let Self { survey, lattice, tables, warped } = *self;
+        let [waves, places] = tables;
+        for (first, by) in [1, 1 + SHIFT_OCTAVES].into_iter().zip(&mut *by) {
+            let last = if warped { first + SHIFT_OCTAVES } else { first };
+            shift(tables, window, first..last, y, by);
+        }
+        let by = by[0].iter().zip(&by[1]);
+        for ((own, by), mut at) in own.iter_mut().zip(by).zip(spots(places, window, 0, y)) {
+            if warped {
+                let wave = &waves[..WAVE_WORDS];
+                at = moved(at, [in_squares(wave, *by.0), in_squares(wave, *by.1)]);
+            }
+            let (across, down) = (shares(at.part[0]), shares(at.part[1]));
+            let columns = [-1, 0, 1].map(|i| (at.square[0] + i).clamp(0, lattice[0] - 1));
+            let row = |j: i32| {
+                let row = (at.square[1] + j).clamp(0, lattice[1] - 1) * lattice[0];
+                let node = |i: usize| mul_q28(survey[(row + columns[i]) as usize], across[i]);
+                node(0).wrapping_add(node(1)).wrapping_add(node(2))
+            };
+            *own = mul_q28(row(-1), down[0])
+                .wrapping_add(mul_q28(row(0), down[1]))
+                .wrapping_add(mul_q28(row(1), down[2]));
+        }
     }
-    let (across, down) = (shares(at.part[0]), shares(at.part[1]));
-    let node = |i: i32, j: i32| {
-        let column = (at.square[0] + i).clamp(0, lattice[0] - 1);
-        let row = (at.square[1] + j).clamp(0, lattice[1] - 1);
-        survey[(row * lattice[0] + column) as usize]
-    };
-    let row = |j: i32| {
-        let sum = mul_q28(node(-1, j), across[0]).wrapping_add(mul_q28(node(0, j), across[1]));
-        sum.wrapping_add(mul_q28(node(1, j), across[2]))
-    };
-    mul_q28(row(-1), down[0])
-        .wrapping_add(mul_q28(row(0), down[1]))
-        .wrapping_add(mul_q28(row(1), down[2]))
 }
 
 /// What was worked out last, such as surveys: each level and tile of a land asks for the same.

@@ -44,8 +44,8 @@
 use super::Surface::Flat;
 use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::fractal::{ONE, Octaves, WAVE_WORDS, gradient, spot};
-use super::survey::{self, Memory, surveyed};
+use super::fractal::{ONE, Octaves, add_octave};
+use super::survey::{self, Memory, Surveyed};
 use super::{Case, Stage};
 use crate::arith::{self, hash, mul_q28};
 use crate::params::{Param, Settings};
@@ -343,8 +343,9 @@ fn rise(call: &mut Call) {
     let p: &Params = call.params();
     let &[waves, places, survey] = call.reads else { return };
     let first = call.range.start as i32 / p.width;
+    let (mut noise, mut by) = (vec![], Default::default());
     for (j, own) in call.owns[0].chunks_exact_mut(p.width as usize).enumerate() {
-        rise_row(p, [waves, places], survey, first + j as i32, own);
+        rise_row(p, [waves, places], survey, first + j as i32, own, &mut noise, &mut by);
     }
 }
 
@@ -353,26 +354,31 @@ fn rise(call: &mut Call) {
     "x86_64+avx2",
     "aarch64+neon"
 ))]
-fn rise_row(p: &Params, tables: [&[i32]; 2], survey: &[i32], y: i32, own: &mut [i32]) {
+fn rise_row(
+    p: &Params,
+    tables: [&[i32]; 2],
+    survey: &[i32],
+    y: i32,
+    own: &mut [i32],
+    noise: &mut Vec<i32>,
+    by: &mut [Vec<i32>; 2],
+) {
     let window = [p.width, p.height];
-    for (x, own) in own.iter_mut().enumerate() {
-        let value = surveyed(survey, [NODES, NODES], tables, window, p.warped == 1, x as i32, y);
+    Surveyed { survey, lattice: [NODES, NODES], tables, warped: p.warped == 1 }
+        .row(window, y, own, by);
+    noise.clear();
+    noise.resize(own.len(), 0);
+    for n in 0..p.octaves as usize {
+        add_octave(tables, window, ROUGH_FROM as usize + n, y, noise, |noise| noise);
+    }
+    for (own, noise) in own.iter_mut().zip(noise) {
+        let value = *own;
         *own = p.sea.wrapping_add(if value < 0 {
             -mul_q28(p.depth, -value)
         } else {
-            let mut noise = 0i32;
-            for n in 0..p.octaves as usize {
-                let octave = ROUGH_FROM as usize + n;
-                let wave = &tables[0][octave * WAVE_WORDS..][..WAVE_WORDS];
-                let at = spot(tables[1], p.width, p.height, octave, x as i32, y);
-                noise = noise.wrapping_add(mul_q28(
-                    gradient([wave[0] as u32, wave[1] as u32], &at),
-                    wave[2],
-                ));
-            }
             let height = mul_q28(p.relief, value);
             let rough = mul_q28(height, p.rough);
-            height.wrapping_sub(rough).wrapping_add(mul_q28(rough, noise.clamp(0, ONE)) << 1)
+            height.wrapping_sub(rough).wrapping_add(mul_q28(rough, (*noise).clamp(0, ONE)) << 1)
         });
     }
 }
