@@ -533,6 +533,44 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(config(60))]
+
+    /// Blocks of the ground in which nothing happens are passed over, and nothing tells of it: a run
+    /// that is made to look at every block in each step has the same words in all its buffers. What
+    /// is known from pass to pass ends where another hand writes a buffer, such as `carry` here.
+    #[test]
+    fn quiet_ground_is_passed_over_without_a_trace(
+        (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i),
+            any_settings(laws().nth(i).unwrap()))),
+        ground in 0..10usize, width in 1u32..150, height in 1u32..40, layered in any::<bool>(),
+    ) {
+        let stage = laws().nth(law).unwrap();
+        let sediment = layered || stage.name == "wind";
+        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
+            sediment).with(Layer::Sediment, sediment) };
+        let window = Window { origin: [-40, 17], width, height };
+        let case = Case { name: "made", settings, window, surface: Surface::Flat, layers };
+        let (plan, all) = (plan(stage, &case), plan(stage, &case).passes.len());
+        let words = |looks_at_all: bool| {
+            let mut cpu = cpu();
+            prepare(stage, &case, &mut cpu);
+            cpu.write("height", &any_ground(&window, ground)).unwrap();
+            cpu.begin(&plan).unwrap();
+            for pass in 0..if looks_at_all { all } else { 0 } {
+                let carry = cpu.read("carry").unwrap();
+                cpu.write("carry", &carry).unwrap();
+                run(&mut cpu, &plan, pass..pass + 1);
+            }
+            run(&mut cpu, &plan, if looks_at_all { all } else { 0 }..all);
+            plan.buffers.iter().map(|buffer| cpu.read(buffer.name).ok()).collect::<Vec<_>>()
+        };
+        for ((passed, seen), buffer) in words(false).iter().zip(words(true)).zip(&plan.buffers) {
+            prop_assert!(*passed == seen, "{}", buffer.name);
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(config(40))]
 
     /// The books close when the change of the whole run is smoothed at its end, too (P7).
