@@ -110,17 +110,24 @@ struct KernelRow {
     /// That as a part of what random additions reach on the executor.
     #[serde(skip_serializing_if = "Option::is_none")]
     of_additions: Option<f64>,
+    /// The mean part of the map that its passes had no need to look at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed_over: Option<f64>,
 }
 
 impl KernelRow {
-    /// Its seconds, and what part of a bound it reaches: that of additions for a kernel that adds,
-    /// else that of the copy.
+    /// Its seconds, what part of a bound it reaches, which is that of additions for a kernel that
+    /// adds, else that of the copy, and what part of the map it passed over.
     fn text(&self) -> String {
         let (part, bound) = match self.of_additions {
             Some(part) => (part, "additions"),
             None => (self.of_copy, "copy"),
         };
-        format!("{} {:.3} s, {:.0} % of {bound}", self.name, self.seconds, part * 100.0)
+        let still = self.passed_over.filter(|part| *part >= 0.005);
+        let still = still.map_or(String::new(), |part| {
+            format!(", {:.0} % of the map passed over", part * 100.0)
+        });
+        format!("{} {:.3} s, {:.0} % of {bound}{still}", self.name, self.seconds, part * 100.0)
     }
 }
 

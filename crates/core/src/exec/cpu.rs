@@ -55,16 +55,19 @@ struct Known {
     buffers: Vec<&'static str>,
     before: Vec<u8>,
     after: Vec<AtomicU8>,
+    /// How many blocks of cells the last pass did, and how many there are.
+    done: [usize; 2],
 }
 
 impl Known {
-    fn nothing(pass: &Pass, bytes: usize) -> Self {
+    fn nothing(pass: &Pass, bytes: usize, blocks: usize) -> Self {
         let after = std::iter::repeat_with(AtomicU8::default).take(bytes);
         Self {
             kernel: pass.kernel,
             buffers: pass.swaps.iter().flatten().copied().collect(),
             before: vec![Calm::UNKNOWN; bytes],
             after: after.collect(),
+            done: [0, blocks],
         }
     }
 
@@ -81,6 +84,7 @@ impl Known {
         for (before, after) in self.before.iter_mut().zip(&mut self.after) {
             *before = std::mem::take(after.get_mut());
         }
+        self.done[0] = self.before.iter().filter(|byte| **byte & Calm::DONE != 0).count();
     }
 }
 
@@ -195,9 +199,10 @@ impl Memory {
             let row = pass.granule as usize;
             let rows = own.first().map_or(0, |(_, words)| words.len() / row);
             let bytes = rows * Calm::row_bytes(row);
+            let blocks = rows * row.div_ceil(Calm::CELLS);
             let is_of =
                 |last: &Known| std::ptr::eq(last.kernel, pass.kernel) && last.after.len() == bytes;
-            self.known.take().filter(is_of).unwrap_or_else(|| Known::nothing(pass, bytes))
+            self.known.take().filter(is_of).unwrap_or_else(|| Known::nothing(pass, bytes, blocks))
         });
         let calm = known.as_ref().map(|Known { before, after, .. }| Calm { before, after });
         for round in &*rounds {
@@ -396,6 +401,11 @@ impl Executor for Cpu {
             (control.progress)(next)?;
         }
         Ok(())
+    }
+
+    fn passed_over(&self) -> Option<f64> {
+        let [done, all] = self.memory.known.as_ref()?.done;
+        Some(1.0 - done as f64 / all.max(1) as f64)
     }
 
     fn end(&mut self, plan: &Plan) {

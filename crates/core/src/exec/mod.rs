@@ -122,6 +122,13 @@ pub trait Executor: Send {
         Ok(None)
     }
 
+    /// The part of the map, 0 to 1, that the last pass with [`Pass::calm`](crate::plan::Pass::calm)
+    /// had no need to look at, since it knew that nothing happened there. None where nothing is
+    /// known.
+    fn passed_over(&self) -> Option<f64> {
+        None
+    }
+
     /// Writes some of the plan's passes down as it would to run them, and says how many seconds
     /// that took. Nothing runs. None where nothing is written down, or for more passes than go
     /// together.

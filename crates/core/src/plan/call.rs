@@ -87,6 +87,8 @@ impl Calm<'_> {
     pub const ROW: usize = 16;
     /// Nothing is known.
     pub const UNKNOWN: u8 = u8::MAX;
+    /// Set in the byte of cells that a pass did not pass over, so that these can be counted.
+    pub const DONE: u8 = 32;
 
     /// Bytes of a row of so many cells.
     pub fn row_bytes(cells: usize) -> usize {

@@ -27,7 +27,7 @@ pub(super) const STIRRED: u8 = 8;
 /// And fell beyond the west or the east of the row: in the flags of the row's first block.
 pub(super) const BEYOND: u8 = 16;
 /// The block is done in this pass.
-const AWAKE: u8 = 32;
+const AWAKE: u8 = Calm::DONE;
 /// And a neighbour may pass something on to it.
 const BRINGS: u8 = 64;
 /// It carried something before the last pass.
@@ -137,7 +137,7 @@ impl<'a> Ground<'a> {
                     self.change_block::<false>(block, wish, own)
                 };
                 *wish = [0; BLOCK];
-                happened | flag & STIRRED | held(flag)
+                happened | flag & (STIRRED | AWAKE) | held(flag)
             };
             if let Some(calm) = self.calm {
                 calm.after[y * flags.len() + block].store(known, Ordering::Relaxed);
