@@ -535,9 +535,10 @@ proptest! {
 proptest! {
     #![proptest_config(config(60))]
 
-    /// Blocks of the ground in which nothing happens are passed over, and nothing tells of it: a run
-    /// that is made to look at every block in each step has the same words in all its buffers. What
-    /// is known from pass to pass ends where another hand writes a buffer, such as `carry` here.
+    /// Blocks of the ground in which nothing happens are passed over, and nothing tells of it: a
+    /// run that is made to look at every block in each step has the same words in all its buffers.
+    /// What is known from pass to pass ends where another hand writes a buffer, such as `carry`
+    /// here.
     #[test]
     fn quiet_ground_is_passed_over_without_a_trace(
         (law, settings) in (0..laws().count()).prop_flat_map(|i| (Just(i),
