@@ -245,8 +245,8 @@ pub fn noise(pattern: u32, key: [u32; 2], at: &Spot) -> i32 {
     }
 }
 
-/// Adds an octave of gradient noise to each place of row `y`: its weight times `of` the noise, which
-/// is 0 to 1.
+/// Adds an octave of gradient noise to each place of row `y`: its weight times `of` the noise,
+/// which is 0 to 1.
 #[inline(always)]
 pub fn add_octave(
     [waves, places]: [&[i32]; 2],
