@@ -509,6 +509,13 @@ fn any_ground(window: &Window, kind: usize) -> Vec<i32> {
     }
 }
 
+/// All layers, or those that a stage cannot do without.
+fn drawn_layers(stage: &Stage, layered: bool) -> Layers {
+    let sediment = layered || stage.name == "wind";
+    let least = Layers::NONE.with(Layer::Ledger, sediment).with(Layer::Sediment, sediment);
+    if layered { Layers::ALL } else { least }
+}
+
 proptest! {
     #![proptest_config(config(60))]
 
@@ -523,9 +530,7 @@ proptest! {
         ground in 0..10usize, width in 1u32..40, height in 1u32..40, layered in any::<bool>(),
     ) {
         let stage = laws().nth(law).unwrap();
-        let sediment = layered || stage.name == "wind";
-        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
-            sediment).with(Layer::Sediment, sediment) };
+        let layers = drawn_layers(stage, layered);
         let window = Window { origin: [-40, 17], width, height };
         let case = Case { name: "made", settings, window, surface: Surface::Flat, layers };
         follows_its_rule(stage, &case, Some(&any_ground(&window, ground)))?;
@@ -546,9 +551,7 @@ proptest! {
         ground in 0..10usize, width in 1u32..150, height in 1u32..40, layered in any::<bool>(),
     ) {
         let stage = laws().nth(law).unwrap();
-        let sediment = layered || stage.name == "wind";
-        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
-            sediment).with(Layer::Sediment, sediment) };
+        let layers = drawn_layers(stage, layered);
         let window = Window { origin: [-40, 17], width, height };
         let case = Case { name: "made", settings, window, surface: Surface::Flat, layers };
         let (plan, all) = (plan(stage, &case), plan(stage, &case).passes.len());
@@ -587,9 +590,7 @@ proptest! {
         if stage.params.iter().any(|param| param.name == "smooth") {
             settings.push(("smooth", Value::Integer(smooth)));
         }
-        let sediment = layered || stage.name == "wind";
-        let layers = if layered { Layers::ALL } else { Layers::NONE.with(Layer::Ledger,
-            sediment).with(Layer::Sediment, sediment) };
+        let layers = drawn_layers(stage, layered);
         let window = Window { origin: [-40, 17], width, height };
         let case = Case { name: "made", settings, window,
             surface: Surface::ALL[ground % Surface::ALL.len()], layers };

@@ -45,10 +45,14 @@ fn limit(call: &mut Call) {
     };
     let ground = Ground { p, height, carry, soft, ledger };
     limit_all(&ground, cells.clone(), grant, want, *asked);
-    // `settle` has applied these, and the particles add to them next.
+    forget_moves(moved, *stirred, cells);
+}
+
+/// Zeroes what was moved at some cells: `settle` has applied it, and the particles add to it next.
+pub fn forget_moves(moved: &mut [i32], stirred: Touched, cells: Range<usize>) {
     for span in stirred.within(cells.clone(), MOVED_WORDS) {
-        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
-            .fill(0);
+        let span = span.start - cells.start..span.end - cells.start;
+        moved[span.start * MOVED_WORDS..span.end * MOVED_WORDS].fill(0);
     }
 }
 

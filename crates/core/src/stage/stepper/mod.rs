@@ -81,8 +81,8 @@ mod travel;
 /// zeroed memory has no particles.
 pub use crate::arith::NOWHERE;
 pub use brush::taps;
-pub use limit::LIMIT;
 pub use limit::shares;
+pub use limit::{LIMIT, forget_moves};
 pub use params::{
     BEDROCK, BORDER, FLOOR_M, HIGH, LAST, LIMIT_PARAM, OPEN, Options, Params, RAIN, ROOTS,
     SEA_LEVEL_M, SMOOTH, TORUS, WALL, WASH, border, check, density, floor_m, lifetime, radius,

@@ -5,8 +5,8 @@ use crate::arith::{LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Adder, Call, Kernel};
 use crate::stage::stepper::{
     ALLOW_MAX, Home, LAST, MOVED_WORDS, NOWHERE, Params, TILE_DROPS, TORUS, WALL, WANT_MAX,
-    WANT_WORDS, arrive, export, for_each_home, loose, lose, propose, settle_granted, shares, spot,
-    vertex,
+    WANT_WORDS, arrive, export, for_each_home, forget_moves, loose, lose, propose, settle_granted,
+    shares, spot, vertex,
 };
 use multiversion::multiversion;
 
@@ -474,10 +474,7 @@ pub(super) fn limit_sand(call: &mut Call) {
         grant_sand::<false>(*p, ground, &[], grant, want);
     }
     let [.., stirred] = *call.touched else { return };
-    for span in stirred.within(cells.clone(), MOVED_WORDS) {
-        moved[(span.start - cells.start) * MOVED_WORDS..(span.end - cells.start) * MOVED_WORDS]
-            .fill(0);
-    }
+    forget_moves(moved, stirred, cells);
 }
 
 #[multiversion(targets(
