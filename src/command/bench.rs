@@ -116,18 +116,18 @@ struct KernelRow {
 }
 
 impl KernelRow {
-    /// Its seconds, what part of a bound it reaches, which is that of additions for a kernel that
-    /// adds, else that of the copy, and what part of the map it passed over.
+    /// Its seconds, the part of a bound that it reaches, and the part of the map that it passed
+    /// over. The bound is that of additions for a kernel that adds, else that of the copy.
     fn text(&self) -> String {
         let (part, bound) = match self.of_additions {
             Some(part) => (part, "additions"),
             None => (self.of_copy, "copy"),
         };
-        let still = self.passed_over.filter(|part| *part >= 0.005);
-        let still = still.map_or(String::new(), |part| {
+        let quiet = self.passed_over.filter(|part| *part >= 0.005);
+        let quiet = quiet.map_or(String::new(), |part| {
             format!(", {:.0} % of the map passed over", part * 100.0)
         });
-        format!("{} {:.3} s, {:.0} % of {bound}{still}", self.name, self.seconds, part * 100.0)
+        format!("{} {:.3} s, {:.0} % of {bound}{quiet}", self.name, self.seconds, part * 100.0)
     }
 }
 

@@ -72,7 +72,7 @@ impl Known {
     }
 
     /// Whether a pass writes to one of its buffers.
-    fn is_of(&self, pass: &Pass) -> bool {
+    fn is_written_by(&self, pass: &Pass) -> bool {
         let Kernel { owns, adds, .. } = pass.kernel;
         let mut written =
             owns.iter().map(|(name, _)| name).chain(*adds).chain(pass.swaps.iter().flatten());
@@ -200,9 +200,9 @@ impl Memory {
             let rows = own.first().map_or(0, |(_, words)| words.len() / row);
             let bytes = rows * Calm::row_bytes(row);
             let blocks = rows * row.div_ceil(Calm::CELLS);
-            let is_of =
+            let fits =
                 |last: &Known| std::ptr::eq(last.kernel, pass.kernel) && last.after.len() == bytes;
-            self.known.take().filter(is_of).unwrap_or_else(|| Known::nothing(pass, bytes, blocks))
+            self.known.take().filter(fits).unwrap_or_else(|| Known::nothing(pass, bytes, blocks))
         });
         let calm = known.as_ref().map(|Known { before, after, .. }| Calm { before, after });
         for round in &*rounds {
@@ -235,7 +235,7 @@ impl Memory {
         self.buffers.extend(add);
         match known.as_mut() {
             Some(known) => known.hand_on(),
-            None => known = self.known.take().filter(|last| !last.is_of(pass)),
+            None => known = self.known.take().filter(|last| !last.is_written_by(pass)),
         }
         self.known = known;
         self.bring_up_marks(pass);

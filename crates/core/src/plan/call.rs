@@ -70,13 +70,15 @@ impl<'a> Touched<'a> {
 
 /// What a kernel knows of the map from its last pass: a byte for each [`Calm::CELLS`] cells of a
 /// row, in which it may write whatever helps it to pass over them the next time. All bytes are
-/// [`Calm::UNKNOWN`] at first, and again once another pass has written to one of the buffers that
-/// the pass exchanges. This only saves time, and on the GPU it would not.
+/// [`Calm::UNKNOWN`] in the first pass of a plan, and again once another pass has written to one of
+/// the buffers that the pass exchanges, or the host to any. This only saves time, and on the GPU it
+/// would not.
 #[derive(Clone, Copy)]
 pub struct Calm<'a> {
     /// What the last pass of the kernel wrote.
     pub before: &'a [u8],
-    /// What the next one is to know. An invocation writes the bytes of its own rows.
+    /// What the next one is to know, 0 where nothing is written. An invocation writes the bytes of
+    /// its own rows.
     pub after: &'a [AtomicU8],
 }
 

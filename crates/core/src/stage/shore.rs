@@ -332,8 +332,7 @@ fn spread(call: &mut Call) {
         } else {
             own.fill(-1);
             for x in (0..p.width).step_by(p.step as usize) {
-                own[x as usize] =
-                    nearest(p, y as i32, near, x, x.saturating_sub(p.within)..=x + p.within);
+                own[x as usize] = nearest(p, y as i32, near, x, x - p.within..=x + p.within);
             }
         }
     }

@@ -150,7 +150,8 @@ impl Tile<'_> {
                 let (last, asked) = (ball.at, vertex_before(p, &ball));
                 let (x, y) = (ball.x >> 16, ball.y >> 16);
                 any |= self.grant[last] | self.moved.at(last * MOVED_WORDS);
-                any |= self.wanted.at(asked * WANT_WORDS);
+                // One that ends now need not have been on the map: nothing is read beyond its end.
+                any |= self.wanted.at(asked.wrapping_mul(WANT_WORDS));
                 for dy in -1..=2 {
                     let y = (y + dy).clamp(0, p.height - 1);
                     any |= self.height[(y * p.width + x) as usize];

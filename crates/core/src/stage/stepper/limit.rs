@@ -56,7 +56,7 @@ pub fn forget_moves(moved: &mut [i32], stirred: Touched, cells: Range<usize>) {
     }
 }
 
-/// Grants in whole rows, and forgets what was asked there.
+/// Grants where something may have been asked for, and forgets what was.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
     "x86_64+avx2",
@@ -105,7 +105,7 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Limits what is wanted of a span of row `y`, whose words `grant` and `want` are.
+    /// Limits what is wanted of a span of row `y`, whose words are `grant` and `want`.
     #[inline(always)]
     fn limit(&self, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32]) {
         let p = self.p;
@@ -116,7 +116,6 @@ impl Ground<'_> {
         });
         let mut x = span.start;
         while x < span.end {
-            let first = x * WANT_WORDS;
             // As many vertices as can be done at once. Some can be beyond the span: nothing is
             // asked of them, or the same again.
             if x > 0 && x + 1 < w && w >= LANES + 2 {
@@ -132,7 +131,7 @@ impl Ground<'_> {
                     (0..3).for_each(|i| near[i] = row[beside(i)]);
                 }
                 let [north, here, south] = &near;
-                let (own, asked) = (&mut grant[x..], &want[first..]);
+                let (own, asked) = (&mut grant[x..], &want[x * WANT_WORDS..]);
                 self.limit_some::<1>(y * w + x, [north, here, south], own, asked);
                 x += 1;
             }

@@ -48,7 +48,7 @@ pub type Wide = [i32; LANES + 2];
 
 /// The words of a row from a column on, where that many are left.
 #[inline(always)]
-pub fn wide(row: &[i32], from: usize) -> &Wide {
+fn wide(row: &[i32], from: usize) -> &Wide {
     row[from..].first_chunk().unwrap_or(&[0; LANES + 2])
 }
 

@@ -252,26 +252,3 @@ fn count_stirred(moved: &[i32]) -> usize {
     moved.chunks_exact(MOVED_WORDS).map(|pair| (pair[0] | pair[1] != 0) as u32).sum::<u32>()
         as usize
 }
-
-/// Records that [`occupied`] tests together.
-const SOME: usize = 16;
-
-/// Calls `each` for the records of `EACH` words whose first two words are not both 0.
-#[inline(always)]
-pub(super) fn occupied<const EACH: usize>(
-    words: &[i32],
-    records: Range<usize>,
-    mut each: impl FnMut(usize),
-) {
-    for first in records.clone().step_by(SOME) {
-        let some = &words[first * EACH..(first + SOME).min(records.end) * EACH];
-        let mut mask = 0u32;
-        for (i, record) in some.chunks_exact(EACH).enumerate() {
-            mask |= ((record[0] | record[1] != 0) as u32) << i;
-        }
-        while mask != 0 {
-            each(first + mask.trailing_zeros() as usize);
-            mask &= mask - 1;
-        }
-    }
-}

@@ -3,10 +3,11 @@
 use super::super::{MOVED_WORDS, TORUS};
 use super::ground::{BEYOND, BLOCK, Ground, STIRRED};
 use super::rows::Lines;
-use super::{Brush, VECTOR, halo, occupied};
+use super::{Brush, VECTOR, halo};
 use crate::arith::fold;
 use crate::plan::{Calm, Touched};
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// The same as [`super::settle_rows`] where little was moved: goes from each vertex to the cells
 /// that it changes.
@@ -28,11 +29,12 @@ pub(super) fn settle_few(
     let (w, halo, torus) = (p.width as usize, halo(p), p.border == TORUS);
     let (count, blocks) = (next.len() / w, Calm::row_bytes(w));
     // The wishes, with columns beyond the borders, so that no vertex is a special case. A row of
-    // the brush is filled up to whole vectors, and so is a row, so both need room for one more.
+    // the brush is filled up to whole vectors, and a row of the map to whole blocks.
     let line = w + 2 * halo + VECTOR.max(BLOCK);
     let Lines { wishes, flags, near, .. } = lines;
-    // From call to call they are all 0.
+    // `change_row` leaves them 0 from call to call.
     wishes.resize(count * line, 0);
+    debug_assert!(wishes.iter().all(|wish| *wish == 0), "wishes of another call");
     flags.clear();
     flags.resize(count * blocks, 0);
     for k in 0..count + 2 * halo {
@@ -43,7 +45,7 @@ pub(super) fn settle_few(
         let rows = (2 * halo).saturating_sub(k)..(2 * halo + 1).min(count + 2 * halo - k);
         let top = k + rows.start - 2 * halo;
         for span in touched.within(start..start + w, MOVED_WORDS) {
-            occupied::<MOVED_WORDS>(moved, span, |i| {
+            occupied(moved, span, |i| {
                 let (x, take, give) =
                     (i - start, moved[i * MOVED_WORDS], moved[i * MOVED_WORDS + 1]);
                 brush.stroke(&mut wishes[top * line + x..], line, rows.clone(), take, give);
@@ -85,5 +87,24 @@ pub(super) fn settle_few(
         }
         let wish = &mut wish[halo..halo + w.next_multiple_of(BLOCK)];
         ground.change_row(first + i, wish, [next, carried], flags, near);
+    }
+}
+
+/// Records that [`occupied`] tests together.
+const SOME: usize = 16;
+
+/// Calls `each` for the vertices at which something was moved, of those in `records`.
+#[inline(always)]
+fn occupied(moved: &[i32], records: Range<usize>, mut each: impl FnMut(usize)) {
+    for first in records.clone().step_by(SOME) {
+        let some = &moved[first * MOVED_WORDS..(first + SOME).min(records.end) * MOVED_WORDS];
+        let mut mask = 0u32;
+        for (i, record) in some.chunks_exact(MOVED_WORDS).enumerate() {
+            mask |= ((record[0] | record[1] != 0) as u32) << i;
+        }
+        while mask != 0 {
+            each(first + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+        }
     }
 }

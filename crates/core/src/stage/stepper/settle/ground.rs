@@ -18,20 +18,23 @@ const SOME: usize = Calm::ROW;
 
 /// A vertex of the block carries something.
 const CARRIES: u8 = 1;
-/// So much that it passes some of it on to its neighbours.
+/// A vertex of the block carries so much that it passes some of it on to its neighbours.
 const PASSES: u8 = 2;
 /// Heights or what is carried changed in the block in the last pass: the buffers differ.
 const CHANGED: u8 = 4;
 /// Something was moved near the block, left the map from it, or was an overrun.
 pub(super) const STIRRED: u8 = 8;
-/// And fell beyond the west or the east of the row: in the flags of the row's first block.
+/// Something that was moved reaches beyond the west or the east of the row. Set for the row's first
+/// block, whichever it is near.
 pub(super) const BEYOND: u8 = 16;
 /// The block is done in this pass.
 const AWAKE: u8 = Calm::DONE;
-/// And a neighbour may pass something on to it.
+/// A vertex in the block or beside it may pass something on.
 const BRINGS: u8 = 64;
-/// It carried something before the last pass.
+/// A vertex of the block carried something before the last pass.
 const HELD: u8 = 128;
+/// What the next pass is to know.
+const KNOWN: u8 = CARRIES | PASSES | CHANGED | HELD;
 
 /// What the next pass is to know of the buffer that this one reads.
 #[inline(always)]
@@ -145,8 +148,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Says which blocks of a row are to be done, and adds what is known of the others to their
-    /// flags. A block changes where something is moved; or where it carries something or gets some,
+    /// Says which blocks of a row are to be done, and adds what is known of each to its flags.
+    /// A block changes where something is moved; or where it carries something or gets some,
     /// unless all is as it was when that changed nothing.
     #[inline(always)]
     fn wake(&self, y: usize, flags: &mut [u8], near: &mut Vec<u8>) {
@@ -175,12 +178,12 @@ impl<'a> Ground<'a> {
                 let around = near[x] | near[x + 1] | near[x + 2];
                 let here = rows[1][k][x];
                 // Bit by bit, so that it is done for many blocks at once.
-                let loaded = around >> 1 | here;
-                let stirs = around >> 2 | around >> 3;
-                let awake = (flags[x] >> 3 | loaded & stirs) & 1;
-                let brings = around >> 1 & 1;
-                let known = here & (CARRIES | PASSES | CHANGED | HELD);
-                flags[x] |= known | awake << 5 | brings << 6;
+                let is = |flags: u8, flag: u8| flags >> flag.trailing_zeros() & 1;
+                let loaded = is(around, PASSES) | is(here, CARRIES);
+                let stirs = is(around, CHANGED) | is(around, STIRRED);
+                let awake = is(flags[x], STIRRED) | loaded & stirs;
+                let brings = is(around, PASSES);
+                flags[x] |= (here & KNOWN) | (awake * AWAKE) | (brings * BRINGS);
             }
         }
     }
@@ -310,10 +313,12 @@ impl<'a> Ground<'a> {
         for l in 0..BLOCK {
             next[l] = here[l].wrapping_add(change[l]);
             rest[l] = wish[l].wrapping_sub(change[l]);
-            carries |= rest[l];
-            passes |= share(rest[l]);
-            changed |= change[l] | (rest[l] ^ carry[l]);
-            over += (overruns(wish[l]) && l < n) as i32;
+            // Lanes beyond the end of a row tell nothing.
+            let is_own = -((l < n) as i32);
+            carries |= rest[l] & is_own;
+            passes |= share(rest[l]) & is_own;
+            changed |= (change[l] | (rest[l] ^ carry[l])) & is_own;
+            over += overruns(wish[l]) as i32 & is_own;
         }
         if !is_empty || carries != 0 {
             *carried = rest;

@@ -20,8 +20,9 @@ pub(super) struct Lines {
     given: Vec<Register>,
     column: Vec<Register>,
     change: Vec<i32>,
-    /// Of `settle_few`: what the cells are to change by, and the flags of their blocks.
+    /// Of `settle_few`: what the cells are to change by. All 0 from call to call.
     pub(super) wishes: Vec<i32>,
+    /// The flags of blocks.
     pub(super) flags: Vec<u8>,
     /// Of `change_row`.
     pub(super) near: Vec<u8>,
