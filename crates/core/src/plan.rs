@@ -262,8 +262,8 @@ pub struct Pass {
     /// A value of an `override` of the shader, which the kernel is compiled for. It says what the
     /// uniform struct says too, so a kernel without it does the same.
     pub constant: Option<(&'static str, i32)>,
-    /// Whether the kernel is told where nothing happens, and tells the next pass of its kind: see
-    /// [`Calm`]. Its granule is a row.
+    /// Whether the kernel keeps notes for its next pass of where nothing happens: see [`Calm`]. The
+    /// granule of such a pass is a row.
     pub calm: bool,
 }
 

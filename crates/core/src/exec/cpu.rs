@@ -41,7 +41,7 @@ struct Memory {
     buffers: BTreeMap<&'static str, Vec<i32>>,
     // Where passes have added to buffers.
     marks: BTreeMap<&'static str, Marks>,
-    // What the passes know that keep something from one to the next.
+    // What a kernel keeps from one of its passes to the next.
     known: Option<Known>,
     // Memory of released buffers, to be reused: fresh pages cost more than the kernels that fill
     // them.
@@ -51,7 +51,7 @@ struct Memory {
 /// What a kernel keeps from pass to pass: see [`Calm`].
 struct Known {
     kernel: &'static Kernel,
-    /// The buffers that it is about.
+    /// The buffers that it describes: those that the pass exchanges.
     buffers: Vec<&'static str>,
     before: Vec<u8>,
     after: Vec<AtomicU8>,

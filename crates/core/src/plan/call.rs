@@ -20,7 +20,7 @@ pub struct Call<'a> {
     pub adds: &'a [Adder<'a>],
     /// Where the buffers that it reads were added to, then the same of those that it owns.
     pub touched: &'a [Touched<'a>],
-    /// Where nothing happened in the last pass, where that is kept.
+    /// The kernel's notes on its last pass, if the pass keeps any.
     pub calm: Option<Calm<'a>>,
 }
 
@@ -85,14 +85,14 @@ pub struct Calm<'a> {
 impl Calm<'_> {
     /// Cells that share a byte: the records of `moved` that share a mark.
     pub const CELLS: usize = 16;
-    /// Rows have a multiple of so many bytes: those of a vector register.
+    /// A row has a multiple of this many bytes, which fill a vector register.
     pub const ROW: usize = 16;
     /// Nothing is known.
     pub const UNKNOWN: u8 = u8::MAX;
     /// Set in the byte of cells that a pass did not pass over, so that these can be counted.
     pub const DONE: u8 = 32;
 
-    /// Bytes of a row of so many cells.
+    /// The bytes that a row of this many cells has.
     pub fn row_bytes(cells: usize) -> usize {
         cells.div_ceil(Self::CELLS).next_multiple_of(Self::ROW)
     }

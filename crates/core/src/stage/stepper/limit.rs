@@ -105,7 +105,7 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Limits what is wanted of a span of row `y`, whose words are `grant` and `want`.
+    /// Grants shares of the proposals to a span of row `y`, whose words are `grant` and `want`.
     #[inline(always)]
     fn limit(&self, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32]) {
         let p = self.p;
@@ -138,8 +138,8 @@ impl Ground<'_> {
         }
     }
 
-    /// Limits what is wanted of `N` vertices, the first of which is `first`. `near` has the heights
-    /// there and beside them.
+    /// Grants shares of the proposals to `N` vertices, the first of which is `first`. `near` has
+    /// the heights there and beside them.
     #[inline(always)]
     fn limit_some<const N: usize>(
         &self,
