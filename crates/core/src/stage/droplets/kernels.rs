@@ -48,12 +48,13 @@ const LINE: usize = 16;
 
 /// Reads the ground where the droplets of a tile have their homes. Droplets come to it in no order
 /// that a processor could foresee, and wait for each line of the cache; here many lines are under
-/// way at a time. (Measured at 1024²: 3 to 4 % of a run.)
+/// way at a time. (Measured at 1024²: 3 to 4 % of a run with a droplet on each cell, 12 % with one
+/// for four, 6 % with one for nine, nothing with one for sixteen.)
 fn read_ahead(tile: &Tile) {
     let &Tile { p, origin, height, grant, moved, wanted, .. } = tile;
-    // Where homes are larger than a cell, most of that ground is not asked for. (Measured at 1000²
-    // with 5000 droplets: without it a run takes 0.57 of the time.)
-    if height.len() < SMALL_MAP || p.block > 1 {
+    // Where homes are larger, most of that ground is not asked for. (Measured at 1000² with 5000
+    // droplets: without it a run takes 0.57 of the time.)
+    if height.len() < SMALL_MAP || p.block > 3 {
         return;
     }
     let within = |from: i32, size: i32, homes: u32| {

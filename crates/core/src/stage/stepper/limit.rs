@@ -76,23 +76,9 @@ fn limit_all(
         let start = cells.start + row * w;
         for span in asked.within(start..start + w, WANT_WORDS) {
             let span = span.start - start..span.end - start;
-            ground.limit(start / w, span.clone(), grant, want);
-            forget(&mut want[span.start * WANT_WORDS..span.end * WANT_WORDS]);
+            ground.limit(start / w, span, grant, want);
         }
     }
-}
-
-/// Zeroes the two sums of each record, and keeps the count of passages.
-#[inline(always)]
-fn forget(want: &mut [i32]) {
-    // As many whole records as fill vector registers, so that masks do it.
-    const SOME: usize = 16 * WANT_WORDS;
-    let kept: [i32; SOME] = std::array::from_fn(|i| -((i % WANT_WORDS == 2) as i32));
-    let (some, rest) = want.as_chunks_mut::<SOME>();
-    for some in some {
-        *some = std::array::from_fn(|i| some[i] & kept[i]);
-    }
-    rest.iter_mut().zip(kept).for_each(|(word, kept)| *word &= kept);
 }
 
 /// What the shares depend on.
@@ -105,9 +91,10 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Grants shares of the proposals to a span of row `y`, whose words are `grant` and `want`.
+    /// Grants shares of the proposals to a span of row `y`, whose words are `grant` and `want`, and
+    /// forgets the proposals.
     #[inline(always)]
-    fn limit(&self, y: usize, span: Range<usize>, grant: &mut [i32], want: &[i32]) {
+    fn limit(&self, y: usize, span: Range<usize>, grant: &mut [i32], want: &mut [i32]) {
         let p = self.p;
         let (w, torus) = (p.width as usize, p.border == TORUS);
         let rows = [-1, 0, 1].map(|dy| {
@@ -117,41 +104,43 @@ impl Ground<'_> {
         let mut x = span.start;
         while x < span.end {
             // As many vertices as can be done at once. Some can be beyond the span: nothing is
-            // asked of them, or the same again.
+            // asked of them, or what was is forgotten.
             if x > 0 && x + 1 < w && w >= LANES + 2 {
                 let from = x.min(w - 1 - LANES);
                 let first = from * WANT_WORDS;
-                let (own, asked) = (&mut grant[from..], &want[first..]);
+                let (own, asked) = (&mut grant[from..], &mut want[first..]);
                 self.limit_some::<LANES>(y * w + from, wides(rows, from - 1), own, asked);
                 x = from + LANES;
             } else {
                 let beside = |i: usize| fold((x + i) as i32 - 1, p.width, torus) as usize;
                 let mut near = [[0; LANES + 2]; 3];
                 for (near, row) in near.iter_mut().zip(rows) {
-                    (0..3).for_each(|i| near[i] = row[beside(i)]);
+                    for (i, near) in near[..3].iter_mut().enumerate() {
+                        *near = row[beside(i)];
+                    }
                 }
                 let [north, here, south] = &near;
-                let (own, asked) = (&mut grant[x..], &want[x * WANT_WORDS..]);
+                let (own, asked) = (&mut grant[x..], &mut want[x * WANT_WORDS..]);
                 self.limit_some::<1>(y * w + x, [north, here, south], own, asked);
                 x += 1;
             }
         }
     }
 
-    /// Grants shares of the proposals to `N` vertices, the first of which is `first`. `near` has
-    /// the heights there and beside them.
+    /// Grants shares of the proposals to `N` vertices, the first of which is `first`, and forgets
+    /// the proposals. `near` has the heights there and beside them.
     #[inline(always)]
     fn limit_some<const N: usize>(
         &self,
         first: usize,
         near: [&Wide; 3],
         grant: &mut [i32],
-        want: &[i32],
+        want: &mut [i32],
     ) {
         let p = *self.p;
-        let (want, ..) = want.as_chunks::<WANT_WORDS>();
+        let (want, ..) = want.as_chunks_mut::<WANT_WORDS>();
         let (Some(want), Some(grant), Some(carry)) = (
-            want.first_chunk::<N>(),
+            want.first_chunk_mut::<N>(),
             grant.first_chunk_mut::<N>(),
             self.carry[first..].first_chunk::<N>(),
         ) else {
@@ -172,6 +161,11 @@ impl Ground<'_> {
             grant[l] = if taken[l] | given[l] != 0 { whole } else { grant[l] };
             partly[l] = excess(&p, take, taken[l]) | excess(&p, give, given[l]);
             any |= partly[l];
+        }
+        // The counts of passages stay. Masks do that for whole vector registers.
+        let kept = [[0, 0, -1]; N];
+        for (word, kept) in want.as_flattened_mut().iter_mut().zip(kept.as_flattened()) {
+            *word &= kept;
         }
         if any != 0 {
             for l in 0..N {

@@ -42,6 +42,16 @@ fn held(flag: u8) -> u8 {
     (flag & CARRIES) * (HELD / CARRIES)
 }
 
+/// Copies the words of a block.
+#[inline(always)]
+fn copy(to: &mut [i32], from: &[i32]) {
+    // Most blocks are whole, and a copy of a fixed size is not a call.
+    match (to.first_chunk_mut::<BLOCK>(), from.first_chunk::<BLOCK>()) {
+        (Some(to), Some(from)) => *to = *from,
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// A block, and what is known of it.
 struct Block<'a> {
     /// The number of its first vertex, and how many it has.
@@ -69,10 +79,11 @@ impl<'a> Ground<'a> {
     /// The rows north of row `y`, at it, and south of it, where each has `each` words.
     #[inline(always)]
     fn rows<T>(&self, words: &'a [T], y: usize, each: usize) -> [&'a [T]; 3] {
-        [-1, 0, 1].map(|dy| {
+        let row = |dy: i32| {
             let row = fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize;
             &words[row * each..][..each]
-        })
+        };
+        [row(-1), row(0), row(1)]
     }
 
     /// Changes row `y` by what is wished there and by what is carried there, as far as there is
@@ -89,7 +100,7 @@ impl<'a> Ground<'a> {
     ) {
         let p = self.p;
         let w = p.width as usize;
-        let ground = [self.height, self.carry].map(|words| self.rows(words, y, w));
+        let ground = [self.rows(self.height, y, w), self.rows(self.carry, y, w)];
         let at_rim = p.border == OPEN && (y == 0 || y == p.height as usize - 1);
         self.wake(y, flags, near);
         let before = self.calm.map(|calm| self.rows(calm.before, y, flags.len()));
@@ -113,7 +124,7 @@ impl<'a> Ground<'a> {
                 if flag & CHANGED != 0 {
                     // At rest again: the other buffers get the same words.
                     for (own, [_, here, _]) in own.into_iter().zip(ground) {
-                        own.copy_from_slice(&here[from..to]);
+                        copy(own, &here[from..to]);
                     }
                 }
                 flag & (CARRIES | PASSES) | held(flag)
@@ -133,7 +144,7 @@ impl<'a> Ground<'a> {
                     let brings = if flag & BRINGS == 0 {
                         [false; 3]
                     } else {
-                        before.map_or([true; 3], |rows| rows.map(passes))
+                        before.map_or([true; 3], |[n, c, s]| [passes(n), passes(c), passes(s)])
                     };
                     let vertices = (y * w + from, BLOCK);
                     let block = Block { vertices, near, flag, brings, rim: [0; BLOCK] };
@@ -201,19 +212,12 @@ impl<'a> Ground<'a> {
     ) -> u8 {
         let p = self.p;
         let (w, n) = (p.width as usize, next.len());
-        let torus = p.border == TORUS;
+        let beyond = |x: i32| fold(x, p.width, p.border == TORUS) as usize;
+        let (west, east) = (beyond(from as i32 - 1), beyond((from + n) as i32));
         let mut near = [[[0; BLOCK + 2]; 3]; 2];
-        let (west, east) = (from.max(1) - 1, (from + BLOCK + 1).min(w));
         for (near, row) in near.iter_mut().flatten().zip(ground.iter().flatten()) {
-            let first = west + 1 - from;
-            near[first..first + east - west].copy_from_slice(&row[west..east]);
-            // Beyond the border is what is across it on the torus, else what is at it.
-            if from == 0 {
-                near[0] = row[if torus { w - 1 } else { 0 }];
-            }
-            if from + n == w {
-                near[n + 1] = row[if torus { 0 } else { w - 1 }];
-            }
+            copy(&mut near[1..=n], &row[from..from + n]);
+            (near[0], near[n + 1]) = (row[west], row[east]);
         }
         let [[a, b, c], [d, e, f]] = &near;
         let near = [[a, b, c], [d, e, f]];
@@ -241,8 +245,8 @@ impl<'a> Ground<'a> {
                 *carry = 0;
             }
         }
-        next.copy_from_slice(&own[..n]);
-        carried.copy_from_slice(&kept[..n]);
+        copy(next, &own[..n]);
+        copy(carried, &kept[..n]);
         flags
     }
 
