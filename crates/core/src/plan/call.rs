@@ -40,8 +40,8 @@ impl<'a> Touched<'a> {
     /// Words that share a mark.
     pub const BLOCK: usize = 32;
 
-    /// The parts of `records`, of `each` words, that were touched: in order, without overlaps. All
-    /// of them if that is not known.
+    /// Parts of `records`, of `each` words, that hold all that were touched, and some that were
+    /// not: in order, without overlaps. All of them if nothing is known.
     pub fn within(
         &self,
         records: Range<usize>,

@@ -42,6 +42,12 @@ fn held(flag: u8) -> u8 {
     (flag & CARRIES) * (HELD / CARRIES)
 }
 
+/// Whether a vertex in a block of a row or beside it passes something on.
+#[inline(always)]
+fn passes(row: &[u8], block: usize) -> bool {
+    row[block - 1..].first_chunk().is_none_or(|[a, b, c]| (a | b | c) & PASSES != 0)
+}
+
 /// Copies the words of a block.
 #[inline(always)]
 fn copy(to: &mut [i32], from: &[i32]) {
@@ -79,11 +85,9 @@ impl<'a> Ground<'a> {
     /// The rows north of row `y`, at it, and south of it, where each has `each` words.
     #[inline(always)]
     fn rows<T>(&self, words: &'a [T], y: usize, each: usize) -> [&'a [T]; 3] {
-        let row = |dy: i32| {
-            let row = fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize;
-            &words[row * each..][..each]
-        };
-        [row(-1), row(0), row(1)]
+        let fold = |dy: i32| fold(y as i32 + dy, self.p.height, self.p.border == TORUS) as usize;
+        let (north, south) = (fold(-1), fold(1));
+        [&words[north * each..][..each], &words[y * each..][..each], &words[south * each..][..each]]
     }
 
     /// Changes row `y` by what is wished there and by what is carried there, as far as there is
@@ -136,15 +140,10 @@ impl<'a> Ground<'a> {
                 } else {
                     let [near, carries] = ground;
                     let near = [wides(near, from - 1), wides(carries, from - 1)];
-                    let passes = |row: &[u8]| {
-                        row[block - 1..].first_chunk::<3>().is_none_or(|near| {
-                            near.iter().fold(0, |any, flag| any | flag) & PASSES != 0
-                        })
-                    };
-                    let brings = if flag & BRINGS == 0 {
-                        [false; 3]
-                    } else {
-                        before.map_or([true; 3], |[n, c, s]| [passes(n), passes(c), passes(s)])
+                    let brings = match before {
+                        _ if flag & BRINGS == 0 => [false; 3],
+                        None => [true; 3],
+                        Some([n, c, s]) => [passes(n, block), passes(c, block), passes(s, block)],
                     };
                     let vertices = (y * w + from, BLOCK);
                     let block = Block { vertices, near, flag, brings, rim: [0; BLOCK] };
@@ -221,10 +220,14 @@ impl<'a> Ground<'a> {
         }
         let [[a, b, c], [d, e, f]] = &near;
         let near = [[a, b, c], [d, e, f]];
-        let ends = |x: usize| x == 0 || x == w - 1 || y == 0 || y == p.height as usize - 1;
+        let mut rim = [0; BLOCK];
         // Loose sediment does not stop at a rim.
-        let is_open = p.border == OPEN && p.flags & SAND == 0;
-        let rim: Lanes = std::array::from_fn(|l| (is_open && l < n && ends(from + l)) as i32);
+        if p.border == OPEN && p.flags & SAND == 0 {
+            let is_outer = y == 0 || y == p.height as usize - 1;
+            for (x, rim) in (from..).zip(&mut rim[..n]) {
+                *rim = (is_outer || x == 0 || x == w - 1) as i32;
+            }
+        }
         let mut new = [[0; BLOCK]; 2];
         let [own, kept] = &mut new;
         let (vertices, brings) = ((y * w + from, n), [flag & BRINGS != 0; 3]);
