@@ -9,7 +9,11 @@ use crate::params::{Settings, Value};
 use crate::plan::{Buffer, Plan};
 use crate::site::{Layer, Site};
 use crate::stage::{Case, INNER, STAGES, Stage, layer, levels, strokes};
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
+
+/// The stored digests: a line of the stage, the case and the digest for each.
+pub const DIGESTS: &str = include_str!("../tests/vectors.txt");
 
 /// Every stage, those between levels too.
 pub fn stages() -> impl Iterator<Item = &'static Stage> {
@@ -155,4 +159,28 @@ pub fn digest(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Result
     let all = everything(stage, case, executor)?;
     let words = all.into_iter().filter(|(name, _)| kept.contains(name));
     Ok(job::digest(&words.flat_map(|(_, words)| words).collect::<Vec<i32>>()))
+}
+
+/// Runs every case, calls `each` before it, and returns how many there are and the names of those
+/// whose digest is not in `stored`, which has lines as [`DIGESTS`].
+///
+/// # Errors
+/// What the executor and `each` have.
+pub fn differing(
+    executor: &mut dyn Executor,
+    stored: &str,
+    each: &mut dyn FnMut() -> Result<()>,
+) -> Result<(usize, Vec<String>)> {
+    let stored: HashSet<&str> = stored.lines().collect();
+    let (mut count, mut differing) = (0, vec![]);
+    for (stage, case) in cases() {
+        each()?;
+        let words = digest(stage, &case, executor)?;
+        let name = format!("{} {}", stage.name, case.name);
+        count += 1;
+        if !stored.contains(&*format!("{name} {words}")) {
+            differing.push(name);
+        }
+    }
+    Ok((count, differing))
 }

@@ -1,7 +1,7 @@
 //! `thalweg compare`: checks a graphics adapter against the CPU, word for word.
 
 use super::console::{Console, count, plural};
-use super::report::{files_text, tells, title};
+use super::summary::{files_text, tells, title};
 use super::{Changes, InputOptions, compare_maps, looks};
 use clap::{Args, ValueEnum};
 use serde_json::json;

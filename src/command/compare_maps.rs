@@ -2,7 +2,7 @@
 
 use super::InputOptions;
 use super::console::{Console, count};
-use super::report::files_text;
+use super::summary::files_text;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

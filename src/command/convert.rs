@@ -1,7 +1,7 @@
 //! `thalweg convert`: a map in another format, a part of it, or with another number of samples.
 
 use super::console::Console;
-use super::report::{files_json, files_text, steps_json, steps_text};
+use super::summary::{files_json, files_text, steps_json, steps_text};
 use super::{
     EngineFiles, InputOptions, OutputFormat, OutputRange, hand_over, refuse_standard, size, stem,
     store, tell,

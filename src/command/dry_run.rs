@@ -1,7 +1,7 @@
 //! What a run would do, and what it would cost: in one piece, or by tiles.
 
 use super::console::{Console, bytes, count, plural};
-use super::report::{tells, title};
+use super::summary::{tells, title};
 use serde_json::json;
 use std::path::PathBuf;
 use thalweg::bundle::TimelapseOptions;

@@ -1,7 +1,7 @@
 //! `thalweg dungeon`: makes dungeons as data, maps and pictures.
 
 use super::console::Console;
-use super::report::{files_json, files_text};
+use super::summary::{files_json, files_text};
 use clap::{Args, Subcommand};
 use rayon::prelude::*;
 use serde_json::json;

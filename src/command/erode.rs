@@ -1,7 +1,7 @@
 //! `thalweg erode`: a height map in, an eroded one out.
 
 use super::console::Console;
-use super::report::{
+use super::summary::{
     files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title,
 };
 use super::{

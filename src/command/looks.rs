@@ -2,7 +2,7 @@
 //! algorithm make of a terrain.
 
 use super::console::Console;
-use super::report::{files_json, files_text, title};
+use super::summary::{files_json, files_text, title};
 use clap::Args;
 use serde_json::{Map as Object, Value, json};
 use std::path::{Path, PathBuf};

@@ -21,6 +21,7 @@ mod run;
 mod scatter;
 #[cfg(feature = "serve")]
 mod serve;
+mod summary;
 mod tiles;
 mod upgrade;
 mod verify;
@@ -82,6 +83,7 @@ enum Command {
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
     Devices(devices::Arguments),
+    Report(report::Arguments),
     Bench(bench::Arguments),
     Recipes(meta::Recipes),
     Schema(meta::Schema),
@@ -447,6 +449,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "serve")]
         Command::Serve(a) => serve::main(&console, a),
         Command::Devices(a) => devices::main(&console, a),
+        Command::Report(a) => report::main(&console, a),
         Command::Bench(a) => bench::main(&console, a),
         Command::Recipes(a) => meta::recipes(&console, a),
         Command::Schema(_) => meta::schema(&console),

@@ -3,7 +3,7 @@
 mod page;
 
 use super::console::Console;
-use super::report::{files_json, files_text};
+use super::summary::{files_json, files_text};
 use super::{InputOptions, is_standard, within};
 use clap::Args;
 use serde_json::{Value, json};

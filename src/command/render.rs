@@ -1,7 +1,7 @@
 //! `thalweg render`: pictures of height maps and data maps.
 
 use super::console::Console;
-use super::report::{files_json, files_text};
+use super::summary::{files_json, files_text};
 use super::{InputOptions, OutputRange, picture_path, read, within};
 use clap::{Args, ValueEnum};
 use serde_json::json;

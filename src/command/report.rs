@@ -1,105 +1,151 @@
-//! What commands say of runs and files.
+//! `thalweg report`: what runs here, and whether it makes the right words.
 
-use super::console::{bytes, plural};
-use thalweg::Job;
-use thalweg::io::Stored;
-use thalweg::job::StageReport;
-use thalweg::params::rounded;
-use thalweg::stage::levels::KEEP;
-use thalweg::stage::strokes;
+use super::console::Console;
+use clap::Args;
+use serde_json::{Value, json};
+use std::thread::available_parallelism;
+use thalweg::device::with;
+use thalweg::exec::{Adapter, AdapterInfo, Executor};
+use thalweg::{Device, Error, Result, adapters, identity, vectors};
 
-/// A line that says what is made.
-pub fn title(job: &Job) -> String {
-    let (recipe, (window, scale)) = (job.recipe(), job.schedule().land());
-    let spacing_m = rounded(scale.spacing_m);
-    format!(
-        "{}: {} x {} cells of {spacing_m} m, seed {}",
-        recipe.name, window.width, window.height, recipe.seed
-    )
+/// Say which edition, system and devices these are, and whether each device makes the right words
+///
+/// Runs the fixed cases, small runs of every stage, and holds their words against those stored in
+/// the program. Put what it prints into a report of a fault. Takes seconds.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  thalweg report                 the CPU and every graphics adapter
+  thalweg report --device cpu    the CPU alone
+  thalweg report --json > report.json
+
+Exits with 1 if a device made other words or failed.")]
+pub struct Arguments {}
+
+/// What became of the fixed cases on a device.
+struct Checked {
+    name: String,
+    /// How many cases ran, and the names of those with other words; or why they did not run.
+    outcome: Result<(usize, Vec<String>)>,
 }
 
-/// Whether people want to know of a unit: not where a map is only put aside, nor where no
-/// stroke is drawn.
-pub fn tells(stage: &str, passes: usize) -> bool {
-    passes > 0 || ![KEEP.name, strokes::STAGE.name].contains(&stage)
-}
+impl Checked {
+    fn is_right(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|(_, differing)| differing.is_empty())
+    }
 
-/// A line for each stage.
-pub fn stages_text(stages: &[StageReport]) -> String {
-    let line = |s: &StageReport| {
-        let (pace, unit) = match s.droplet_steps {
-            Some(steps) => (steps as f64 / s.seconds, "M droplet-steps/s"),
-            None => (s.cells_per_s, "M cells/s"),
-        };
-        let passes = plural(s.passes as u64, "pass");
-        let name = match s.level {
-            Some(level) => format!("{}, level {level}", s.stage),
-            None => s.stage.clone(),
-        };
-        let lost = s.lost_m3.unwrap_or(0.0);
-        // What was lost is a part of what was exported, and is told on its own.
-        let left = s.exported_m3.unwrap_or(0.0) - lost;
-        let part = |m3: f64, what: &str| match m3 {
-            1e7.. => format!(", {:.3} km³ {what}", m3 / 1e9),
-            0.5.. => format!(", {m3:.0} m³ {what}"),
-            _ => String::new(),
-        };
-        let left = part(left, "left the map")
-            + &part(lost, "lost with particles or without a place")
-            + &part(-lost, "more laid down than taken")
-            + &part(s.risen_m3.unwrap_or(0.0), "risen")
-            + &part(s.silted_m3.unwrap_or(0.0), "silted up");
-        format!(
-            "  {name:<24} {:>6} {passes:<6}  {:>8.2} s  {:>8.1} {unit}{left}\n",
-            s.passes,
-            s.seconds,
-            pace / 1e6
-        )
-    };
-    stages.iter().filter(|s| tells(&s.stage, s.passes)).map(line).collect()
-}
-
-/// A line for each file.
-pub fn files_text(files: &[Stored]) -> String {
-    files.iter().map(|f| format!("{:>12}  {}\n", bytes(f.bytes), f.path.display())).collect()
-}
-
-/// The files for scripts.
-pub fn files_json<'a>(files: impl IntoIterator<Item = &'a Stored>) -> serde_json::Value {
-    files
-        .into_iter()
-        .map(|f| {
-            serde_json::json!({ "path": f.path.to_string_lossy(), "bytes": f.bytes,
-            "blake3": f.blake3 })
-        })
-        .collect()
-}
-
-/// What the steps of 16-bit files stand for, for people.
-pub fn steps_text(quantised: &[(String, (f64, f64))]) -> String {
-    let line = |(name, (low, high)): &(String, (f64, f64))| {
-        format!("{name}: 0 to 65535 stand for {} to {}\n", rounded(*low), rounded(*high))
-    };
-    quantised.iter().map(line).collect()
-}
-
-/// What the steps of 16-bit files stand for, for scripts.
-pub fn steps_json(quantised: &[(String, (f64, f64))]) -> serde_json::Value {
-    quantised
-        .iter()
-        .map(|(name, (low, high))| (name.clone(), serde_json::json!([low, high])))
-        .collect()
-}
-
-/// A line for the animation of a time-lapse and one for its pictures.
-pub fn timelapse_text(stored: &[Stored]) -> String {
-    let Some((animation, pictures)) = stored.split_first() else { return String::new() };
-    let size = bytes(pictures.iter().map(|file| file.bytes).sum());
-    let line = match pictures {
-        [first, .., last] => {
-            format!("{size:>12}  {} to {}\n", first.path.display(), last.path.display())
+    fn json(&self) -> Value {
+        let Self { name, outcome } = self;
+        let mut value = json!({ "name": name });
+        match outcome {
+            Ok((cases, differing)) => {
+                value["cases"] = json!(cases);
+                value["differing"] = json!(differing);
+            }
+            Err(error) => value["error"] = json!(error.to_string()),
         }
-        _ => String::new(),
+        value
+    }
+
+    fn text(&self) -> String {
+        let Self { name, outcome } = self;
+        let outcome = match outcome {
+            Ok((cases, differing)) if differing.is_empty() => {
+                format!("all {cases} fixed cases have the right words")
+            }
+            Ok((cases, differing)) => format!(
+                "{} of {cases} fixed cases have other words: {}",
+                differing.len(),
+                differing.join(", ")
+            ),
+            Err(error) => format!("the fixed cases did not run: {error}"),
+        };
+        format!("{name}\n   {outcome}\n")
+    }
+}
+
+pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
+    let options = console.device();
+    let adapters = adapters();
+    let mut checked = vec![];
+    if matches!(options.device, Device::Auto | Device::Cpu) {
+        checked.push(check(console, None, || Ok(Box::new(options.cpu()?)))?);
+    }
+    let asked: Vec<Adapter> = match &options.device {
+        Device::Auto => (0..adapters.len()).map(Adapter::Index).collect(),
+        Device::Cpu => vec![],
+        Device::Adapter(adapter) => vec![adapter.clone()],
     };
-    files_text(std::slice::from_ref(animation)) + &line
+    for adapter in &asked {
+        let info = match adapter {
+            Adapter::Index(index) => adapters.get(*index),
+            _ => None,
+        };
+        checked.push(check(console, info, || options.gpu(adapter))?);
+    }
+    let cores = available_parallelism().map_or(0, usize::from);
+    let vectors = vector_units();
+    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    let version = env!("CARGO_PKG_VERSION");
+    let edition = identity::engine();
+    console.result(
+        || {
+            json!({
+                "version": version, "identity": edition, "system": system,
+                "processor": processor, "big_endian": cfg!(target_endian = "big"),
+                "vector_units": vectors, "cores": cores,
+                "devices": checked.iter().map(Checked::json).collect::<Vec<_>>(),
+            })
+        },
+        || {
+            let units = vectors.iter().map(|unit| format!(" with {unit}")).next_back();
+            let mut text = format!(
+                "thalweg {version}, identity {edition}\n{system} on {processor}{}, {cores} cores\n",
+                units.unwrap_or_default()
+            );
+            checked.iter().for_each(|device| text += &device.text());
+            text
+        },
+    )?;
+    Ok(checked.iter().all(Checked::is_right))
+}
+
+/// Runs the fixed cases on a device. That it fails is a part of the report; what ends the report is
+/// an interruption, or a device that was asked for by name and is not there.
+fn check(
+    console: &Console,
+    adapter: Option<&AdapterInfo>,
+    open: impl FnOnce() -> Result<Box<dyn Executor>>,
+) -> Result<Checked> {
+    let executor = match (open(), adapter) {
+        (Ok(executor), _) => executor,
+        (Err(error), Some(AdapterInfo { name, driver, .. })) => {
+            return Ok(Checked { name: format!("{name} ({driver})"), outcome: Err(error) });
+        }
+        (Err(error), None) => return Err(error),
+    };
+    let name = executor.name();
+    console.note(format!("{name}: the fixed cases"));
+    let mut each = || console.check();
+    let run = |executor: &mut dyn Executor| {
+        vectors::differing(executor, vectors::DIGESTS, &mut each)
+    };
+    match with(executor, run) {
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        outcome => Ok(Checked { name, outcome }),
+    }
+}
+
+/// Vector units of this processor that kernels are compiled for, the narrowest first.
+fn vector_units() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let units = [
+        ("AVX2", std::arch::is_x86_feature_detected!("avx2")),
+        ("AVX-512", std::arch::is_x86_feature_detected!("avx512vl")),
+    ];
+    #[cfg(target_arch = "aarch64")]
+    let units = [("NEON", true)];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let units: [(&'static str, bool); 0] = [];
+    units.into_iter().filter(|unit| unit.1).map(|unit| unit.0).collect()
 }

@@ -4,7 +4,7 @@ mod variants;
 
 use super::console::{Console, count};
 use super::dry_run;
-use super::report::{
+use super::summary::{
     files_json, files_text, stages_text, steps_json, steps_text, timelapse_text, title,
 };
 use super::tiles::{usual_memory, waiting_beside};

@@ -1,7 +1,7 @@
 //! `thalweg scatter`: places for things on a recipe's land.
 
 use super::console::Console;
-use super::report::{files_json, files_text, title};
+use super::summary::{files_json, files_text, title};
 use super::{Changes, RegionArguments};
 use clap::{Args, ValueEnum};
 use serde_json::json;

@@ -5,7 +5,7 @@ mod workflow;
 
 use super::console::Console;
 use super::dry_run;
-use super::report::{files_json, files_text};
+use super::summary::{files_json, files_text};
 use super::{Changes, OutputRange, RegionArguments, format, option, refuse_standard};
 use clap::Args;
 use serde_json::json;

@@ -201,6 +201,27 @@ fn terrain_is_what_it_was() {
     }
 }
 
+/// Words that are not the stored ones are named.
+#[test]
+fn cases_with_other_words_are_named() {
+    use thalweg::vectors::{DIGESTS, differing};
+    let (stage, case) = cases().find(|(stage, _)| stage.name == "droplets").unwrap();
+    let name = format!("{} {}", stage.name, case.name);
+    let line = DIGESTS.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+    let last = if line.ends_with('0') { "1" } else { "0" };
+    let other = DIGESTS.replace(line, &(line[..line.len() - 1].to_string() + last));
+    let all = cases().count();
+    assert_eq!(differing(&mut cpu(), DIGESTS, &mut || Ok(())).unwrap(), (all, vec![]));
+    assert_eq!(differing(&mut cpu(), &other, &mut || Ok(())).unwrap(), (all, vec![name]));
+    let mut left = 3;
+    let mut stop = || {
+        left -= 1;
+        if left == 0 { Err(thalweg::Error::Cancelled) } else { Ok(()) }
+    };
+    let stopped = differing(&mut cpu(), DIGESTS, &mut stop);
+    assert!(matches!(stopped, Err(thalweg::Error::Cancelled)), "{stopped:?}");
+}
+
 /// Whole recipes on the CPU: the digest of the height of every example.
 #[cfg(feature = "dungeon")]
 #[test]

@@ -3,7 +3,7 @@
 use super::{Arguments, job_of};
 use crate::command::console::{Console, bytes};
 use crate::command::dry_run;
-use crate::command::report::{files_json, title};
+use crate::command::summary::{files_json, title};
 use image::RgbImage;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

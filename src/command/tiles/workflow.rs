@@ -4,7 +4,7 @@
 use super::super::console::{Console, bytes, count};
 use super::super::dry_run::{duration, pace};
 use super::super::is_standard;
-use super::super::report::{files_json, files_text};
+use super::super::summary::{files_json, files_text};
 use super::{Arguments, Which};
 use clap::ValueEnum;
 use serde_json::{Value, json};

@@ -12,6 +12,7 @@ mod faults;
 mod film;
 mod quality;
 mod render;
+mod report;
 mod run;
 mod tiles;
 mod variants;

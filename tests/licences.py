@@ -1,0 +1,112 @@
+"""Holds the licences of all packages that end up in a program or a module against a policy.
+
+    python tests/licences.py            # fails with a list of those that do not fit
+    python tests/licences.py --texts    # prints their notices, to be handed out with a program
+
+Packages that only tests need are left out. Needs license-expression (tests/requirements.txt).
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from license_expression import AND, OR, get_spdx_licensing
+
+# Permissive, and compatible with both licences of thalweg.
+ALLOWED = {
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
+    "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "Zlib",
+}  # fmt: skip
+# Packages with more terms: (licence, why that is no hindrance).
+EXCEPTIONS = {
+    "option-ext": ("MPL-2.0", "asks for its own sources alone, which are on crates.io unchanged"),
+    "jpeg-encoder": ("IJG", "asks for an acknowledgement, which --texts prints"),
+}
+NOTICES = ("LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT", "UNLICENSE")
+SPDX = get_spdx_licensing()
+
+
+def packages():
+    """Packages that are built into something that is handed out, with all features."""
+    said = subprocess.run(
+        ["cargo", "metadata", "--format-version", "1", "--all-features", "--locked"],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    metadata = json.loads(said.stdout)
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    wanted, left = set(), list(metadata["workspace_members"])
+    while left:
+        at = left.pop()
+        if at in wanted:
+            continue
+        wanted.add(at)
+        for dependency in nodes[at]["deps"]:
+            # Null is a dependency of the program itself; others are of builds and tests.
+            if any(kind["kind"] != "dev" for kind in dependency["dep_kinds"]):
+                left.append(dependency["pkg"])
+    found = [package for package in metadata["packages"] if package["id"] in wanted]
+    return sorted(found, key=lambda package: (package["name"], package["version"]))
+
+
+def fits(expression, allowed):
+    if isinstance(expression, AND):
+        return all(fits(part, allowed) for part in expression.args)
+    if isinstance(expression, OR):
+        return any(fits(part, allowed) for part in expression.args)
+    return str(expression) in allowed
+
+
+def is_allowed(package):
+    # A slash is the old way to write OR.
+    text = (package["license"] or "").replace("/", " OR ")
+    if not text:
+        return False
+    extra = {EXCEPTIONS[package["name"]][0]} if package["name"] in EXCEPTIONS else set()
+    return fits(SPDX.parse(text, validate=True), ALLOWED | extra)
+
+
+def print_texts(found):
+    """Each text once, under the packages that have it."""
+    users = {}
+    for package in found:
+        if package["source"] is None:
+            continue
+        name = f"{package['name']} {package['version']}, {package['license']}"
+        print(f"{name}, {package['repository'] or 'https://crates.io/crates/' + package['name']}")
+        folder = Path(package["manifest_path"]).parent
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and path.name.upper().startswith(NOTICES):
+                text = path.read_text(encoding="utf-8", errors="replace").strip()
+                # Lines are broken in one way or another.
+                users.setdefault(" ".join(text.split()), (text, []))[1].append(package["name"])
+    for text, names in users.values():
+        print(f"\n{'-' * 80}\n{', '.join(dict.fromkeys(names))}\n\n{text}")
+
+
+def main():
+    found = packages()
+    wrong = [package for package in found if not is_allowed(package)]
+    for package in wrong:
+        print(
+            f"{package['name']} {package['version']}: {package['license']} is not among the "
+            "licences that tests/licences.py allows",
+            file=sys.stderr,
+        )
+    unused = EXCEPTIONS.keys() - {package["name"] for package in found}
+    for name in sorted(unused):
+        print(f"{name}: no package of this name is used; remove its exception", file=sys.stderr)
+    if wrong or unused:
+        return 1
+    if "--texts" in sys.argv[1:]:
+        print_texts(found)
+    else:
+        print(f"{len(found)} packages, all with licences of the policy")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
