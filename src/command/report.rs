@@ -127,9 +127,8 @@ fn check(
     let name = executor.name();
     console.note(format!("{name}: the fixed cases"));
     let mut each = || console.check();
-    let run = |executor: &mut dyn Executor| {
-        vectors::differing(executor, vectors::DIGESTS, &mut each)
-    };
+    let run =
+        |executor: &mut dyn Executor| vectors::differing(executor, vectors::DIGESTS, &mut each);
     match with(executor, run) {
         Err(Error::Cancelled) => Err(Error::Cancelled),
         outcome => Ok(Checked { name, outcome }),

@@ -56,6 +56,7 @@ mod layer;
 mod levels;
 #[cfg(feature = "io")]
 mod materials;
+mod memory;
 #[cfg(feature = "io")]
 mod mesh;
 mod missing;

@@ -1,6 +1,8 @@
 //! How much memory there is.
 
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
 
 /// Refuses what needs more bytes than are free; `what` begins the message.
 ///
@@ -45,12 +47,46 @@ pub fn available() -> Option<u64> {
     let limit =
         limits.lines().find_map(|line| line.strip_prefix("Max address space")).and_then(number);
     let used = kib(&read("/proc/self/status").unwrap_or_default(), "VmSize:").unwrap_or(0);
-    let contained = || {
-        let most = number(&read("/sys/fs/cgroup/memory.max")?)?;
-        Some(most.saturating_sub(number(&read("/sys/fs/cgroup/memory.current")?)?))
-    };
+    let groups = read("/proc/self/cgroup").unwrap_or_default();
+    let contained = left_in_groups(&groups, Path::new("/sys/fs/cgroup"));
     Some(
         free.min(limit.map_or(u64::MAX, |limit| limit.saturating_sub(used)))
-            .min(contained().unwrap_or(u64::MAX)),
+            .min(contained.unwrap_or(u64::MAX)),
     )
+}
+
+/// Bytes that control groups of Linux leave to a process: the least of its own group and of all
+/// that contain it. None if no group has a limit. `groups` is the text of `/proc/self/cgroup`, and
+/// `root` the folder in which the system shows them, of either version.
+///
+/// Containers and units of systemd set such limits. What the files in the page cache take that were
+/// not used lately is free, since the system takes it back before it refuses memory.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
+    let left = |folder: &Path, most: &str, now: &str, cached: &str| {
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        // Without a limit the second version says "max", and the first some number near 2⁶³.
+        let most: u64 = read(most)?.trim().parse().ok().filter(|most| *most < 1 << 62)?;
+        let now: u64 = read(now)?.trim().parse().ok()?;
+        let stat = read("memory.stat").unwrap_or_default();
+        let line = stat.lines().find_map(|line| line.strip_prefix(cached)?.strip_prefix(' '));
+        let cached: u64 = line.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);
+        Some(most.saturating_sub(now.saturating_sub(cached)))
+    };
+    // A line is "0::PATH" of the second version, and "NUMBER:CONTROLLERS:PATH" of the first.
+    let of_line = |line: &str| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let (root, [most, now, cached]) = if controllers.is_empty() {
+            (root.to_path_buf(), ["memory.max", "memory.current", "inactive_file"])
+        } else if controllers.split(',').any(|controller| controller == "memory") {
+            let names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
+            (root.join("memory"), names)
+        } else {
+            return None;
+        };
+        // Within a container the path can be that of the host, which is not there.
+        let inner = Path::new(path.trim_start_matches('/'));
+        inner.ancestors().filter_map(|at| left(&root.join(at), most, now, cached)).min()
+    };
+    groups.lines().filter_map(of_line).min()
 }

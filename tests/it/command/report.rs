@@ -32,15 +32,17 @@ fn an_adapter_makes_the_right_words_of_all_fixed_cases() {
         return;
     }
     let folder = Folder::new("report-adapter");
-    let report = |line: &str| -> Value {
-        serde_json::from_str(&folder.thalweg(line).ok().stdout).unwrap()
-    };
+    let report =
+        |line: &str| -> Value { serde_json::from_str(&folder.thalweg(line).ok().stdout).unwrap() };
     let devices = report("devices --json")["adapters"].as_array().unwrap().len();
     let all = report("report --json");
     let all = all["devices"].as_array().unwrap();
     assert_eq!(all.len(), 1 + devices);
     for device in all {
-        assert_eq!((&device["cases"], &device["differing"]), (&cases().into(), &Value::Array(vec![])));
+        assert_eq!(
+            (&device["cases"], &device["differing"]),
+            (&cases().into(), &Value::Array(vec![]))
+        );
     }
     let best = report("report --json --device gpu");
     assert_eq!(best["devices"].as_array().unwrap(), &all[1..2]);

@@ -257,6 +257,12 @@ fn the_service_says_how_it_is() {
         text.contains("thalweg_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 2"),
         "{text}"
     );
+    let page = std::fs::read_to_string(root().join("docs/service.md")).unwrap();
+    let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    for (name, kind) in kinds {
+        let name = if kind == "counter" { format!("{name}_total") } else { name.to_string() };
+        assert!(page.contains(&format!("`{name}`")), "docs/service.md has no {name}");
+    }
     let log = String::from_utf8(folder.read("log")).unwrap();
     let lines: Vec<Value> = log
         .lines()
