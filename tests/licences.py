@@ -24,6 +24,23 @@ EXCEPTIONS = {
     "jpeg-encoder": ("IJG", "asks for an acknowledgement, which --texts prints"),
 }
 NOTICES = ("LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT", "UNLICENSE")
+ISC = """\
+Copyright (c) the authors
+
+Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee
+is hereby granted, provided that the above copyright notice and this permission notice appear in all
+copies.
+
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS SOFTWARE
+INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE
+LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING
+FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS
+ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE."""
+ROOT = Path(__file__).parents[1]
+# What a licence asks to be said.
+SENTENCES = {
+    "IJG": "This software is based in part on the work of the Independent JPEG Group.",
+}
 SPDX = get_spdx_licensing()
 
 
@@ -31,9 +48,9 @@ def packages():
     """Packages that are built into something that is handed out, with all features."""
     said = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--all-features", "--locked"],
-        cwd=Path(__file__).parents[1],
+        cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     metadata = json.loads(said.stdout)
@@ -69,6 +86,38 @@ def is_allowed(package):
     return fits(SPDX.parse(text, validate=True), ALLOWED | extra)
 
 
+def notices(package):
+    """The texts of a package; where it has none, the licence that it names."""
+    folder = Path(package["manifest_path"]).parent
+    files = [path for path in sorted(folder.iterdir()) if path.name.upper().startswith(NOTICES)]
+    files += [path for path in files if path.is_dir() for path in sorted(path.iterdir())]
+    texts = [
+        path.read_text(encoding="utf-8", errors="replace").strip()
+        for path in files
+        if path.is_file()
+    ]
+    if not texts:
+        texts = [stated(package)]
+    asked = (text for licence, text in SENTENCES.items() if licence in package["license"])
+    return [*texts, *asked]
+
+
+def stated(package):
+    """The text of a licence that a package names and does not hold."""
+    texts = {
+        "MIT": (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").strip(),
+        "Apache-2.0": (ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip(),
+        "ISC": ISC,
+    }
+    for licence, text in texts.items():
+        if fits(SPDX.parse(package["license"].replace("/", " OR ")), {licence}):
+            whose = ", ".join(package["authors"]) or f"the authors of {package['name']}"
+            lines = text.splitlines()
+            of_ours = [line for line in lines if line.startswith("Copyright (c)")]
+            return text.replace(of_ours[0], f"Copyright (c) {whose}") if of_ours else text
+    raise SystemExit(f"{package['name']}: no text of {package['license']}; add it to {__file__}")
+
+
 def print_texts(found):
     """Each text once, under the packages that have it."""
     users = {}
@@ -77,12 +126,9 @@ def print_texts(found):
             continue
         name = f"{package['name']} {package['version']}, {package['license']}"
         print(f"{name}, {package['repository'] or 'https://crates.io/crates/' + package['name']}")
-        folder = Path(package["manifest_path"]).parent
-        for path in sorted(folder.iterdir()):
-            if path.is_file() and path.name.upper().startswith(NOTICES):
-                text = path.read_text(encoding="utf-8", errors="replace").strip()
-                # Lines are broken in one way or another.
-                users.setdefault(" ".join(text.split()), (text, []))[1].append(package["name"])
+        for text in notices(package):
+            # Lines are broken in one way or another.
+            users.setdefault(" ".join(text.split()), (text, []))[1].append(package["name"])
     for text, names in users.values():
         print(f"\n{'-' * 80}\n{', '.join(dict.fromkeys(names))}\n\n{text}")
 

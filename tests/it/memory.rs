@@ -1,4 +1,5 @@
-//! How much memory is free: what control groups of Linux leave, by folders as the system shows them.
+//! How much memory is free: what control groups of Linux leave, by folders such as the system
+//! shows.
 
 use std::path::PathBuf;
 use thalweg::memory::left_in_groups;

@@ -59,8 +59,8 @@ pub fn available() -> Option<u64> {
 /// that contain it. None if no group has a limit. `groups` is the text of `/proc/self/cgroup`, and
 /// `root` the folder in which the system shows them, of either version.
 ///
-/// Containers and units of systemd set such limits. What the files in the page cache take that were
-/// not used lately is free, since the system takes it back before it refuses memory.
+/// Containers and units of systemd set such limits. Page cache that was not used lately counts as
+/// free, since the system takes it back before it refuses memory.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     let left = |folder: &Path, most: &str, now: &str, cached: &str| {

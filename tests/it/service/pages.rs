@@ -4,6 +4,7 @@
 use super::{RECIPE, Service};
 use crate::command::Folder;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use thalweg::recipe::EXAMPLES;
 use thalweg::stage::STAGES;
@@ -258,11 +259,17 @@ fn the_service_says_how_it_is() {
         "{text}"
     );
     let page = std::fs::read_to_string(root().join("docs/service.md")).unwrap();
-    let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
-    for (name, kind) in kinds {
-        let name = if kind == "counter" { format!("{name}_total") } else { name.to_string() };
-        assert!(page.contains(&format!("`{name}`")), "docs/service.md has no {name}");
-    }
+    let of_line = |line: &str| {
+        let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+        Some(if kind == "counter" { format!("{name}_total") } else { name.to_string() })
+    };
+    let served: BTreeSet<String> = text.lines().filter_map(of_line).collect();
+    let told = page.split('`').filter(|word| word.starts_with("thalweg_"));
+    assert_eq!(served, told.map(String::from).collect());
+    let alerts = std::fs::read_to_string(root().join("docs/serve/alerts.yml")).unwrap();
+    let words = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let asked: BTreeSet<&str> = words.filter(|word| word.starts_with("thalweg_")).collect();
+    assert!(asked.len() > 2 && asked.iter().all(|name| served.contains(*name)), "{asked:?}");
     let log = String::from_utf8(folder.read("log")).unwrap();
     let lines: Vec<Value> = log
         .lines()
