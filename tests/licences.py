@@ -18,6 +18,8 @@ ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
     "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "Zlib",
 }  # fmt: skip
+# Those of them that need not be handed on.
+ASKS_NOTHING = {"0BSD", "CC0-1.0", "MIT-0", "Unlicense"}
 # Packages with more terms: (licence, why that is no hindrance).
 EXCEPTIONS = {
     "option-ext": ("MPL-2.0", "asks for its own sources alone, which are on crates.io unchanged"),
@@ -69,21 +71,22 @@ def packages():
     return sorted(found, key=lambda package: (package["name"], package["version"]))
 
 
-def fits(expression, allowed):
-    if isinstance(expression, AND):
-        return all(fits(part, allowed) for part in expression.args)
-    if isinstance(expression, OR):
-        return any(fits(part, allowed) for part in expression.args)
-    return str(expression) in allowed
+def expression(package):
+    # A slash is the old way to write OR.
+    return SPDX.parse(package["license"].replace("/", " OR "), validate=True)
+
+
+def fits(terms, allowed):
+    if isinstance(terms, AND):
+        return all(fits(part, allowed) for part in terms.args)
+    if isinstance(terms, OR):
+        return any(fits(part, allowed) for part in terms.args)
+    return str(terms) in allowed
 
 
 def is_allowed(package):
-    # A slash is the old way to write OR.
-    text = (package["license"] or "").replace("/", " OR ")
-    if not text:
-        return False
     extra = {EXCEPTIONS[package["name"]][0]} if package["name"] in EXCEPTIONS else set()
-    return fits(SPDX.parse(text, validate=True), ALLOWED | extra)
+    return bool(package["license"]) and fits(expression(package), ALLOWED | extra)
 
 
 def notices(package):
@@ -96,7 +99,7 @@ def notices(package):
         for path in files
         if path.is_file()
     ]
-    if not texts:
+    if not texts and not fits(expression(package), ASKS_NOTHING):
         texts = [stated(package)]
     asked = (text for licence, text in SENTENCES.items() if licence in package["license"])
     return [*texts, *asked]
@@ -110,7 +113,7 @@ def stated(package):
         "ISC": ISC,
     }
     for licence, text in texts.items():
-        if fits(SPDX.parse(package["license"].replace("/", " OR ")), {licence}):
+        if fits(expression(package), {licence}):
             whose = ", ".join(package["authors"]) or f"the authors of {package['name']}"
             lines = text.splitlines()
             of_ours = [line for line in lines if line.startswith("Copyright (c)")]
