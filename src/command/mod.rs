@@ -57,7 +57,8 @@ struct Cli {
 const CODES: &str = "\
                      Exit codes:
   0    done
-  1    a setting, an input or an output is wrong or too large; or compare found a difference
+  1    a setting, an input or an output is wrong or too large; or compare, verify or report
+       found a difference
   2    wrong usage, a graphics device that is missing or fails, or a fault of thalweg
   130  interrupted
 
