@@ -247,6 +247,7 @@ fn the_service_says_how_it_is() {
     assert_eq!(service.job("/v1/jobs", RECIPE)["state"], "succeeded");
     let ready = service.get("/readyz").ok().json();
     assert_eq!((&ready["ready"], &ready["devices"]), (&json!(true), &json!(["cpu"])));
+    service.post("/v1/preview", RECIPE).ok();
     let figures = service.get("/metrics").ok();
     assert!(figures.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     let text = figures.text();
