@@ -37,7 +37,7 @@ pub fn stages_text(stages: &[StageReport]) -> String {
             None => s.stage.clone(),
         };
         let lost = s.lost_m3.unwrap_or(0.0);
-        // What was lost is a part of what was exported, and is told on its own.
+        // What was lost is a part of what was exported, and has a place of its own in the line.
         let left = s.exported_m3.unwrap_or(0.0) - lost;
         let part = |m3: f64, what: &str| match m3 {
             1e7.. => format!(", {:.3} km³ {what}", m3 / 1e9),

@@ -1,6 +1,8 @@
 //! How much memory is free: what control groups of Linux leave, by folders such as the system
 //! shows.
 
+use crate::common::config;
+use proptest::prelude::*;
 use std::path::PathBuf;
 use thalweg::memory::left_in_groups;
 
@@ -90,4 +92,46 @@ fn what_is_not_there_or_not_understood_is_no_limit() {
         assert_eq!(groups.left(text), None, "{text:?}");
     }
     assert_eq!(left_in_groups("0::/", "/nonexistent".as_ref()), None);
+}
+
+proptest! {
+    #![proptest_config(config(128))]
+
+    /// Nested groups of either version, each with a limit or without, and whatever they use: the
+    /// least of what the limits leave. No text of the system makes it panic.
+    #[test]
+    fn any_groups_leave_the_least(
+        nested in proptest::collection::vec(
+            (proptest::option::of(0..1u64 << 62), any::<u64>(), any::<u64>()),
+            1..5,
+        ),
+        is_first in any::<bool>(),
+        text in "[0-9a-z:/.,=\\n]{0,60}",
+    ) {
+        let [root, line, most, now, cached] = if is_first {
+            ["memory", "4:cpu,memory:", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                "total_inactive_file"]
+        } else {
+            ["", "0::", "memory.max", "memory.current", "inactive_file"]
+        };
+        let (mut folder, mut files, mut least) = (root.to_string(), vec![], None);
+        for (limit, used, files_used) in nested {
+            folder += "/a";
+            let unlimited = if is_first { "9223372036854771712" } else { "max" };
+            let limit_text = limit.map_or(unlimited.to_string(), |limit| limit.to_string());
+            files.push((format!("{folder}/{most}"), limit_text));
+            files.push((format!("{folder}/{now}"), used.to_string()));
+            files.push((format!("{folder}/memory.stat"), format!("anon 1\n{cached} {files_used}\n")));
+            // In whole numbers without bounds, and then what is below 0 is nothing.
+            let held = (used as i128 - files_used as i128).max(0);
+            let left = limit.map(|limit| (limit as i128 - held).max(0) as u64);
+            least = [least, left].into_iter().flatten().min();
+        }
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.trim_start_matches('/'), &**text)).collect();
+        let groups = Groups::new("drawn", &files);
+        let path = folder.strip_prefix(root).unwrap_or(&folder);
+        prop_assert_eq!(groups.left(&format!("{line}{path}\n")), least);
+        groups.left(&text);
+    }
 }
