@@ -2005,10 +2005,12 @@ fn rounds(n: u32) -> u32 {
 fn calm(result: &Result<io::Reading>, what: impl Fn() -> String) {
     if let Err(e) = result {
         assert!(matches!(e.code(), "input" | "limit"), "{}: {e}", what());
-        // A panic in a decoder is caught and reported as an internal error, which is a fault. On
-        // big-endian processors exr 1.74.2 has one: it turns bytes around that a file lacks.
+        // A panic in a decoder is caught and reported as an internal error, which is a fault. exr
+        // 1.74.2 has two: on big-endian processors it turns bytes around that a file lacks, and on
+        // those of 32 bits it multiplies sides that a header invents.
         let what = what();
-        let is_known = cfg!(target_endian = "big") && what.starts_with("Exr ");
+        let is_here = cfg!(any(target_endian = "big", target_pointer_width = "32"));
+        let is_known = is_here && what.starts_with("Exr ");
         assert!(is_known || !e.to_string().contains("internal error"), "{what}: {e}");
     }
 }

@@ -34,7 +34,7 @@
 use super::Surface::{Flat, Hills};
 use super::case::case;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
-use super::fractal::{ONE, Octaves, Spot, Tables, spot};
+use super::fractal::{ONE, Octaves, Tables, spot};
 use super::{Case, Stage};
 use crate::arith::{self, hash, mul_q16, mul_q28};
 use crate::error::Invalid;
@@ -206,49 +206,89 @@ fn heap(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn heap_row(p: &Params, places: &[i32], sizes: &[i32], y: i32, own: &mut [i32]) {
-    for (x, own) in own.iter_mut().enumerate() {
-        let at = spot(places, p.width, p.height, 0, x as i32, y);
-        let mut height = 0i32;
+    let (columns, ..) = places[..2 * p.width as usize].as_chunks::<2>();
+    let row = spot(places, p.width, p.height, 0, 0, y);
+    own.fill(0);
+    let mut rest = &mut *own;
+    // Cells of one square of the lattice have the same hills near them.
+    for cells in columns.chunk_by(|a, b| a[0] == b[0]) {
+        let own;
+        (own, rest) = rest.split_at_mut(cells.len());
         for dy in -1..2 {
             for dx in -1..2 {
-                let hill = hill(p, sizes, &at, dx, dy);
-                height =
-                    if p.merge == ADDED { height.saturating_add(hill) } else { height.max(hill) };
+                let square = [cells[0][0].wrapping_add(dx), row.square[1].wrapping_add(dy)];
+                if let Some(hill) = Hill::of(p, sizes, square) {
+                    let south = away(dy, hill.place >> 16, row.part[1]);
+                    if south < ONE {
+                        heap_cells(p, &hill, dx, mul_q28(south, south), cells, own);
+                    }
+                }
             }
         }
-        *own = p.base.saturating_add(height).min(HIGHEST);
+    }
+    for own in own {
+        *own = p.base.saturating_add(*own).min(HIGHEST);
     }
 }
 
-/// The height of the hill of a square near the place, above the plain.
+/// Heaps a hill on cells of one row and one square of the lattice. `dx`: from that square to the
+/// hill's; `south`: the square of the hill's distance along the other axis.
 #[inline(always)]
-fn hill(p: &Params, sizes: &[i32], at: &Spot, dx: i32, dy: i32) -> i32 {
-    let (x, y) = (at.square[0].wrapping_add(dx) as u32, at.square[1].wrapping_add(dy) as u32);
-    let place = hash(p.key.to_array(), x, y);
-    let kind = hash([p.key[1], p.key[0]], x, y);
-    if (kind & 0xffff) >= p.chance {
-        return 0;
-    }
-    let away = |d: i32, random: u32, part: i32| {
-        ((d << 28) + ((random & 0xffff) << 12) as i32).wrapping_sub(part).wrapping_abs()
-    };
-    let (px, py) = (away(dx, place, at.part[0]), away(dy, place >> 16, at.part[1]));
-    if px >= ONE || py >= ONE {
-        return 0;
-    }
-    let squared = mul_q28(px, px) + mul_q28(py, py);
-    let size = ((kind >> 16 & 0xff) * SIZE_WORDS) as usize;
-    if squared >= sizes[size] {
-        return 0;
-    }
-    // The quotient is below 1, but for what rounding the inverse leaves.
-    let part =
-        (squared.wrapping_mul(sizes[size + 1]).wrapping_add(mul_q28(squared, sizes[size + 2])))
+fn heap_cells(p: &Params, hill: &Hill, dx: i32, south: i32, cells: &[[i32; 2]], own: &mut [i32]) {
+    for (own, [_, part]) in own.iter_mut().zip(cells) {
+        let east = away(dx, hill.place, *part);
+        // Where it is 1 or more the hill is out of reach, and what it would have there unused.
+        let squared = mul_q28(east, east).wrapping_add(south);
+        // The quotient is below 1, but for what rounding the inverse leaves.
+        let part = squared
+            .wrapping_mul(hill.inverse[0])
+            .wrapping_add(mul_q28(squared, hill.inverse[1]))
             .clamp(0, ONE);
-    let profile = mul_q28(ONE - part, ONE - part);
-    // Another hash, since heights and radii have nothing to do with each other.
-    let share = hash(p.key.to_array(), kind, place) >> 16;
-    mul_q28(p.lowest.wrapping_add(mul_q16(p.relief.wrapping_sub(p.lowest), share)), profile)
+        let profile = mul_q28(ONE - part, ONE - part);
+        let reached = east < ONE && squared < hill.reach;
+        let height = if reached { mul_q28(hill.height, profile) } else { 0 };
+        *own = if p.merge == ADDED { own.saturating_add(height) } else { (*own).max(height) };
+    }
+}
+
+/// The hill of a square.
+struct Hill {
+    /// The hash of its place in the square, by 16 bits an axis.
+    place: u32,
+    /// The square of its radius, and the inverse of that, 2⁻²⁸.
+    reach: i32,
+    inverse: [i32; 2],
+    /// Above the plain.
+    height: i32,
+}
+
+impl Hill {
+    /// The hill of a square, if there is one.
+    #[inline(always)]
+    fn of(p: &Params, sizes: &[i32], [x, y]: [i32; 2]) -> Option<Self> {
+        let (x, y) = (x as u32, y as u32);
+        let place = hash(p.key.to_array(), x, y);
+        let kind = hash([p.key[1], p.key[0]], x, y);
+        if (kind & 0xffff) >= p.chance {
+            return None;
+        }
+        let size = ((kind >> 16 & 0xff) * SIZE_WORDS) as usize;
+        // Another hash, since heights and radii have nothing to do with each other.
+        let share = hash(p.key.to_array(), kind, place) >> 16;
+        Some(Self {
+            place,
+            reach: sizes[size],
+            inverse: [sizes[size + 1], sizes[size + 2]],
+            height: p.lowest.wrapping_add(mul_q16(p.relief.wrapping_sub(p.lowest), share)),
+        })
+    }
+}
+
+/// How far a hill is from a place along an axis, 2⁻²⁸ of a square. `d`: squares from the place's to
+/// the hill's.
+#[inline(always)]
+fn away(d: i32, random: u32, part: i32) -> i32 {
+    ((d << 28) + ((random & 0xffff) << 12) as i32).wrapping_sub(part).wrapping_abs()
 }
 
 fn cases() -> Vec<Case> {

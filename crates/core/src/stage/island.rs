@@ -292,6 +292,9 @@ static RAISE: Kernel = Kernel {
     cpu: raise,
 };
 
+/// Values of a function from 0 to 1, in 2⁻²⁸.
+type Table = [i32; INTERVALS as usize + 1];
+
 /// A table of `f` from 0 to 1, in 2⁻²⁸.
 fn table(f: impl Fn(f64) -> f64) -> Vec<i32> {
     (0..=INTERVALS).map(|i| (f(i as f64 / INTERVALS as f64) * ONE as f64).round() as i32).collect()
@@ -420,21 +423,27 @@ fn survey(p: &Params, lists: [&[i32]; 3]) -> i32 {
     heights.into_iter().max().unwrap_or(0)
 }
 
-/// The curve through b and c at x of the way, 2⁻²⁸; a to d within ±2²⁹.
+/// The factors of the curve through b and c, from the third power down; a to d within ±2²⁹.
 #[inline(always)]
-fn cubic(a: i32, b: i32, c: i32, d: i32, x: i32) -> i32 {
+fn cubic([a, b, c, d]: [i32; 4]) -> [i32; 4] {
     let p = d.wrapping_sub(c).wrapping_sub(a).wrapping_add(b);
-    let slope = mul_q28(mul_q28(p, x).wrapping_add(a.wrapping_sub(b).wrapping_sub(p)), x)
-        .wrapping_add(c.wrapping_sub(a));
+    [p, a.wrapping_sub(b).wrapping_sub(p), c.wrapping_sub(a), b]
+}
+
+/// The curve at x of the way, 2⁻²⁸.
+#[inline(always)]
+fn along([p, q, r, b]: [i32; 4], x: i32) -> i32 {
+    let slope = mul_q28(mul_q28(p, x).wrapping_add(q), x).wrapping_add(r);
     mul_q28(slope, x).wrapping_add(b)
 }
 
 /// A straight line between two values of a table, at `v` in 0..=2²⁸.
 #[inline(always)]
-fn look_up(table: &[i32], v: i32) -> i32 {
-    let at = (v >> 16).min(INTERVALS - 1);
+fn look_up(table: &Table, v: i32) -> i32 {
+    // Unsigned, so that a compiler knows that it is within the table.
+    let at = (v as u32 >> 16).min(INTERVALS as u32 - 1);
     let (low, high) = (table[at as usize], table[at as usize + 1]);
-    low.wrapping_add(mul_q16(high.wrapping_sub(low), v.wrapping_sub(at << 16) as u32))
+    low.wrapping_add(mul_q16(high.wrapping_sub(low), (v as u32).wrapping_sub(at << 16)))
 }
 
 /// The lattice point before the place `d` cells from the middle, and the distance from it in 2⁻²⁸;
@@ -484,12 +493,18 @@ fn raise(call: &mut Call) {
     }
 }
 
-/// Scratch memory of a row: values between lattice rows by lattice column, sums of octaves, noise
-/// of the rim.
+/// Scratch memory of a row.
 #[derive(Default)]
 struct Rows {
+    /// Values between lattice rows, by lattice column.
     columns: Vec<i32>,
+    /// By cell: the lattice column before it and how far it is from there, 2⁻²⁸, and the factors of
+    /// its curve.
+    places: Vec<[i32; 2]>,
+    curves: [Vec<i32>; 4],
+    /// Sums of octaves.
     sum: Vec<i32>,
+    /// The noise of the rim.
     rim: Vec<i32>,
 }
 
@@ -507,12 +522,13 @@ fn raise_row(
     rows: &mut Rows,
 ) {
     let [octave, power, dome] = lists;
-    let Rows { columns, sum, rim } = rows;
+    let (Some(power), Some(dome)) = (power.first_chunk(), dome.first_chunk()) else { return };
+    let Rows { columns, places, curves, sum, rim } = rows;
     let x = |i: usize| p.origin[0].wrapping_add(((start + i) as i32).wrapping_mul(p.step[0]));
-    sum.clear();
-    sum.resize(own.len(), 0);
-    rim.clear();
-    rim.resize(own.len(), 0);
+    for row in [&mut *sum, &mut *rim] {
+        row.clear();
+        row.resize(own.len(), 0);
+    }
     for (n, octave) in octave.chunks_exact(OCTAVE_WORDS).enumerate() {
         let is_rim = n == p.octaves as usize;
         if is_rim && p.craters == 0 {
@@ -521,18 +537,27 @@ fn raise_row(
         let &[r0, r1, k0, k1, x0, x1, y0, y1, weight] = octave else { return };
         let key = [k0 as u32, k1 as u32];
         let [row, fy] = locate(dy, [r0, r1], [y0, y1]);
-        let at = |i: usize| locate(x(i), [r0, r1], [x0, x1]);
-        let [west, east] = [at(0)[0], at(own.len() - 1)[0]];
+        places.clear();
+        places.extend((0..own.len()).map(|i| locate(x(i), [r0, r1], [x0, x1])));
+        let [west, east] = [places[0][0], places[own.len() - 1][0]];
         columns.clear();
         columns.extend((west - 1..=east + 2).map(|c| {
             let v = |j: i32| value(key, c, row + j);
-            cubic(v(-1), v(0), v(1), v(2), fy)
+            along(cubic([v(-1), v(0), v(1), v(2)]), fy)
         }));
+        // All cells of a column have its curve. Each has a copy, so that compilers make vectors of
+        // the cells of a row.
+        curves.iter_mut().for_each(|factors| factors.clear());
+        for cells in places.chunk_by(|a, b| a[0] == b[0]) {
+            let Some(near) = columns[(cells[0][0] - west) as usize..].first_chunk() else { return };
+            for (factors, factor) in curves.iter_mut().zip(cubic(*near)) {
+                factors.resize(factors.len() + cells.len(), factor);
+            }
+        }
+        let [ps, qs, rs, bs] = curves.each_ref().map(|factors| &factors[..own.len()]);
         let target = if is_rim { &mut *rim } else { &mut *sum };
-        for (i, target) in target.iter_mut().enumerate() {
-            let [column, fx] = at(i);
-            let near = &columns[(column - west) as usize..][..4];
-            let noise = cubic(near[0], near[1], near[2], near[3], fx);
+        for (i, (target, [_, fx])) in target.iter_mut().zip(&*places).enumerate() {
+            let noise = along([ps[i], qs[i], rs[i], bs[i]], *fx);
             *target = if is_rim {
                 noise
             } else {
@@ -541,10 +566,10 @@ fn raise_row(
         }
     }
     let dy_squared = squared(dy, p.inverse[1]);
-    for (i, own) in own.iter_mut().enumerate() {
+    for (i, (own, (sum, rim))) in own.iter_mut().zip(sum.iter().zip(&*rim)).enumerate() {
         let shape = look_up(dome, squared(x(i), p.inverse[0]).wrapping_add(dy_squared).min(ONE));
-        let ground = mul_q28(p.relief, mul_q28(look_up(power, sum[i].clamp(0, ONE)), shape));
-        *own = p.base.wrapping_add(crater(p, ground, rim[i]));
+        let ground = mul_q28(p.relief, mul_q28(look_up(power, (*sum).clamp(0, ONE)), shape));
+        *own = p.base.wrapping_add(crater(p, ground, *rim));
     }
 }
 

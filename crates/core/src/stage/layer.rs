@@ -58,7 +58,7 @@ use params::Params;
 use super::Stage;
 use super::octaves::{self, FEATURE_MAX};
 use super::weather;
-use crate::arith::{CELL, LEDGER_WORDS, THICKEST, fold, isqrt, lerp, mul_q16};
+use crate::arith::{CELL, LEDGER_WORDS, THICKEST, div_small, fold, isqrt, lerp, mul_q16};
 use crate::error::Invalid;
 use crate::map::Samples;
 use crate::params::{Param, Settings, rounded};
@@ -465,7 +465,7 @@ fn slope(p: &Params, height: &[i32], x: i32, y: i32) -> i32 {
 fn ramp(p: &Params, value: i32) -> u32 {
     let over = (value.max(p.start).wrapping_sub(p.start)) as u32 >> p.shift;
     // Both have 15 bits, so the shifted one fits 31.
-    (over.min(p.span) << 16) / p.span
+    div_small(over.min(p.span) << 16, p.span)
 }
 
 /// A layer's new word: `new` alone or combined with the old one.
@@ -485,27 +485,67 @@ fn combined(p: &Params, old: i32, new: i32, most: i32) -> i32 {
 fn paint(call: &mut Call) {
     let p: &Params = call.params();
     let &[height, mask, octaves] = call.reads else { return };
-    let sediment = p.sediment == 1;
-    let each = if sediment { LEDGER_WORDS } else { 1 };
-    for (i, own) in call.range.clone().zip(call.owns[0].chunks_exact_mut(each)) {
-        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
-        let value = match p.source {
+    let w = p.width as usize;
+    let columns =
+        if p.source == NOISE { octaves::columns(octaves, p.step, p.width) } else { vec![] };
+    let each = if p.sediment == 1 { LEDGER_WORDS } else { 1 };
+    let mut values = vec![0; w];
+    let rows = call.range.start as i32 / p.width..;
+    for (y, own) in rows.zip(call.owns[0].chunks_exact_mut(each * w)) {
+        let cells = y as usize * w..(y as usize + 1) * w;
+        match p.source {
             // Beyond the end of every ramp.
-            CONSTANT => i32::MAX,
-            NOISE => octaves::noise(octaves, p.step, x, y),
-            SLOPE => slope(p, height, x, y),
-            HEIGHT => height[i as usize].clamp(-(1 << 30), 1 << 30),
-            _ => mask[i as usize],
-        };
-        let t = ramp(p, value);
-        let fraction = lerp(p.low, p.high, t);
-        if sediment {
-            let new =
-                if p.combine == MULTIPLY { fraction } else { lerp(p.thick_low, p.thick_high, t) };
-            own[1] = combined(p, own[1], new, THICKEST);
-        } else {
-            own[0] = combined(p, own[0], fraction, 65536);
+            CONSTANT => values.fill(i32::MAX),
+            NOISE => noise_row(octaves, &columns, p.step, y, &mut values),
+            SLOPE => (0..).zip(&mut values).for_each(|(x, v)| *v = slope(p, height, x, y)),
+            HEIGHT => {
+                let heights = values.iter_mut().zip(&height[cells]);
+                heights.for_each(|(v, h)| *v = (*h).clamp(-(1 << 30), 1 << 30));
+            }
+            _ => values.copy_from_slice(&mask[cells]),
         }
+        if p.sediment == 1 {
+            paint_sediment(p, &values, own.as_chunks_mut().0);
+        } else {
+            paint_fraction(p, &values, own);
+        }
+    }
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn noise_row(octaves: &[i32], columns: &[[u32; 2]], step: i32, y: i32, values: &mut [i32]) {
+    values.fill(0);
+    octaves::add_row(octaves, columns, step, y, values);
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn paint_sediment(p: &Params, values: &[i32], records: &mut [[i32; LEDGER_WORDS]]) {
+    let p = *p;
+    for (value, own) in values.iter().zip(records) {
+        let t = ramp(&p, *value);
+        let [low, high] =
+            if p.combine == MULTIPLY { [p.low, p.high] } else { [p.thick_low, p.thick_high] };
+        own[1] = combined(&p, own[1], lerp(low, high, t), THICKEST);
+    }
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn paint_fraction(p: &Params, values: &[i32], fractions: &mut [i32]) {
+    let p = *p;
+    for (value, own) in values.iter().zip(fractions) {
+        *own = combined(&p, *own, lerp(p.low, p.high, ramp(&p, *value)), 65536);
     }
 }
 

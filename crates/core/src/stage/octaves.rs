@@ -52,20 +52,46 @@ fn smooth(t: u32) -> u32 {
     3 * square - 2 * ((square * t) >> 16)
 }
 
-/// The noise of these octaves at a cell, 0 to 65535. `step`: cells of the recipe from one vertex to
-/// the next.
+/// Where a vertex lies on the lattice of an octave along an axis: the square, and how far into it,
+/// 0 to 65535, by the smoothstep. `step`: cells of the recipe from one vertex to the next.
+#[inline(always)]
+fn place(octave: &[i32], axis: usize, step: i32, at: i32) -> [u32; 2] {
+    let size = octave[2] as u32;
+    let along = (at * step + octave[3 + axis]) as u32;
+    let square = (octave[5 + axis] as u32).wrapping_add(along / size);
+    [square, smooth(((along % size) << 16) / size)]
+}
+
+/// The noise of these octaves at a cell, 0 to 65535.
 #[inline(always)]
 pub fn noise(octaves: &[i32], step: i32, x: i32, y: i32) -> i32 {
     let mut sum = 0;
     for o in octaves.chunks_exact(OCTAVE_WORDS) {
         let key = [o[0] as u32, o[1] as u32];
-        let size = o[2] as u32;
-        let (gx, gy) = ((x * step + o[3]) as u32, (y * step + o[4]) as u32);
-        let (cx, cy) =
-            ((o[5] as u32).wrapping_add(gx / size), (o[6] as u32).wrapping_add(gy / size));
-        let fx = smooth(((gx % size) << 16) / size);
-        let fy = smooth(((gy % size) << 16) / size);
+        let ([cx, fx], [cy, fy]) = (place(o, 0, step, x), place(o, 1, step, y));
         sum += mul_q16(value_noise(key, cx, cy, fx, fy), o[7] as u32);
     }
     sum
+}
+
+/// The places of `width` columns on the lattice of each octave, for [`add_row`].
+pub fn columns(octaves: &[i32], step: i32, width: i32) -> Vec<[u32; 2]> {
+    octaves
+        .chunks_exact(OCTAVE_WORDS)
+        .flat_map(|octave| (0..width).map(|x| place(octave, 0, step, x)))
+        .collect()
+}
+
+/// Adds the noise of these octaves to each cell of row `y`. Compilers make vectors of it, since
+/// nothing is divided for a cell.
+#[inline(always)]
+pub fn add_row(octaves: &[i32], columns: &[[u32; 2]], step: i32, y: i32, sums: &mut [i32]) {
+    let octaves = octaves.chunks_exact(OCTAVE_WORDS);
+    for (o, columns) in octaves.zip(columns.chunks_exact(sums.len())) {
+        let key = [o[0] as u32, o[1] as u32];
+        let [cy, fy] = place(o, 1, step, y);
+        for (sum, [cx, fx]) in sums.iter_mut().zip(columns) {
+            *sum += mul_q16(value_noise(key, *cx, cy, *fx, fy), o[7] as u32);
+        }
+    }
 }
