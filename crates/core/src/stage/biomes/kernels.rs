@@ -10,6 +10,7 @@ use super::{
 use crate::arith::{fold, height_within, isqrt, lerp, mul_q16, mul_q16_near};
 use crate::plan::Call;
 use multiversion::multiversion;
+use std::ops::Range;
 use triangles::{noise, times};
 
 /// The cell nearest to a point.
@@ -237,15 +238,18 @@ pub(super) fn convolve(call: &mut Call) {
                 }
             }
         }
+        if p.opens == 1 {
+            let words = records.as_chunks_mut::<RECORD_WORDS>().0.iter_mut();
+            words.for_each(|record| record[..GROUP].fill(0));
+        }
         for (n, (sums, near)) in sums.chunks_exact_mut(area).zip(&near).enumerate() {
-            let there = mine >> n & 1 == 1;
-            if !there && p.opens != 1 {
+            if mine >> n & 1 == 0 {
                 continue;
             }
-            let words = records.iter_mut().skip(n).step_by(RECORD_WORDS);
-            if !there || alone {
+            if alone {
                 // One biome has any weight, whatever its sums are.
-                words.for_each(|word| *word = if there { 65536 } else { 0 });
+                let words = records.iter_mut().skip(n).step_by(RECORD_WORDS);
+                words.for_each(|word| *word = 65536);
                 continue;
             }
             if p.opens == 1 {
@@ -349,7 +353,11 @@ fn weigh(record: &mut [i32], before: u32) {
     if sum == 0 {
         return;
     }
-    let units = part(before + sum, total) - part(before, total);
+    // One group has all biomes, mostly.
+    let units = match before {
+        0 if sum == total => 65536,
+        _ => part(before + sum, total) - part(before, total),
+    };
     let (mut places, mut count) = ([0; GROUP], 0);
     for (n, sum) in record[..GROUP].iter().enumerate() {
         // Without a branch: a place that has no sum is overwritten by the next.
@@ -383,51 +391,125 @@ fn weigh(record: &mut [i32], before: u32) {
 pub(super) fn interpolate(call: &mut Call) {
     let p = parameters(call);
     let nodes = call.reads[0];
-    let (side, interval) = (1i32 << p.bits, p.interval as u32);
-    let area = (side * side) as usize;
+    let area = 1usize << (2 * p.bits);
     let first = call.range.start as i32 >> (2 * p.bits);
     for (chunk, records) in (p.strip + first..).zip(call.owns[0].chunks_mut(area * RECORD_WORDS)) {
         let corner = [chunk % p.chunks_across, chunk / p.chunks_across];
-        let [left, top] = [0, 1].map(|a| p.margin + (corner[a] << p.bits) - p.node_start[a]);
-        for (y, row) in (top..).zip(records.chunks_mut(side as usize * RECORD_WORDS)) {
-            let lower = (y % p.interval) as u32;
-            // What a column of nodes has at this row, as a sum: the groups before, and each biome.
-            let at = |column: i32| {
-                let mut sums = [0u32; GROUP + 1];
-                for (n, part) in [(0, interval - lower), (1, lower)] {
-                    let node = &nodes[node(p, column, y / p.interval + n)..][..RECORD_WORDS];
-                    let weights = node[..GROUP].iter().map(|weight| *weight as u32);
-                    sums[GROUP] += (reached(node) - weights.clone().sum::<u32>()) * part;
-                    sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight * part);
-                }
-                sums
-            };
-            let mut column = left / p.interval;
-            let mut ends = [at(column), at(column + 1)];
-            // The last cell's record, where it is that of all cells between two equal columns.
-            let mut same: Option<[i32; RECORD_WORDS]> = None;
-            for (x, own) in (left..).zip(row.chunks_exact_mut(RECORD_WORDS)) {
-                if x / p.interval > column {
-                    column += 1;
-                    ends = [ends[1], at(column + 1)];
-                    same = None;
-                }
-                if let Some(record) = &same {
-                    own.copy_from_slice(record);
-                    continue;
-                }
-                let right = (x % p.interval) as u32;
-                let sum = |n: usize| ends[0][n] * (interval - right) + ends[1][n] * right;
-                own.fill(0);
-                own.iter_mut().zip(0..GROUP).for_each(|(own, n)| *own = sum(n) as i32);
-                // The weights of a node add up to 65536, and the parts of four nodes to the square
-                // of the interval.
-                own[TOTAL] = (p.interval * p.interval) << 16;
-                weigh(own, sum(GROUP));
-                same = (ends[0] == ends[1]).then(|| std::array::from_fn(|n| own[n]));
+        let corner = [0, 1].map(|a| p.margin + (corner[a] << p.bits) - p.node_start[a]);
+        interpolate_chunk(p, nodes, corner, records);
+    }
+}
+
+/// The records of a chunk, whose corner is so many cells from the first node.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn interpolate_chunk(p: &Params, nodes: &[i32], [left, top]: [i32; 2], records: &mut [i32]) {
+    let interval = p.interval as u32;
+    for (y, row) in (top..).zip(records.chunks_mut(RECORD_WORDS << p.bits)) {
+        let lower = (y % p.interval) as u32;
+        // What a column of nodes has at this row, as a sum: the groups before, and each biome.
+        let at = |column: i32| {
+            let mut sums = [0u32; GROUP + 1];
+            for (n, part) in [(0, interval - lower), (1, lower)] {
+                let node = &nodes[node(p, column, y / p.interval + n)..][..RECORD_WORDS];
+                let weights = node[..GROUP].iter().map(|weight| *weight as u32);
+                sums[GROUP] += (reached(node) - weights.clone().sum::<u32>()) * part;
+                sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight * part);
+            }
+            sums
+        };
+        interpolate_row(p, left, at, row);
+    }
+}
+
+/// The records of a row of cells, the first of which is `left` cells from the first column of
+/// nodes. `at` has the sums of a column there: of each biome, and of the groups before.
+#[inline(always)]
+fn interpolate_row(p: &Params, left: i32, at: impl Fn(i32) -> [u32; GROUP + 1], row: &mut [i32]) {
+    let interval = p.interval as u32;
+    // The weights of a node add up to 65536, and the parts of four nodes to the square of the
+    // interval.
+    let total = (interval * interval) << 16;
+    let simple = p.biomes <= GROUP as u32 && total.is_power_of_two() && surplus(total) == 0;
+    let mut column = left / p.interval;
+    let mut ends = [at(column), at(column + 1)];
+    let mut rest = row;
+    let mut x = left;
+    while !rest.is_empty() {
+        let right = (x % p.interval) as u32;
+        // The cells up to the next column of nodes.
+        let cells = ((interval - right) as usize).min(rest.len() / RECORD_WORDS);
+        let (own, others) = rest.split_at_mut(cells * RECORD_WORDS);
+        let own = own.as_chunks_mut::<RECORD_WORDS>().0;
+        if ends[0] == ends[1] {
+            // One record for all of them.
+            let record = record_between(&ends, [interval, 0], total, simple);
+            own.fill(record);
+        } else {
+            for (own, right) in own.iter_mut().zip(right..) {
+                *own = record_between(&ends, [interval - right, right], total, simple);
             }
         }
+        (rest, x) = (others, x + cells as i32);
+        column += 1;
+        if !rest.is_empty() {
+            ends = [ends[1], at(column + 1)];
+        }
     }
+}
+
+/// The record between two columns of nodes, which have these parts in it.
+#[inline(always)]
+fn record_between(
+    ends: &[[u32; GROUP + 1]; 2],
+    parts: [u32; 2],
+    total: u32,
+    simple: bool,
+) -> [i32; RECORD_WORDS] {
+    let mut sums = [0; GROUP + 1];
+    for (n, sum) in sums.iter_mut().enumerate() {
+        *sum = ends[0][n] * parts[0] + ends[1][n] * parts[1];
+    }
+    let mut record = [0; RECORD_WORDS];
+    if simple {
+        let weights = weights_of_all(&sums, total.trailing_zeros() - 16);
+        record.iter_mut().zip(weights).for_each(|(word, weight)| *word = weight);
+        (record[TOTAL], record[SO_FAR]) = (total as i32, total as i32);
+    } else {
+        record.iter_mut().zip(&sums[..GROUP]).for_each(|(word, sum)| *word = *sum as i32);
+        record[TOTAL] = total as i32;
+        weigh(&mut record, sums[GROUP]);
+    }
+    record
+}
+
+/// The weights of sums of all biomes, whose total is 2¹⁶⁺ᵇⁱᵗˢ: what [`weigh`] makes of them, in
+/// vector registers.
+#[inline(always)]
+fn weights_of_all(sums: &[u32; GROUP + 1], bits: u32) -> [i32; GROUP] {
+    let (mut weights, mut keys) = ([0i32; GROUP], [0i32; GROUP]);
+    let mut left = 65536;
+    for n in 0..GROUP {
+        weights[n] = (sums[n] >> bits) as i32;
+        left -= weights[n];
+        // What is cut off, and of equal ones the first.
+        keys[n] = ((sums[n] & ((1 << bits) - 1)) as i32) << 3 | (GROUP - 1 - n) as i32;
+    }
+    if left > 0 {
+        let mut before = [0i32; GROUP];
+        for other in keys {
+            for n in 0..GROUP {
+                before[n] += (other > keys[n]) as i32;
+            }
+        }
+        for n in 0..GROUP {
+            weights[n] += (before[n] < left) as i32;
+        }
+    }
+    weights
 }
 
 /// Where a node's record begins.
@@ -449,6 +531,36 @@ fn record_of<'a>(p: &Params, records: &'a [i32], sets: &[i32], i: u32) -> &'a [i
     }
     let at = ((chunk - p.strip) << (2 * p.bits)) + ((y & side) << p.bits) + (x & side);
     &records[at as usize * RECORD_WORDS..][..RECORD_WORDS]
+}
+
+/// Runs of cells of a range that lie in one row of one chunk, from the first of the range on, with
+/// their records. None where the group has no weight.
+fn runs<'a>(
+    p: &'a Params,
+    records: &'a [i32],
+    sets: &'a [i32],
+    range: Range<u32>,
+) -> impl Iterator<Item = (Range<usize>, Option<&'a [[i32; RECORD_WORDS]]>)> {
+    let (side, width) = (1 << p.bits, p.width as u32);
+    let mut next = range.start;
+    std::iter::from_fn(move || {
+        let first = next;
+        if first == range.end {
+            return None;
+        }
+        let (x, y) = (first % width, first / width);
+        let cells = (side - x % side).min(width - x).min(range.end - first);
+        next = first + cells;
+        let chunk = (y >> p.bits) as i32 * p.chunks_across + (x >> p.bits) as i32;
+        // Where no chunk is passed over, there may be no sets of chunks of cells.
+        let is_left = p.sparse == 1 && is_left(p, &sets[chunk as usize * SET_WORDS..][..SET_WORDS]);
+        let records = (!is_left).then(|| {
+            let at = ((chunk - p.strip) << (2 * p.bits)) as u32 + y % side * side + x % side;
+            &records.as_chunks().0[at as usize..][..cells as usize]
+        });
+        let from = (first - range.start) as usize;
+        Some((from..from + cells as usize, records))
+    })
 }
 
 /// The number of the biome in a place of a record.
@@ -476,12 +588,26 @@ fn ends(p: &Params) -> bool {
 /// The heaviest biome so far is kept as 256 times its weight, plus 255 less its number.
 pub(super) fn dominate(call: &mut Call) {
     let p = parameters(call);
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let mut best = if p.group == 0 { 255 } else { *own };
-        for (n, weight) in weighty(record_of(p, call.reads[0], call.reads[1], i)) {
-            best = best.max((weight << 8) as i32 | (255 - kind(p, n) as i32));
+    let own = &mut *call.owns[0];
+    if p.group == 0 {
+        own.fill(255);
+    }
+    for (cells, records) in runs(p, call.reads[0], call.reads[1], call.range.clone()) {
+        find_heaviest(255 - kind(p, 0) as i32, records.unwrap_or_default(), &mut own[cells]);
+    }
+    if ends(p) {
+        own.iter_mut().for_each(|best| *best = 255 - (*best & 255));
+    }
+}
+
+/// `first`: 255 less the number of the group's first biome.
+#[inline(always)]
+fn find_heaviest(first: i32, records: &[[i32; RECORD_WORDS]], own: &mut [i32]) {
+    for (record, best) in records.iter().zip(own) {
+        for (n, weight) in record[..GROUP].iter().enumerate() {
+            // Without a weight this is at most 255, which is the least there is.
+            *best = (*best).max((weight << 8) | (first - n as i32).max(0));
         }
-        *own = if ends(p) { 255 - (best & 255) } else { best };
     }
 }
 
@@ -491,20 +617,39 @@ pub(super) fn paint(call: &mut Call) {
     let p = parameters(call);
     let &[records, sets, forms] = call.reads else { return };
     let [reds, greens, colours] = call.owns else { return };
-    for (((i, red), green), own) in
-        call.range.clone().zip(reds.iter_mut()).zip(greens.iter_mut()).zip(colours.iter_mut())
-    {
-        // The first group adds a half, so that the mean is rounded to the nearest.
-        let mut sums = if p.group == 0 { [0x8000; 3] } else { [*red, *green, *own] };
-        for (n, weight) in weighty(record_of(p, records, sets, i)) {
-            let colour = forms[kind(p, n) * FORM_WORDS + 9];
-            sums.iter_mut()
-                .zip([16, 8, 0])
-                .for_each(|(sum, shift)| *sum += (colour >> shift & 0xff) * weight as i32);
+    if p.group == 0 {
+        // A half, so that the mean is rounded to the nearest.
+        [&mut **reds, greens, colours].into_iter().for_each(|sums| sums.fill(0x8000));
+    }
+    let mut parts = [[0; GROUP]; 3];
+    for (n, form) in forms.chunks_exact(FORM_WORDS).skip(kind(p, 0)).take(GROUP).enumerate() {
+        [16, 8, 0].iter().zip(&mut parts).for_each(|(by, part)| part[n] = form[9] >> by & 0xff);
+    }
+    for (cells, records) in runs(p, records, sets, call.range.clone()) {
+        let sums = [&mut **reds, greens, colours].map(|sums| &mut sums[cells.clone()]);
+        add_colours(&parts, records.unwrap_or_default(), sums);
+    }
+    if ends(p) {
+        for ((red, green), own) in reds.iter().zip(&**greens).zip(&mut **colours) {
+            *own = red >> 16 << 16 | green >> 16 << 8 | *own >> 16;
         }
-        (*red, *green) = (sums[0], sums[1]);
-        let [red, green, blue] = sums.map(|sum| sum >> 16);
-        *own = if ends(p) { red << 16 | green << 8 | blue } else { sums[2] };
+    }
+}
+
+/// `parts`: red, green and blue of each biome of the group.
+#[inline(always)]
+fn add_colours(
+    parts: &[[i32; GROUP]; 3],
+    records: &[[i32; RECORD_WORDS]],
+    [reds, greens, blues]: [&mut [i32]; 3],
+) {
+    let sums = reds.iter_mut().zip(greens).zip(blues);
+    for (record, ((red, green), blue)) in records.iter().zip(sums) {
+        for (n, weight) in weighty(record) {
+            for (sum, parts) in [&mut *red, &mut *green, &mut *blue].into_iter().zip(parts) {
+                *sum += weight as i32 * parts[n];
+            }
+        }
     }
 }
 
