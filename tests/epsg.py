@@ -32,7 +32,11 @@ def table():
     # A compound system has the units of its parts.
     compound = """SELECT CAST(code AS INTEGER), CAST(horiz_crs_code AS INTEGER), CAST(vertical_crs_code AS INTEGER) FROM compound_crs
         WHERE auth_name = 'EPSG' AND horiz_crs_auth_name = 'EPSG' AND vertical_crs_auth_name = 'EPSG' AND CAST(code AS INTEGER) < 32767"""
+    parts = {}
     for code, below, above in db.execute(compound):
+        # Whose codes are in the keys of a GeoTIFF, or can be.
+        if vertical.get(above, 9001) != 9001 and below < 32767:
+            parts[code] = below
         for part, register in [(below, plane), (below, globe), (above, vertical), (above, depths)]:
             if part in register:
                 register[code] = register[part]
@@ -100,6 +104,12 @@ def table():
             "HEIGHTS",
             "(u16, u16, u16)",
             map(run, runs(vertical, 9001)),
+        ),
+        *constant(
+            "Compound systems of them: code, and that of the horizontal part.",
+            "PARTS",
+            "(u16, u16)",
+            map(run, sorted(parts.items())),
         ),
         *constant(
             "Systems that count downwards: first code, last code.",

@@ -8,7 +8,7 @@ use crate::job::{FRAMES_MAX, Job, Level, Outcome, StageReport};
 use crate::params::rounded;
 use crate::site::{Scale, Window};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What a manifest begins with: the recipe and the land.
 pub fn head(job: &Job, window: Window, scale: Scale) -> Value {
@@ -101,6 +101,13 @@ fn levels(outcome: &Outcome) -> Value {
         })
     };
     outcome.levels.iter().zip(&distances).map(level).collect()
+}
+
+/// The path of a file that a manifest names, if it lies in the folder of the manifest. What else a
+/// name can reach is no file of the run.
+pub fn file_within(folder: &Path, name: &str) -> Option<PathBuf> {
+    let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    is_inside.then(|| folder.join(name))
 }
 
 /// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or

@@ -8,6 +8,7 @@ mod timelapse;
 mod verify;
 mod writer;
 
+pub use manifest::file_within;
 pub use picture::{picture, style};
 pub use sink::{Folder, Memory, Sink, Zip, archive};
 pub use tiled::TiledBundle;

@@ -1,8 +1,11 @@
 //! Whether the files of a bundle are those that its manifest names.
 
 use super::MANIFEST;
+use super::manifest::file_within;
 use crate::error::{Error, Result};
 use serde_json::Value;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// A file that the manifest of a bundle names.
@@ -49,21 +52,33 @@ pub fn verify(folder: impl AsRef<Path>) -> Result<Vec<Checked>> {
     let mut checked = vec![];
     for (file, digest) in digested.chain(others) {
         let Some(name) = file.as_str() else { continue };
-        let fault = match std::fs::read(folder.join(name)) {
-            Err(e) => Some(e.to_string()),
-            Ok(bytes) => {
-                let found = blake3::hash(&bytes).to_hex().to_string();
-                // A file without a digest only has to be there.
-                digest.as_str().filter(|digest| *digest != found).map(|digest| {
-                    format!(
-                        "its digest is {}… and the manifest has {}…",
-                        &found[..12],
-                        digest.get(..12).unwrap_or(digest)
-                    )
-                })
-            }
-        };
-        checked.push(Checked { file: name.into(), fault });
+        checked.push(Checked { file: name.into(), fault: fault(folder, name, digest.as_str()) });
     }
     Ok(checked)
+}
+
+/// What is wrong with a file, if anything. One without a digest only has to be there.
+fn fault(folder: &Path, name: &str, digest: Option<&str>) -> Option<String> {
+    let Some(path) = file_within(folder, name) else {
+        return Some("it does not lie in this folder, and is not looked at".into());
+    };
+    let found = (|| {
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        // Piece by piece, since a map can be larger than the memory.
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(File::open(&path)?)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    })();
+    match found {
+        Err(e) => Some(e.to_string()),
+        Ok(found) => digest.filter(|digest| *digest != found).map(|digest| {
+            format!(
+                "its digest is {}… and the manifest has {}…",
+                &found[..12],
+                digest.get(..12).unwrap_or(digest)
+            )
+        }),
+    }
 }

@@ -6,7 +6,7 @@ use super::summary::files_text;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use thalweg::bundle::MANIFEST;
+use thalweg::bundle::{MANIFEST, file_within};
 use thalweg::io::{Files, encode_picture, refuse};
 use thalweg::map::Map;
 use thalweg::params::rounded;
@@ -93,8 +93,9 @@ fn listed(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let manifest: Value = serde_json::from_slice(&text)
         .map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
     let maps = manifest["maps"].as_array().into_iter().flatten();
-    let pair =
-        |map: &Value| Some((map["name"].as_str()?.to_string(), folder.join(map["file"].as_str()?)));
+    let pair = |map: &Value| {
+        Some((map["name"].as_str()?.to_string(), file_within(folder, map["file"].as_str()?)?))
+    };
     Ok(maps.filter_map(pair).collect())
 }
 

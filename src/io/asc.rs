@@ -9,11 +9,12 @@ use super::{Raster, Source};
 use crate::Result;
 use crate::map::{Georef, Map};
 
-/// Longest word: a number has fewer characters.
-const WORD_MAX: usize = 64;
+/// Longest word: a number has fewer characters, and some 340 where it is written without an
+/// exponent.
+const WORD_MAX: usize = 512;
 
-/// Stands for a missing value in files that are written.
-const NODATA: i32 = -99999;
+/// Stands for a missing value in files that are written, where no height is that.
+const NODATA: f32 = -99999.0;
 
 /// Stands for one in files that do not say what does (ESRI, *ASCII raster format*).
 const USUAL_NODATA: f64 = -9999.0;
@@ -205,14 +206,19 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Vec<u8> {
     } else {
         let _ = writeln!(out, "dx {}\ndy {}", cell.0, cell.1);
     }
-    if map.data.iter().any(|v| v.is_nan()) {
-        let _ = writeln!(out, "NODATA_value {NODATA}");
+    // Without a word about it readers take the usual value as missing, also where it is a height.
+    let is_height = |none: f32| map.data.iter().any(|v| Nodata(none.into()).is_single(*v));
+    let nodata = std::iter::successors(Some(NODATA), |none| Some(none * 2.0))
+        .find(|none| !is_height(*none))
+        .unwrap_or(NODATA);
+    if map.data.iter().any(|v| v.is_nan() || Nodata(USUAL_NODATA).is_single(*v)) {
+        let _ = writeln!(out, "NODATA_value {nodata}");
     }
     for row in map.data.chunks(map.width as usize) {
         let mut between = "";
         for value in row {
             let _ = if value.is_nan() {
-                write!(out, "{between}{NODATA}")
+                write!(out, "{between}{nodata}")
             } else {
                 write!(out, "{between}{value}")
             };

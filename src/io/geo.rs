@@ -55,6 +55,8 @@ pub(super) struct Geo {
     slope: Option<[f64; 2]>,
     /// The unit of heights, where it is no metre.
     unit: Option<Unit>,
+    /// Whether the keys say that it is none, whatever other tags say.
+    keyed_unit: bool,
     /// A unit that nobody here knows.
     unknown_unit: Option<String>,
     /// Whether heights count downwards.
@@ -285,6 +287,7 @@ impl Geo {
             self.unknown_unit = code(VERTICAL_UNITS).map(|unit| format!("unit {unit}"));
         }
         self.unit = heights.filter(|unit| !unit.is_metre());
+        self.keyed_unit = self.unit.is_some() || self.epsg.and_then(units::horizontal).is_some();
     }
 
     /// GDAL's metadata: `<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.1</Item>…`.
@@ -341,12 +344,18 @@ impl Geo {
             )
         });
         let unit = self.unit.as_ref().map(|Unit { name, metres, .. }| {
-            let vertical = self.vertical_code().map_or(String::new(), |code| {
-                format!(
+            let compound = self.epsg.and_then(|code| Some((code, units::horizontal(code)?)));
+            let vertical = match (self.vertical_code(), compound) {
+                (Some(code), _) => format!(
                     "; the vertical coordinate system, EPSG:{code}, is left out of files that \
                      are written"
-                )
-            });
+                ),
+                (None, Some((code, part))) => format!(
+                    "; files that are written have the horizontal part of the coordinate system \
+                     EPSG:{code}, which is EPSG:{part}"
+                ),
+                _ => String::new(),
+            };
             format!(
                 "the unit of heights is the {name}, {} m, and they were made metres{vertical}",
                 rounded(*metres)
@@ -374,7 +383,7 @@ impl Geo {
     /// The keys for files that are written, whose heights are in metres.
     fn keys_in_metres(&self) -> Option<GeoKeys> {
         let raw = self.keys.as_ref()?;
-        if self.unit.is_none() {
+        if self.unit.is_none() && !self.keyed_unit {
             return Some(raw.clone());
         }
         let mut keys = keys(raw)?;
@@ -426,13 +435,14 @@ impl Geo {
                     top - (f64::from(height) * y).min(0.0),
                 );
                 Georef {
-                    epsg: self.epsg,
+                    epsg: self.epsg.map(|code| units::horizontal(code).unwrap_or(code)),
                     west,
                     north,
                     cell: (x.abs(), y.abs()),
                     keys: self.keys_in_metres(),
                 }
-            });
+            })
+            .filter(|at| at.west.is_finite() && at.north.is_finite());
         // A map without a place is written with its first sample at 0, 0, so that is not taken for
         // a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);

@@ -1,7 +1,7 @@
 //! Units of lengths and angles: by the codes of EPSG's register, by those of coordinate systems,
 //! and by the names that files have for them.
 
-use super::epsg::{ANGLES, DEPTHS, GLOBES, GRADS, HEIGHTS, LENGTHS, PLANES};
+use super::epsg::{ANGLES, DEPTHS, GLOBES, GRADS, HEIGHTS, LENGTHS, PARTS, PLANES};
 
 /// The code of the metre.
 pub(super) const METRE: u16 = 9001;
@@ -58,6 +58,11 @@ pub(super) fn of_plane(code: u32) -> Option<Unit> {
 /// The unit of the heights of a vertical or a compound system, by its code.
 pub(super) fn of_heights(code: u32) -> Option<Unit> {
     length(within(HEIGHTS, code).unwrap_or(METRE))
+}
+
+/// The code of the horizontal part of a compound system whose heights are not in metres.
+pub(super) fn horizontal(code: u32) -> Option<u32> {
+    PARTS.iter().find(|pair| u32::from(pair.0) == code).map(|pair| pair.1.into())
 }
 
 /// Degrees in the unit of a system of longitudes and latitudes, by its code.

@@ -1,6 +1,6 @@
 //! The arithmetic: against wide integers, and the twins against each other on the device.
 
-use crate::common::{gpu, run};
+use crate::common::{gpu, rounds, run};
 use thalweg::arith::*;
 use thalweg::exec::Executor;
 use thalweg::plan::{Buffer, Call, Fill, Kernel, Pass, Plan, Uniform};
@@ -97,6 +97,64 @@ fn quotients_and_roots_are_exact() {
     {
         assert_eq!(log2(n), n.max(1).ilog2(), "{n}");
     }
+}
+
+/// Calls `check` for every `stride`-th number of a range, on all cores.
+fn each(numbers: std::ops::Range<u64>, stride: u64, check: impl Fn(u64) + Sync) {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        for first in 0..cores {
+            let (check, numbers) = (&check, numbers.clone());
+            scope.spawn(move || {
+                let mine = numbers.skip((first * stride) as usize);
+                mine.step_by((cores * stride) as usize).for_each(check);
+            });
+        }
+    });
+}
+
+/// From one input that is tried to the next. `THALWEG_ROUNDS=255` tries all.
+fn stride() -> u64 {
+    255 / u64::from(rounds(1)).min(255)
+}
+
+/// All roots and logarithms that can be asked for, and all products and quotients of a part of the
+/// factors and divisors: each against wide integers.
+#[test]
+fn arithmetic_is_exact_for_every_input() {
+    each(0..46341, 1, |root| {
+        // A root is right at both ends of its squares, and between them where it does not fall.
+        let squares = root * root..((root + 1) * (root + 1)).min(1 << 31);
+        for n in squares.step_by(stride() as usize).chain([(root + 1) * (root + 1) - 1]) {
+            assert_eq!(u64::from(isqrt((n as u32).min(i32::MAX as u32))), root, "{n}");
+        }
+    });
+    each(1..1 << 24, 1, |n| assert_eq!(log2(n as u32), (n as u32).ilog2(), "{n}"));
+    // What a product has above its low half is exact; so all low halves are tried.
+    each(0..65537, stride(), |b| {
+        for a in 0..65536u64 {
+            let exact = a * b;
+            assert_eq!(u64::from(mul_q16(a as i32, b as u32) as u32), exact >> 16, "{a} {b}");
+            let near = (exact + 0x8000) >> 16;
+            assert_eq!(u64::from(mul_q16_near(a as i32, b as u32) as u32), near, "{a} {b}");
+        }
+    });
+    // A quotient that is off by one is off at the ends of what has it.
+    each(1..1 << 15, stride(), |d| {
+        for q in 0..=65536u64.min(i32::MAX as u64 / d) {
+            for n in [q * d, (q * d + d - 1).min(i32::MAX as u64)] {
+                assert_eq!(u64::from(div_small(n as u32, d as u32)), q, "{n} / {d}");
+            }
+        }
+    });
+    each(0..u64::from(rounds(1 << 20)), 1, |i| {
+        let d = (mix(i as u32) >> 1).max(1);
+        let q =
+            u64::from(mix(i as u32 ^ 0x9e37_79b9)) % (65536.min(i32::MAX as u64 / d as u64) + 1);
+        for n in [q * d as u64, (q * d as u64 + d as u64 - 1).min(i32::MAX as u64)] {
+            assert_eq!(u64::from(div_small(n as u32, d)), q, "{n} / {d}");
+        }
+    });
 }
 
 #[test]

@@ -231,3 +231,8 @@ pub fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
         _ => {}
     }
 }
+
+/// The number of rounds of a randomised test; `THALWEG_ROUNDS` multiplies it for a long search.
+pub fn rounds(n: u32) -> u32 {
+    n * std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
+}

@@ -1,5 +1,6 @@
 //! Files: exact round trips, bytes by the specifications, and every kind of bad input.
 
+use crate::common::rounds;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -962,6 +963,24 @@ fn units_follow_from_codes() {
         feet
     );
 
+    // A system with heights of its own, in feet: a file of ours, whose heights are in metres, has
+    // its horizontal part. So it is where GDAL's metadata says that they are metres already.
+    for (texts, metres) in [("", SURVEY_FOOT_M), ("m", 1.0)] {
+        let metadata = format!(
+            "<GDALMetadata><Item name=\"UNITTYPE\" sample=\"0\" \
+             role=\"unittype\">{texts}</Item></GDALMetadata>\0"
+        );
+        let bytes = placed(&[plane, (3072, 8773)], None, &[(42112, 2, metadata.into_bytes())]);
+        let read = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap();
+        assert_eq!(f64::from(read.map.data[3]), single(metres), "{texts}");
+        let again =
+            decode(&encode(&read.map, MapFormat::Tiff), MapFormat::Tiff, &ReadOptions::default());
+        assert_eq!(again.unwrap().map, read.map, "{texts}");
+        let georef = read.map.georef.unwrap();
+        // NAD83 / Oregon South (ftUS) + NAVD88 height (ftUS).
+        assert_eq!(georef.epsg, Some(2271), "{texts}");
+    }
+
     // Names in GDAL's metadata.
     for (name, metres) in [
         ("US survey foot", SURVEY_FOOT_M),
@@ -1230,12 +1249,51 @@ fn nodata_in_every_spelling() {
     ] {
         assert_eq!(grid(nodata).missing, missing, "{nodata}");
     }
+    // Heights that are what others take as missing come back, and so do missing ones beside them.
+    for (data, missing) in [
+        ([-9999.0, 1.0, 2.0], vec![]),
+        ([-9999.0, 1.0, 2.0], vec![1]),
+        ([-99999.0, 1.0, -9999.0], vec![1]),
+        ([-99999.0, 1.0, -199998.0], vec![1]),
+    ] {
+        let data = data.to_vec();
+        let map = Map { width: 3, height: 1, spacing_m: 1.0, data, range_m: None, georef: None };
+        let file = io::encode_within(&map, MapFormat::Asc, None, &missing).unwrap().bytes;
+        let kept = ReadOptions { keep_missing: true, ..ReadOptions::default() };
+        let again = decode(&file, MapFormat::Asc, &kept).unwrap();
+        assert_eq!(again.missing, missing, "{:?}", map.data);
+        let there = |map: &Map| -> Vec<f32> {
+            (0..3).filter(|i| !missing.contains(i)).map(|i| map.data[i]).collect()
+        };
+        assert_eq!(there(&again.map), there(&map));
+    }
     let word = grid("NODATA_value NA");
     assert!(
         word.missing.is_empty() && has(&word.warnings, "\"NA\", which is no number"),
         "{:?}",
         word.warnings
     );
+}
+
+/// A place is a sum, and has no end if numbers are as large as they can be: it is dropped, and the
+/// map can be written. Words of text may be as long as the largest number.
+#[test]
+fn places_of_any_size_can_be_written() {
+    for (x, east) in [(1e308, 1e308), (-1e308, 1e308), (1e308, -1e308), (1.0, 1e308), (1e-300, 1.0)]
+    {
+        let tags = [
+            (33550, 12, doubles(&[x, x, 0.0])),
+            (33922, 12, doubles(&[1.0, 1.0, 0.0, east, east, 0.0])),
+        ];
+        let bytes = tiff(2, 1, 32, 3, &floats(&[1.0, 2.0]), &tags);
+        let map = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
+        assert!(map.georef.as_ref().is_none_or(|at| at.west.is_finite() && at.north.is_finite()));
+        for format in [MapFormat::Tiff, MapFormat::Asc] {
+            let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
+            let again = decode(&encode(&map, format), format, &options).unwrap().map;
+            assert_eq!(again.data, map.data, "{x} {east} {format:?}");
+        }
+    }
 }
 
 /// Rasters whose rows go to the north or whose columns go to the west are turned, with their place.
@@ -1995,11 +2053,6 @@ fn specimens() -> Vec<(MapFormat, Vec<u8>, (u32, u32))> {
     out.extend(exr_kinds().into_iter().map(|bytes| (MapFormat::Exr, bytes, (5, 3))));
     out.push((MapFormat::Npy, npy("'>f8'", "True", "(3, 5)", &[0; 120]), (5, 3)));
     out
-}
-
-/// The number of rounds of a randomised test; `THALWEG_ROUNDS` multiplies it for a long search.
-fn rounds(n: u32) -> u32 {
-    n * std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
 }
 
 fn calm(result: &Result<io::Reading>, what: impl Fn() -> String) {

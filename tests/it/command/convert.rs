@@ -275,6 +275,24 @@ fn runs_are_verified_and_compared() {
         assert!(wrong.stdout.contains(part), "{}", wrong.stdout);
     }
     folder.thalweg("verify r.toml").refused(1, &["r.toml"]);
+    // A manifest of somebody else names what lies elsewhere, or what is no file and may have no
+    // end.
+    let named = |file: &str| {
+        let json = serde_json::json!({
+            "schema": 2, "thalweg": "0", "maps": [{ "name": "height", "file": file, "blake3": "0" }],
+        });
+        folder.file("a/manifest.json", json.to_string());
+        folder.thalweg("verify a").stdout
+    };
+    let outside = folder.0.join("r.toml").display().to_string();
+    for file in ["/dev/zero", "../r.toml", "./../r.toml", &outside] {
+        let said = named(file);
+        assert!(said.contains("does not lie in this folder"), "{file}: {said}");
+        // Nor is it compared.
+        assert!(!folder.thalweg("compare a a").stdout.contains("height"), "{file}");
+    }
+    std::fs::create_dir_all(folder.0.join("a/deep")).unwrap();
+    assert!(named("deep").contains("it is no file"));
     folder
         .file("a/manifest.json", "{}")
         .thalweg("verify a")

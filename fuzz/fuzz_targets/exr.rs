@@ -1,0 +1,4 @@
+//! Reads OpenEXR.
+#![no_main]
+
+thalweg_fuzz::target!(256, |data| thalweg_fuzz::read("land.exr", data));

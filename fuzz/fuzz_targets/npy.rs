@@ -1,0 +1,4 @@
+//! Reads NumPy arrays.
+#![no_main]
+
+thalweg_fuzz::target!(256, |data| thalweg_fuzz::read("land.npy", data));

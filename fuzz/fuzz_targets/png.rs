@@ -1,0 +1,4 @@
+//! Reads PNG.
+#![no_main]
+
+thalweg_fuzz::target!(256, |data| thalweg_fuzz::read("land.png", data));
