@@ -103,11 +103,13 @@ fn levels(outcome: &Outcome) -> Value {
     outcome.levels.iter().zip(&distances).map(level).collect()
 }
 
-/// The path of a file that a manifest names, if it lies in the folder of the manifest. What else a
-/// name can reach is no file of the run.
+/// The path of a file that a manifest names, if the name leads into the folder of the manifest.
+/// Others are no files of the run. Links within the folder are followed.
 pub fn file_within(folder: &Path, name: &str) -> Option<PathBuf> {
-    let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    is_inside.then(|| folder.join(name))
+    let mut parts = Path::new(name).components().peekable();
+    let is_named = parts.peek().is_some();
+    let is_inside = parts.all(|part| matches!(part, Component::Normal(_)));
+    (is_named && is_inside).then(|| folder.join(name))
 }
 
 /// The files that the manifest of an earlier run lists, as far as they lie in the folder itself or

@@ -93,10 +93,12 @@ fn listed(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let manifest: Value = serde_json::from_slice(&text)
         .map_err(|e| Error::input(&path, format!("it is no manifest: {e}")))?;
     let maps = manifest["maps"].as_array().into_iter().flatten();
-    let pair = |map: &Value| {
-        Some((map["name"].as_str()?.to_string(), file_within(folder, map["file"].as_str()?)?))
+    let named = maps.filter_map(|map| Some((map["name"].as_str()?, map["file"].as_str()?)));
+    let pair = |(name, file): (&str, &str)| match file_within(folder, file) {
+        Some(at) => Ok((name.to_string(), at)),
+        None => Err(Error::input(&path, format!("{file} does not lie in this folder"))),
     };
-    Ok(maps.filter_map(pair).collect())
+    named.map(pair).collect()
 }
 
 pub fn main(

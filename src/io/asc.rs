@@ -9,8 +9,7 @@ use super::{Raster, Source};
 use crate::Result;
 use crate::map::{Georef, Map};
 
-/// Longest word: a number has fewer characters, and some 340 where it is written without an
-/// exponent.
+/// Longest word: a number has fewer characters, also where it is written without an exponent.
 const WORD_MAX: usize = 512;
 
 /// Stands for a missing value in files that are written, where no height is that.

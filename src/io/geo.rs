@@ -344,21 +344,22 @@ impl Geo {
             )
         });
         let unit = self.unit.as_ref().map(|Unit { name, metres, .. }| {
-            let compound = self.epsg.and_then(|code| Some((code, units::horizontal(code)?)));
-            let vertical = match (self.vertical_code(), compound) {
-                (Some(code), _) => format!(
+            let vertical = self.vertical_code().map_or(String::new(), |code| {
+                format!(
                     "; the vertical coordinate system, EPSG:{code}, is left out of files that \
                      are written"
-                ),
-                (None, Some((code, part))) => format!(
-                    "; files that are written have the horizontal part of the coordinate system \
-                     EPSG:{code}, which is EPSG:{part}"
-                ),
-                _ => String::new(),
-            };
+                )
+            });
             format!(
                 "the unit of heights is the {name}, {} m, and they were made metres{vertical}",
                 rounded(*metres)
+            )
+        });
+        let compound = self.epsg.and_then(|code| Some((code, units::horizontal(code)?)));
+        let compound = compound.map(|(code, part)| {
+            format!(
+                "the heights of the coordinate system EPSG:{code} are not in metres: files that \
+                 are written have its horizontal part, EPSG:{part}"
             )
         });
         let unknown = self
@@ -370,7 +371,10 @@ impl Geo {
              heights all the same"
                 .into()
         });
-        self.faults.iter().cloned().chain([sloped, unit, unknown, depth].into_iter().flatten())
+        self.faults
+            .iter()
+            .cloned()
+            .chain([sloped, unit, compound, unknown, depth].into_iter().flatten())
     }
 
     /// The code of the vertical coordinate system.
@@ -442,7 +446,15 @@ impl Geo {
                     keys: self.keys_in_metres(),
                 }
             })
-            .filter(|at| at.west.is_finite() && at.north.is_finite());
+            .filter(|at| {
+                let south = at.north - f64::from(height) * at.cell.1;
+                let is_finite = [at.west, at.north, south].iter().all(|side| side.is_finite());
+                if !is_finite {
+                    warnings
+                        .push("the place of the file is beyond all numbers and is dropped".into());
+                }
+                is_finite
+            });
         // A map without a place is written with its first sample at 0, 0, so that is not taken for
         // a place.
         let local = |g: &Georef| !self.has_crs && x == y && (g.west, g.north) == local_corner(x);

@@ -234,5 +234,6 @@ pub fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
 
 /// The number of rounds of a randomised test; `THALWEG_ROUNDS` multiplies it for a long search.
 pub fn rounds(n: u32) -> u32 {
-    n * std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
+    let times = std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1u32);
+    n.saturating_mul(times.max(1))
 }

@@ -979,6 +979,7 @@ fn units_follow_from_codes() {
         let georef = read.map.georef.unwrap();
         // NAD83 / Oregon South (ftUS) + NAVD88 height (ftUS).
         assert_eq!(georef.epsg, Some(2271), "{texts}");
+        assert!(has(&read.warnings, "its horizontal part, EPSG:2271"), "{:?}", read.warnings);
     }
 
     // Names in GDAL's metadata.
@@ -1286,8 +1287,10 @@ fn places_of_any_size_can_be_written() {
             (33922, 12, doubles(&[1.0, 1.0, 0.0, east, east, 0.0])),
         ];
         let bytes = tiff(2, 1, 32, 3, &floats(&[1.0, 2.0]), &tags);
-        let map = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap().map;
+        let read = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap();
+        let map = read.map;
         assert!(map.georef.as_ref().is_none_or(|at| at.west.is_finite() && at.north.is_finite()));
+        assert_eq!(has(&read.warnings, "beyond all numbers"), x.abs() > 1e300, "{x} {east}");
         for format in [MapFormat::Tiff, MapFormat::Asc] {
             let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
             let again = decode(&encode(&map, format), format, &options).unwrap().map;

@@ -29,7 +29,8 @@
 //! the quartic kernel.
 //!
 //! # Costs
-//! A cell: 9 to 27 hashes. Memory: 4 bytes a cell.
+//! A cell: 9 to 27 hashes, which on the CPU the cells of a square share in each row. Memory: 4
+//! bytes a cell.
 
 use super::Surface::{Flat, Hills};
 use super::case::case;

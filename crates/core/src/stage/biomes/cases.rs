@@ -60,6 +60,12 @@ pub(super) fn cases() -> Vec<Case> {
             .with("feature_cells", 12.0)
             .with("biome", many(12))
             .with("heights", "replace"),
+        case("lerped_few", Flat, [-20, 31], [65, 50])
+            .with("method", "lerped")
+            .with("interval_cells", 8)
+            .with("radius_cells", 20.0)
+            .with("feature_cells", 25.0)
+            .with("biome", many(8)),
         case("image", Flat, [0, 0], [40, 33])
             .with("from", "image")
             .with("file", "biomes.png")

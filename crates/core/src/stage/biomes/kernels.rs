@@ -400,7 +400,7 @@ pub(super) fn interpolate(call: &mut Call) {
     }
 }
 
-/// The records of a chunk, whose corner is so many cells from the first node.
+/// The records of a chunk whose corner lies `left` and `top` cells from the first node.
 #[multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
     "x86_64+avx2",
@@ -495,7 +495,7 @@ fn weights_of_all(sums: &[u32; GROUP + 1], bits: u32) -> [i32; GROUP] {
     for n in 0..GROUP {
         weights[n] = (sums[n] >> bits) as i32;
         left -= weights[n];
-        // What is cut off, and of equal ones the first.
+        // The remainder; among equal ones the lower number comes first.
         keys[n] = ((sums[n] & ((1 << bits) - 1)) as i32) << 3 | (GROUP - 1 - n) as i32;
     }
     if left > 0 {
