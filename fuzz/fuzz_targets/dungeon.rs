@@ -15,6 +15,6 @@ thalweg_fuzz::target!(512, |data| {
         }
     }
     if let Err(problem) = written(settings, FORMATS[usize::from(*format) % FORMATS.len()]) {
-        assert!((400..500).contains(&problem.status), "the client is told: {problem:?}");
+        assert!((400..500).contains(&problem.status), "an error of the client: {problem:?}");
     }
 });

@@ -29,7 +29,7 @@ fn ask(data: &[u8]) -> Answer<()> {
 
 thalweg_fuzz::target!(256, |data| {
     if let Err(problem) = ask(data) {
-        assert!((400..500).contains(&problem.status), "the client is told: {problem:?}");
+        assert!((400..500).contains(&problem.status), "an error of the client: {problem:?}");
         assert!(!problem.detail.is_empty(), "{problem:?}");
     }
 });

@@ -1,4 +1,4 @@
-//! Reads snapshots whose digest is right, and goes on from those of a known recipe.
+//! Reads snapshots whose digest is right, and resumes those of a known recipe.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -177,6 +177,6 @@ fn write(map: &Map, format: MapFormat) {
     assert_eq!(first.data, map.data, "{format:?} keeps every value");
     // A grid has its southern edge, from which the northern one follows but for the last bits.
     if format != MapFormat::Asc {
-        assert_eq!(again(&first), first, "{format:?} keeps what it has read itself");
+        assert_eq!(again(&first), first, "{format:?} keeps its own files");
     }
 }

@@ -96,7 +96,10 @@ fn listed(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let named = maps.filter_map(|map| Some((map["name"].as_str()?, map["file"].as_str()?)));
     let pair = |(name, file): (&str, &str)| match file_within(folder, file) {
         Some(at) => Ok((name.to_string(), at)),
-        None => Err(Error::input(&path, format!("{file} does not lie in this folder"))),
+        None => {
+            let what = format!("it names {file:?}, which does not lie in this folder");
+            Err(Error::input(&path, format!("{what}; to compare two maps, give their paths")))
+        }
     };
     named.map(pair).collect()
 }

@@ -450,8 +450,9 @@ impl Geo {
                 let south = at.north - f64::from(height) * at.cell.1;
                 let is_finite = [at.west, at.north, south].iter().all(|side| side.is_finite());
                 if !is_finite {
-                    warnings
-                        .push("the place of the file is beyond all numbers and is dropped".into());
+                    warnings.push(
+                        "its corners lie beyond the largest number: its place is dropped".into(),
+                    );
                 }
                 is_finite
             });

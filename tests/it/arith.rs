@@ -124,14 +124,14 @@ fn stride() -> u64 {
 #[test]
 fn arithmetic_is_exact_at_all_ends() {
     each(0..46341, 1, |root| {
-        // A root is right at both ends of its squares, and between them where it does not fall.
+        // The numbers that have this root: the first, some between, and the last.
         let squares = root * root..((root + 1) * (root + 1)).min(1 << 31);
         for n in squares.step_by(stride() as usize).chain([(root + 1) * (root + 1) - 1]) {
             assert_eq!(u64::from(isqrt((n as u32).min(i32::MAX as u32))), root, "{n}");
         }
     });
     each(1..1 << 24, 1, |n| assert_eq!(log2(n as u32), (n as u32).ilog2(), "{n}"));
-    // What a product has above its low half is exact; so all low halves are tried.
+    // Only the low half of a factor is rounded, so all low halves are tried.
     each(0..65537, stride(), |b| {
         for a in 0..65536u64 {
             let exact = a * b;
@@ -140,7 +140,7 @@ fn arithmetic_is_exact_at_all_ends() {
             assert_eq!(u64::from(mul_q16_near(a as i32, b as u32) as u32), near, "{a} {b}");
         }
     });
-    // A quotient that is off by one is off at the ends of what has it.
+    // A quotient that is off by one is off for the first or the last number that has it.
     each(1..1 << 15, stride(), |d| {
         for q in 0..=65536u64.min(i32::MAX as u64 / d) {
             for n in [q * d, (q * d + d - 1).min(i32::MAX as u64)] {

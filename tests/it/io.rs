@@ -1276,8 +1276,8 @@ fn nodata_in_every_spelling() {
     );
 }
 
-/// A place is a sum, and has no end if numbers are as large as they can be: it is dropped, and the
-/// map can be written. Words of text may be as long as the largest number.
+/// Corners are sums, which can exceed the largest number. Such a place is dropped, and the map can
+/// be written. A word of an ASCII grid may be as long as the largest number.
 #[test]
 fn places_of_any_size_can_be_written() {
     for (x, east) in [(1e308, 1e308), (-1e308, 1e308), (1e308, -1e308), (1.0, 1e308), (1e-300, 1.0)]
@@ -1290,7 +1290,7 @@ fn places_of_any_size_can_be_written() {
         let read = decode(&bytes, MapFormat::Tiff, &ReadOptions::default()).unwrap();
         let map = read.map;
         assert!(map.georef.as_ref().is_none_or(|at| at.west.is_finite() && at.north.is_finite()));
-        assert_eq!(has(&read.warnings, "beyond all numbers"), x.abs() > 1e300, "{x} {east}");
+        assert_eq!(has(&read.warnings, "beyond the largest number"), x.abs() > 1e300, "{x} {east}");
         for format in [MapFormat::Tiff, MapFormat::Asc] {
             let options = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
             let again = decode(&encode(&map, format), format, &options).unwrap().map;
