@@ -143,10 +143,12 @@ fn openexr(seeds: &Seeds) -> Done {
 
 fn numpy(seeds: &Seeds) -> Done {
     let kinds = ["|u1", "|i1", "<u2", ">i2", "<i4", ">u4", "<i8", "<f2", ">f4", "<f8", "|O", "|b1"];
-    for (i, kind) in kinds.into_iter().enumerate() {
+    // Records, whose brackets are nested.
+    let records = ["[('a', '<f4')]", "[('a', '<f4', (2,))]"];
+    let kinds = kinds.map(|kind| format!("'{kind}'")).into_iter().chain(records.map(String::from));
+    for (i, kind) in kinds.enumerate() {
         let fortran = if i % 2 == 0 { "True" } else { "False" };
-        let mut text =
-            format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': (3, 4)}}");
+        let mut text = format!("{{'descr': {kind}, 'fortran_order': {fortran}, 'shape': (3, 4)}}");
         text += &" ".repeat(117 - text.len());
         let long = ((text.len() + 1) as u16).to_le_bytes();
         let head = [b"\x93NUMPY\x01\0", &long[..], text.as_bytes(), b"\n"].concat();

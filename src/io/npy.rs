@@ -13,6 +13,13 @@ use crate::{Error, Result};
 /// The longest header that NumPy itself accepts.
 const MAX_HEADER: u64 = 10_000;
 
+/// The most brackets that a header may open. An array of numbers opens 2, and one of records with a
+/// single field 4.
+///
+/// The parser of the header goes over what is within a bracket up to three times, so that its time
+/// grows as the power of this, and its stack as this.
+const MAX_BRACKETS: usize = 4;
+
 pub(super) fn read<R: BufRead>(mut reader: R, source: &Source) -> Result<Raster> {
     let (header, header_len) = header(&mut reader, source)?;
     let kind = match header.dtype() {
@@ -108,10 +115,13 @@ fn header<R: BufRead>(reader: &mut R, source: &Source) -> Result<(NpyHeader, u64
     let mut bytes = start[..known].to_vec();
     bytes.resize(known + text_len as usize, 0);
     reader.read_exact(&mut bytes[known..]).map_err(cut)?;
-    // The header is a Python literal with a recursive parser: too many brackets would overflow the
-    // stack.
-    if bytes[known..].iter().filter(|b| b"([{".contains(b)).count() > 64 {
-        return Err(source.error("its header has too many brackets for an array of numbers"));
+    let brackets = bytes[known..].iter().filter(|b| b"([{".contains(b)).count();
+    if brackets > MAX_BRACKETS {
+        return Err(source.error(format!(
+            "its header opens {brackets} brackets; that of an array of numbers opens 2, and at \
+             most {MAX_BRACKETS} are read; if this array has records, save one field of it as \
+             float32"
+        )));
     }
     let header = NpyHeader::from_reader(bytes.as_slice()).map_err(|e| source.damaged(e))?;
     Ok((header, bytes.len() as u64))

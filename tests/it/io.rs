@@ -1615,9 +1615,23 @@ fn npy_that_is_no_map_is_refused() {
         read(&npy("'<f4'", "False", "(9999999999999999999, 9999999999999999999)", &[])).is_err()
     );
     assert!(read(&npy("'<f4'", "False", "(-1, 4)", &[])).is_err());
-    assert!(
-        message(read(&npy("'<f4'", "False", &"(".repeat(5000), &[])), "input").contains("brackets")
-    );
+    // The parser takes a time that grows as a power of the brackets, and a stack that grows with
+    // them.
+    for open in ["(", "[", "{", "{'a': ", "[("] {
+        for times in [30, 5000] {
+            let shape = open.repeat(times.min(9000 / open.len()));
+            assert!(
+                message(read(&npy("'<f4'", "False", &shape, &[])), "input").contains("brackets")
+            );
+        }
+    }
+    let fields = "[('a', '<f4'), ('b', '<f4')]";
+    assert!(message(read(&npy(fields, "False", "(1, 1)", &[0; 8])), "input").contains("field"));
+    // The most brackets and the longest text in them.
+    for open in ["((", "[[", "{{"] {
+        let slow = format!("{open}{}", " 'a'".repeat(2400));
+        assert!(read(&npy("'<f4'", "False", &slow, &[])).is_err());
+    }
     let mut long = b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec();
     long.extend([b' '; 100]);
     assert!(message(read(&long), "input").contains("4294967295"));
