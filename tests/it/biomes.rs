@@ -1,6 +1,7 @@
 //! Biomes: the weights and what is made of them.
 
-use crate::common::{anywhere, cpu, everything, gpu, plan, prepare, run, site};
+use crate::common::{anywhere, config, cpu, everything, gpu, plan, prepare, run, site};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use thalweg::classic::biomes as classic;
 use thalweg::exec::Executor;
@@ -235,6 +236,40 @@ fn weights_are_those_of_the_formula() {
             theirs.sort();
             assert_eq!(ours, theirs, "the points are the lattice's");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+
+    /// Few biomes on a lerped grid are weighed in a shorter way than many. A biome that is nowhere
+    /// on the land takes the other way, and changes no weight.
+    #[test]
+    fn few_biomes_are_weighed_as_many_are(
+        interval in 2i64..=16, more in 1.0..30.0f64, feature in 4.0..60.0f64, count in 2usize..=8,
+        origin in (-1000i64..1000, -1000i64..1000), width in 1u32..70, height in 1u32..50,
+    ) {
+        let window = Window { origin: [origin.0, origin.1], width, height };
+        let of = |count: usize, named: usize| {
+            let row = |names: std::ops::Range<usize>| {
+                serde_json::json!(names.map(|n| format!("b{n}")).collect::<Vec<_>>())
+            };
+            let settings = vec![
+                ("method", word("lerped")),
+                ("interval_cells", Value::Integer(interval)),
+                ("radius_cells", Value::Number(interval as f64 + more)),
+                ("from", word("climate")),
+                ("feature_cells", Value::Number(feature)),
+                ("sea_level_m", Value::Number(-1000.0)),
+                ("stir", Value::Number(1.0)),
+                ("table", Value::List(vec![row(0..named)])),
+                ("biome", many(count)),
+            ];
+            Case { surface: Surface::Hills, ..case(settings, window) }
+        };
+        let few = weights(&of(count, count));
+        prop_assert_eq!(&few, &weights(&of(9, count)));
+        prop_assert!(few.iter().flatten().all(|(biome, _)| (*biome as usize) < count));
     }
 }
 

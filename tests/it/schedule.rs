@@ -1,12 +1,14 @@
 //! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same
 //! words.
 
-use crate::common::{cases, config, cpu, everything, gpu, plan};
+use crate::common::{cases, config, cpu, everything, gpu, plan, run};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use thalweg::exec::Executor;
 use thalweg::exec::cpu::{Cpu, Order};
-use thalweg::plan::Touched;
+use thalweg::plan::{Buffer, Call, Kernel, Pass, Plan, Touched, Uniform};
+use thalweg::site::Window;
 
 /// The words of every buffer of a case.
 type Words = Vec<(&'static str, Vec<i32>)>;
@@ -105,4 +107,96 @@ proptest! {
         let all: Vec<usize> = Touched(None).within(first..last, each).flatten().collect();
         prop_assert_eq!(all, (first..last).collect::<Vec<_>>());
     }
+
+    /// A pass that reads what another one has added to hears of every record that was touched, and
+    /// of no more than gaps beside them, unless most were touched. Additions of several passes add
+    /// up until a pass owns the buffer, which deals with all of it.
+    #[test]
+    fn what_was_added_to_is_told(
+        places in proptest::collection::vec(proptest::collection::vec(0..WORDS as i32, 0..40), 1..4),
+        dense in any::<bool>(), threads in 1usize..4,
+    ) {
+        let mut places = places;
+        if dense {
+            places[0].extend(0..WORDS as i32);
+        }
+        let most = places.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let mut buffers = vec![
+            Buffer::scratch("height", WORDS),
+            Buffer::scratch("added", WORDS),
+        ];
+        let mut passes = vec![];
+        for (places, (name, add)) in places.iter().zip(ADD) {
+            let mut table = places.clone();
+            table.resize(most, -1);
+            buffers.push(Buffer::table(name, table));
+            passes.push(Pass::new(add, Uniform::default(), most, 1));
+        }
+        let whole = |kernel| Pass::new(kernel, Uniform::default(), WORDS, 1);
+        passes.extend([whole(&TELL), whole(&CLEAR), whole(&TELL)]);
+        let plan = Plan::new("", Window::sized(1, 1), buffers, passes);
+        let mut cpu = Cpu::new(threads, Order::default()).unwrap();
+        cpu.begin(&plan).unwrap();
+        let adds = places.len();
+        run(&mut cpu, &plan, 0..adds + 1);
+        let told = cpu.read("height").unwrap();
+        let marked: BTreeSet<usize> =
+            places.iter().flatten().map(|place| *place as usize / Touched::BLOCK).collect();
+        for place in places.iter().flatten() {
+            prop_assert_eq!(told[*place as usize], 1, "word {} of {:?}", place, marked);
+        }
+        // Everything is told where most of a sample of eleven blocks is touched. Else nothing is
+        // that lies far from what is.
+        let all = told.iter().all(|word| *word == 1);
+        prop_assert_eq!(all, all && marked.len() > 5 || dense);
+        for word in (0..WORDS).filter(|_| !all) {
+            let block = word / Touched::BLOCK;
+            let near = marked.range(block.saturating_sub(17)..=block + 17).next().is_some();
+            prop_assert!(near || told[word] == 0, "word {} of {:?}", word, marked);
+        }
+        run(&mut cpu, &plan, adds + 1..adds + 3);
+        prop_assert!(cpu.read("height").unwrap().iter().all(|word| *word == 0));
+    }
 }
+
+/// Words of the buffer that is added to.
+const WORDS: usize = 20_000;
+
+/// Kernels that add 1 at the places of a table, which ends with those below 0.
+static ADD: [(&str, &Kernel); 3] = [
+    ("first", &Kernel { entry: "add", reads: &["first"], owns: &[], adds: &["added"], cpu: add }),
+    ("second", &Kernel { entry: "add", reads: &["second"], owns: &[], adds: &["added"], cpu: add }),
+    ("third", &Kernel { entry: "add", reads: &["third"], owns: &[], adds: &["added"], cpu: add }),
+];
+
+fn add(call: &mut Call) {
+    for place in &call.reads[0][call.range.start as usize..call.range.end as usize] {
+        if *place >= 0 {
+            call.adds[0].add::<false>(*place as usize, 1);
+        }
+    }
+}
+
+/// Writes 1 for each record of `added` that it hears of, and 0 for the others.
+static TELL: Kernel = Kernel {
+    entry: "tell",
+    reads: &["added"],
+    owns: &[("height", 1)],
+    adds: &[],
+    cpu: |call| {
+        let range = call.range.start as usize..call.range.end as usize;
+        call.owns[0].fill(0);
+        for span in call.touched[0].within(range.clone(), 1) {
+            call.owns[0][span.start - range.start..span.end - range.start].fill(1);
+        }
+    },
+};
+
+/// Owns `added`.
+static CLEAR: Kernel = Kernel {
+    entry: "clear",
+    reads: &[],
+    owns: &[("added", 1)],
+    adds: &[],
+    cpu: |call| call.owns[0].fill(0),
+};

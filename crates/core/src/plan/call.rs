@@ -126,22 +126,26 @@ impl<'a> Adder<'a> {
         self.words.get(i).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
-    /// Adds `n` to the word at `i`, wrapping.
+    /// Adds `n` to the word at `i`. The laws bound what can meet at a word, so that no sum wraps; a
+    /// build with debug assertions sees to it.
     #[inline(always)]
     pub fn add<const ALONE: bool>(&self, i: usize, n: i32) {
         self.add_all::<ALONE, 1>(i, [(0, n)]);
     }
 
-    /// Adds each `n` to the word at `i + k` of the record that begins at `i`, wrapping: (k, n).
+    /// Adds each `n` to the word at `i + k` of the record that begins at `i`: (k, n).
     #[inline(always)]
     pub fn add_all<const ALONE: bool, const N: usize>(&self, i: usize, parts: [(usize, i32); N]) {
         for (k, n) in parts {
             let word = &self.words[i + k];
-            if ALONE {
-                word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+            let before = if ALONE {
+                let before = word.load(Ordering::Relaxed);
+                word.store(before.wrapping_add(n), Ordering::Relaxed);
+                before
             } else {
-                word.fetch_add(n, Ordering::Relaxed);
-            }
+                word.fetch_add(n, Ordering::Relaxed)
+            };
+            debug_assert!(before.checked_add(n).is_some(), "word {i} + {k}: {before} + {n} wraps");
         }
         // A record that reaches into the next block is found by its first word.
         self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);

@@ -520,19 +520,6 @@ fn node(p: &Params, x: i32, y: i32) -> usize {
     ((chunk << (2 * p.bits)) + ((y & side) << p.bits) + (x & side)) as usize * RECORD_WORDS
 }
 
-/// The record of a cell, without weights where the group has none.
-#[inline(always)]
-fn record_of<'a>(p: &Params, records: &'a [i32], sets: &[i32], i: u32) -> &'a [i32] {
-    let side = (1 << p.bits) - 1;
-    let (x, y) = (i as i32 % p.width, i as i32 / p.width);
-    let chunk = (y >> p.bits) * p.chunks_across + (x >> p.bits);
-    if p.sparse == 1 && is_left(p, &sets[chunk as usize * SET_WORDS..][..SET_WORDS]) {
-        return &[0; RECORD_WORDS];
-    }
-    let at = ((chunk - p.strip) << (2 * p.bits)) + ((y & side) << p.bits) + (x & side);
-    &records[at as usize * RECORD_WORDS..][..RECORD_WORDS]
-}
-
 /// Runs of cells of a range that lie in one row of one chunk, from the first of the range on, with
 /// their records. None where the group has no weight.
 fn runs<'a>(
@@ -561,6 +548,27 @@ fn runs<'a>(
         let from = (first - range.start) as usize;
         Some((from..from + cells as usize, records))
     })
+}
+
+/// The records of a range of cells, without weights where the group has none.
+fn records_of<'a>(
+    p: &'a Params,
+    records: &'a [i32],
+    sets: &'a [i32],
+    range: Range<u32>,
+) -> impl Iterator<Item = &'a [i32; RECORD_WORDS]> {
+    runs(p, records, sets, range).flat_map(|(cells, records)| {
+        let empty = records.is_none().then_some(&[0; RECORD_WORDS]);
+        let empty = empty.into_iter().cycle().take(cells.len());
+        records.unwrap_or_default().iter().chain(empty)
+    })
+}
+
+/// The plane of a range, which a pass has for itself, and the range's cells there.
+fn plane_of(p: &Params, range: &Range<u32>) -> (u32, Range<u32>) {
+    let cells = (p.width * p.height) as u32;
+    let plane = range.start / cells;
+    (plane, range.start - plane * cells..range.end - plane * cells)
 }
 
 /// The number of the biome in a place of a record.
@@ -675,11 +683,12 @@ pub(super) fn raise(call: &mut Call) {
     let p = parameters(call);
     let &[records, sets, forms, waves, gradients] = call.reads else { return };
     let [lift, heights] = call.owns else { return };
-    for ((i, lift), own) in call.range.clone().zip(lift.iter_mut()).zip(heights.iter_mut()) {
+    let cells = records_of(p, records, sets, call.range.clone()).zip(call.range.clone());
+    for ((record, i), (lift, own)) in cells.zip(lift.iter_mut().zip(heights.iter_mut())) {
         // Noise has the places of the recipe's lattice on all levels.
         let [x, y] = [i as i32 % p.width, i as i32 / p.width].map(|n| (p.margin + n) << p.level);
         let mut sum = if p.group == 0 { 0 } else { *lift };
-        for (n, weight) in weighty(record_of(p, records, sets, i)) {
+        for (n, weight) in weighty(record) {
             let form = &forms[kind(p, n) * FORM_WORDS..][..FORM_WORDS];
             sum = sum.wrapping_add(mul_q16_near(height_of(form, waves, gradients, x, y), weight));
         }
@@ -694,8 +703,9 @@ pub(super) fn raise(call: &mut Call) {
 pub(super) fn assign<const VALUE: usize>(call: &mut Call) {
     let p = parameters(call);
     let &[records, sets, forms] = call.reads else { return };
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let values = weighty(record_of(p, records, sets, i))
+    let cells = records_of(p, records, sets, call.range.clone());
+    for (record, own) in cells.zip(call.owns[0].iter_mut()) {
+        let values = weighty(record)
             .map(|(n, weight)| mul_q16(forms[kind(p, n) * FORM_WORDS + VALUE], weight));
         *own = values.sum::<i32>() + if p.group == 0 { 0 } else { *own };
     }
@@ -710,36 +720,41 @@ fn bound(weights: u32) -> u32 {
 
 pub(super) fn texture(call: &mut Call) {
     let p = parameters(call);
-    let cells = (p.width * p.height) as u32;
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, call.reads[0], call.reads[1], i % cells);
-        let after = reached(record);
-        let before = after - weighty(record).map(|(_, weight)| weight).sum::<u32>();
-        let left = bound(after)
-            - bound(before)
-            - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
-        let mut word = 0;
-        // A group has two textures of four biomes.
-        for (n, weight) in weighty(record).filter(|(n, _)| *n as u32 >> 2 == (i / cells) & 1) {
-            let rest = (weight * 255) & 0xffff;
-            let before = |&(m, weight): &(usize, u32)| {
-                let other = (weight * 255) & 0xffff;
-                other > rest || other == rest && m < n && other > 0
-            };
-            let more = (weighty(record).filter(before).count() as u32) < left;
-            word |= (((weight * 255) >> 16) + more as u32) << ((n & 3) * 8);
-        }
-        *own = word as i32;
+    let &[records, sets] = call.reads else { return };
+    let (plane, cells) = plane_of(p, &call.range);
+    for (record, own) in records_of(p, records, sets, cells).zip(call.owns[0].iter_mut()) {
+        *own = channels(record, plane & 1);
     }
+}
+
+/// The channels of four biomes of a record: the first four, or the last.
+#[inline(always)]
+fn channels(record: &[i32; RECORD_WORDS], half: u32) -> i32 {
+    let after = reached(record);
+    let before = after - weighty(record).map(|(_, weight)| weight).sum::<u32>();
+    let left = bound(after)
+        - bound(before)
+        - weighty(record).map(|(_, weight)| (weight * 255) >> 16).sum::<u32>();
+    let mut word = 0;
+    for (n, weight) in weighty(record).filter(|(n, _)| *n as u32 >> 2 == half) {
+        let rest = (weight * 255) & 0xffff;
+        let before = |&(m, weight): &(usize, u32)| {
+            let other = (weight * 255) & 0xffff;
+            other > rest || other == rest && m < n && other > 0
+        };
+        let more = (weighty(record).filter(before).count() as u32) < left;
+        word |= (((weight * 255) >> 16) + more as u32) << ((n & 3) * 8);
+    }
+    word as i32
 }
 
 /// The weights of two biomes in a word. Where one biome has all, 65535 stands for 65536.
 pub(super) fn list(call: &mut Call) {
     let p = parameters(call);
-    let cells = (p.width * p.height) as u32;
-    for (i, own) in call.range.clone().zip(call.owns[0].iter_mut()) {
-        let record = record_of(p, call.reads[0], call.reads[1], i % cells);
-        let pair = ((i / cells) & 3) as usize * 2;
+    let &[records, sets] = call.reads else { return };
+    let (plane, cells) = plane_of(p, &call.range);
+    let pair = (plane & 3) as usize * 2;
+    for (record, own) in records_of(p, records, sets, cells).zip(call.owns[0].iter_mut()) {
         *own = record[pair].min(65535) | record[pair + 1].min(65535) << 16;
     }
 }
