@@ -5,12 +5,10 @@
         [--seed 1] [--full tmpfs|ext4|limit] [--state DIR]
 
 The service's clock, its timers among it, runs --scale times as fast (libfaketime; Debian has it as
-`faketime`). `--scale 1` needs no libfaketime. Waits of less than a millisecond are rounded by
-libfaketime, so that an idle service takes a quarter of a core at 24, and two thirds at 48; without
-libfaketime it takes none.
-libfaketime does not reach waits for locks with a limit of time (futex), so threads that the service
-keeps for work that blocks stay longer than its ten seconds. `--header-seconds` is given such that
-clients have five real seconds.
+`faketime`). `--scale 1` needs no libfaketime. It rounds waits to whole milliseconds, so that an
+idle service takes a quarter of a core at 24, and two thirds at 48; without it, none. It does not
+reach waits for locks with a limit of time (futex), so threads for work that blocks stay longer than
+their ten seconds. `--header-seconds` is given such that clients have five real seconds.
 
 Clients fetch tiles, files of results in many formats and the editor's files, run jobs, follow and
 cancel them, take previews and sheets, send files, walk in a world without an end, hang up in the
@@ -47,7 +45,6 @@ size of files. With --state, DIR is used as it is and the limit, too.
 import argparse
 import asyncio
 import collections
-import ctypes.util
 import glob
 import hashlib
 import json
@@ -769,14 +766,26 @@ async def looker(world, line, rng):
         ["/v1/jobs?most=20", "/v1/stages", "/v1/presets", "/v1/examples", "/openapi.json",
          "/v1/recipe.schema.json", "/healthz", "/readyz"]
     )
-    allowed = (200, 503) if path == "/readyz" else (200,)
-    answer = await line.ask("tables and lists", "GET", path, allowed=allowed)
     if path == "/readyz":
-        told = answer.json()
-        if answer.status == 503 and told["disk"] and told["devices"] and not told["ending"]:
-            if told["queued"] < 50:
+        # Some monitors, at the same time.
+        lines, begun = [Line(world) for _ in range(4)], time.monotonic()
+        kind, allowed = "are you ready", (200, 503)
+        try:
+            asked = [one.ask(kind, "GET", path, allowed=allowed) for one in lines]
+            answers = await asyncio.gather(*asked, return_exceptions=True)
+        finally:
+            [one.close() for one in lines]
+        for answer in answers:
+            if not isinstance(answer, Answer):
+                raise Interrupted
+            told = answer.json()
+            reason = told["ending"] or not told["devices"] or told["queued"] >= 50
+            reason = reason or not told["disk"] and world.rough(begun)
+            if answer.status == 503 and not reason:
                 world.fault("not ready without a reason", f"{told}")
-    elif path not in ("/v1/jobs?most=20", "/healthz"):
+        return
+    answer = await line.ask("tables and lists", "GET", path)
+    if path not in ("/v1/jobs?most=20", "/healthz"):
         world.same(path, answer.body, path)
     text = rng.choice(SMALL)
     answer = await line.ask("check a recipe", "POST", "/v1/recipes", text, TOML)
