@@ -147,7 +147,11 @@ struct Archive<W: Write + Seek>(zip::ZipWriter<W>);
 
 impl<W: Write + Seek> Archive<W> {
     fn failed(e: zip::result::ZipError) -> Error {
-        Error::output("archive", std::io::Error::other(e.to_string()))
+        let reason = match e {
+            zip::result::ZipError::Io(reason) => reason,
+            other => std::io::Error::other(other.to_string()),
+        };
+        Error::output("archive", reason)
     }
 
     fn add(&mut self, name: &str, length: u64, from: &mut dyn Read) -> Result<()> {

@@ -5,6 +5,8 @@ use geotiff_core::geokeys::{
     PROJ_LINEAR_UNITS, PROJECTED_CS_TYPE, VERTICAL_CITATION, VERTICAL_CS_TYPE, VERTICAL_DATUM,
     VERTICAL_UNITS,
 };
+use quick_xml::escape::unescape;
+use quick_xml::events::{BytesStart, Event};
 use tiff_reader::ifd::Ifd;
 
 use super::nodata::Nodata;
@@ -210,12 +212,10 @@ pub(super) fn mask_band(ifd: &Ifd, band: usize) -> Option<usize> {
     /// One mask for all bands.
     const PER_DATASET: u32 = 2;
     let xml = ifd.tag(METADATA).and_then(|tag| tag.value.as_str()).unwrap_or_default();
-    let mended = with_entities(xml.trim_end_matches('\0'));
-    let Ok(document) = roxmltree::Document::parse(&mended) else { return Some(0) };
+    let Ok(items) = items(xml.trim_end_matches('\0')) else { return Some(0) };
     let flags = |band: usize| {
         let name = format!("INTERNAL_MASK_FLAGS_{band}");
-        let item = document.descendants().find(|node| node.attribute("name") == Some(&name))?;
-        item.text()?.trim().parse::<u32>().ok()
+        items.iter().find(|item| item.name == name)?.text.trim().parse::<u32>().ok()
     };
     match flags(band) {
         // GDAL numbers bands from 1 in the names of flags, also where a mask is for all of them.
@@ -290,26 +290,21 @@ impl Geo {
         self.keyed_unit = self.unit.is_some() || self.epsg.and_then(units::horizontal).is_some();
     }
 
-    /// GDAL's metadata: `<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.1</Item>…`.
+    /// GDAL's metadata.
     fn read_metadata(&mut self, xml: &str, band: usize) -> Result<(), String> {
-        let mended = with_entities(xml);
-        let document = roxmltree::Document::parse(&mended).map_err(|e| e.to_string())?;
         let mut slope = [1.0, 0.0];
-        for item in document.descendants().filter(|node| node.has_tag_name("Item")) {
-            let text = item.text().unwrap_or_default().trim();
-            if item.attribute("sample").and_then(|n| n.parse().ok()) != Some(band) {
-                continue;
-            }
+        for item in items(xml)?.iter().filter(|item| item.sample.parse() == Ok(band)) {
+            let text = item.text.trim();
             let number = || {
                 text.parse::<f64>()
                     .ok()
                     .filter(|v| v.is_finite())
                     .ok_or(format!("{text:?} is no number"))
             };
-            match item.attribute("role") {
-                Some("scale") => slope[0] = number()?,
-                Some("offset") => slope[1] = number()?,
-                Some("unittype") => match units::named(text) {
+            match item.role.as_str() {
+                "scale" => slope[0] = number()?,
+                "offset" => slope[1] = number()?,
+                "unittype" => match units::named(text) {
                     Some(unit) => self.unit = Some(unit).filter(|unit| !unit.is_metre()),
                     None if text.is_empty() => {}
                     None => self.unknown_unit = Some(format!("{text:?}")),
@@ -550,6 +545,76 @@ pub(crate) fn local_corner(spacing_m: f64) -> (f64, f64) {
 /// by the size of a cell.
 pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool {
     units::is_globe(code.into()) || georef.is_in_degrees(spacing_m)
+}
+
+/// An item of GDAL's metadata. What it does not say is empty.
+#[derive(Default)]
+struct Item {
+    name: String,
+    sample: String,
+    role: String,
+    text: String,
+}
+
+impl Item {
+    /// An item without its text.
+    fn of(tag: &BytesStart) -> Result<Self, String> {
+        let mut item = Self::default();
+        // Without a check for names that occur twice, which takes the square of their number.
+        for attribute in tag.attributes().with_checks(false) {
+            let attribute = attribute.map_err(|e| e.to_string())?;
+            let to = match attribute.key.as_ref() {
+                "name" => &mut item.name,
+                "sample" => &mut item.sample,
+                "role" => &mut item.role,
+                _ => continue,
+            };
+            *to = unescape(&attribute.value).map_err(|e| e.to_string())?.into_owned();
+        }
+        Ok(item)
+    }
+}
+
+/// The items of GDAL's metadata, in a time that grows as the text:
+/// `<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.1</Item>…`.
+fn items(xml: &str) -> Result<Vec<Item>, String> {
+    let mended = with_entities(xml);
+    let mut reader = quick_xml::Reader::from_str(&mended);
+    let (mut items, mut open, mut depth, mut elements) = (vec![], None::<Item>, 0, 0);
+    let add = |open: &mut Option<Item>, text: &str| {
+        if let Some(item) = open {
+            item.text.push_str(text);
+        }
+    };
+    loop {
+        match reader.read_event().map_err(|e| e.to_string())? {
+            Event::Start(tag) => {
+                (depth, elements) = (depth + 1, elements + 1);
+                if tag.name().as_ref() == "Item" {
+                    open = Some(Item::of(&tag)?);
+                }
+            }
+            Event::Empty(_) => elements += 1,
+            Event::End(tag) => {
+                depth -= 1;
+                if tag.name().as_ref() == "Item" {
+                    items.extend(open.take());
+                }
+            }
+            Event::Text(text) => add(&mut open, &text),
+            Event::CData(text) => add(&mut open, &text),
+            Event::GeneralRef(name) => {
+                add(&mut open, &unescape(&format!("&{};", &*name)).map_err(|e| e.to_string())?);
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    match (elements, depth) {
+        (0, _) => Err("it has no element".into()),
+        (_, 0) => Ok(items),
+        _ => Err("an element does not end".into()),
+    }
 }
 
 /// A text of XML in which an ampersand may stand for itself, as GDAL reads it, and without

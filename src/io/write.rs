@@ -348,7 +348,7 @@ pub(super) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<Stored> {
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = target(path)?;
     let mut file = pending(&path)?;
-    file.write_all(bytes)?;
+    file.as_file_mut().write_all(bytes)?;
     commit(file, &path)
 }
 
@@ -356,13 +356,15 @@ fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// the error is [`AlreadyExists`](std::io::ErrorKind::AlreadyExists).
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = pending(path)?;
-    file.write_all(bytes)?;
+    file.as_file_mut().write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist_noclobber(path).map(drop).map_err(|e| e.error)
 }
 
 /// An empty file beside a path, which goes again if it is not [committed](commit). It may be used
 /// as the file that is there may, and a new one as any new file.
+///
+/// Write to the file within: errors of this one have its name, which nobody has given.
 pub(super) fn pending(path: &Path) -> std::io::Result<NamedTempFile> {
     let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
     let mut prefix = OsString::from(".");
@@ -497,7 +499,7 @@ impl Pending {
     }
 
     fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.file.write_all(bytes)?;
+        self.file.as_file_mut().write_all(bytes)?;
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
         Ok(())

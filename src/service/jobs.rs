@@ -360,37 +360,37 @@ pub async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let id = id(&text)?;
-    // Numbers of another start of the service are of other events.
-    let seen = headers
-        .get("last-event-id")
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once('-'));
-    let seen = seen
-        .filter(|(start, _)| *start == service.started)
-        .and_then(|(_, number)| number.parse::<u64>().ok())
-        .unwrap_or(0);
     let place = service.clone();
-    let track = blocking(move || {
+    let (track, series) = blocking(move || {
         if let Some(track) = place.live(id)? {
-            return Ok(track);
+            return Ok((track, place.started.clone()));
         }
-        // It has ended: its events are told again.
+        // It has ended: its events are told again, without those of its progress.
         let track = Arc::new(Track::default());
         let job = place.job_form(&get(&place, id)?);
         track.add("job", job.clone());
         let levels = job["levels"].as_array().cloned().unwrap_or_default();
         levels.into_iter().for_each(|level| track.add("level", level));
         track.add("end", job);
-        Ok(track)
+        Ok((track, format!("{}.ended", place.started)))
     })
     .await?;
+    // Numbers of another start of the service are of other events, and so are those that were given
+    // before the job's end.
+    let seen = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once('-'));
+    let seen = seen
+        .filter(|(of, _)| *of == series)
+        .and_then(|(_, number)| number.parse::<u64>().ok())
+        .unwrap_or(0);
     // A browser that has seen the end comes again, unless it is told not to.
     if track.after(0).last().is_some_and(|last| last.kind == "end" && last.number == seen) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     // A few lines: a client that reads slowly holds up its own events alone.
     let (lines, received) = mpsc::channel::<Result<Line, Infallible>>(4);
-    let started = service.started.clone();
     let ending = service.ending.clone();
     tokio::spawn(async move {
         let (mut news, mut seen, mut ending) = (track.watch(), seen, ending.subscribe());
@@ -405,7 +405,7 @@ pub async fn events(
                 seen = number;
                 let line = Line::default()
                     .event(kind)
-                    .id(format!("{started}-{number}"))
+                    .id(format!("{series}-{number}"))
                     .data(data.to_string());
                 if lines.send(Ok(line)).await.is_err() || kind == "end" {
                     return;

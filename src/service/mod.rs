@@ -41,6 +41,7 @@ use metrics::Metrics;
 use problem::{Answer, Problem};
 use serde_json::json;
 use std::collections::HashMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -204,9 +205,9 @@ async fn readyz(State(service): State<Shared>) -> Answer<Response> {
         let devices: Option<Vec<String>> =
             service.devices.get().map(|all| all.iter().map(ToString::to_string).collect());
         let queued = service.store.count("queued")?;
-        let probe = service.store.root().join("probe");
-        let writes =
-            std::fs::write(&probe, b"ready").and_then(|()| std::fs::remove_file(&probe)).is_ok();
+        // Without a name, so that many can ask at once, and nothing is left behind.
+        let probe = tempfile::tempfile_in(service.store.root());
+        let writes = probe.and_then(|mut probe| probe.write_all(b"ready")).is_ok();
         let ready =
             devices.is_some() && queued < service.limits.queue && writes && !service.is_ending();
         let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

@@ -52,6 +52,7 @@ pub async fn serve(
         // Events are short, and would wait for the answer to the last ones otherwise (Nagle's
         // algorithm).
         let _ = stream.set_nodelay(true);
+        unsent_is_little(&stream);
         let (router, service) = (router.clone(), service.clone());
         let patience = service.limits.patience;
         // Else clients that read nothing would keep their places, and those of previews, for ever.
@@ -83,6 +84,17 @@ pub async fn serve(
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("connections were cut");
     }
+}
+
+/// Keeps little in the system's buffer of what is sent next. With megabytes in it, a client that
+/// reads slowly but steadily frees too little in time, and counts as one that reads nothing.
+fn unsent_is_little(stream: &tokio::net::TcpStream) {
+    /// Bytes.
+    const UNSENT: u32 = 1 << 16;
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (stream, UNSENT);
 }
 
 /// How many connections there may be: those that were asked for, or fewer where the process may

@@ -35,6 +35,8 @@ pub struct Store {
     keys: Mutex<()>,
     /// What a disk that is full has kept out of the index.
     unentered: Mutex<Unentered>,
+    /// Results of which it was said within a second that they are wanted.
+    touched: moka::sync::Cache<String, ()>,
     /// Held while the service runs, so that no second one works in the same folder.
     _lock: File,
 }
@@ -151,6 +153,10 @@ impl Store {
             index: Mutex::new(Self::index(root)?),
             keys: Mutex::default(),
             unentered: Mutex::default(),
+            touched: moka::sync::Cache::builder()
+                .max_capacity(10_000)
+                .time_to_live(Duration::from_secs(1))
+                .build(),
             _lock: lock,
         };
         store.find_ends();

@@ -391,7 +391,18 @@ pub async fn tile(
     let of = format!("results/{}", laid.at.as_deref().unwrap_or("corner"));
     let address = Arc::new(Address::of(parts, &["png", "r16", "r32"], coding, &of)?);
     let tile = match service.tiles.get(&address.key) {
-        Some(tile) => tile,
+        Some(tile) => {
+            // A land whose tiles all come from memory is wanted, too.
+            if !service.store.is_touched(&address.digest) {
+                let (service, address) = (service.clone(), address.clone());
+                blocking(move || {
+                    service.store.touch(&address.digest);
+                    Ok(())
+                })
+                .await?;
+            }
+            tile
+        }
         None => {
             let slot =
                 service.tile_permits.clone().acquire_owned().await.map_err(Problem::fault)?;

@@ -1384,6 +1384,8 @@ fn damaged_metadata_is_a_warning() {
         "<GDALMetadata>",
         &format!("<GDALMetadata>{scale}<"),
         "no XML",
+        "<GDALMetadata></Item>",
+        &format!("{scale}<Item>"),
         &scale.replace('2', "two"),
     ] {
         let reading = metadata(text);
@@ -1393,6 +1395,19 @@ fn damaged_metadata_is_a_warning() {
             "{text:?}: {:?}",
             reading.warnings
         );
+    }
+    // Reading takes a time that grows as the text: with its square, each of these took minutes.
+    let attributes: String = (0..60_000).map(|i| format!(" a{i}=\"1\"")).collect();
+    let spaces: String = (0..5000).map(|i| format!("<a xmlns:n{i}=\"u{i}\">")).collect();
+    for [before, after] in [
+        [format!("<GDALMetadata{attributes}>"), String::new()],
+        [format!("<GDALMetadata>{spaces}"), "</a>".repeat(5000)],
+        [format!("<GDALMetadata>{}", "<a>".repeat(100_000)), "</a>".repeat(100_000)],
+        [format!("<GDALMetadata>{}", "<Item name=\"x\">1</Item>".repeat(50_000)), String::new()],
+    ] {
+        let reading = metadata(&format!("{before}{scale}{after}</GDALMetadata>"));
+        assert_eq!(reading.map.data, [2.0, 4.0, 6.0, 8.0]);
+        assert!(!has(&reading.warnings, "cannot be read"), "{:?}", reading.warnings);
     }
     // A tag of another type costs what it says, too.
     for tag in [

@@ -38,10 +38,18 @@ impl Store {
         Ok(found.filter(|digest| self.result(digest).is_some()))
     }
 
+    /// Whether it was said within a second that a result is wanted. The second is all that counts.
+    pub fn is_touched(&self, digest: &str) -> bool {
+        self.touched.contains_key(digest)
+    }
+
     /// A result is wanted, and is the last to be evicted. That it cannot be said is no reason not
     /// to serve it.
     pub fn touch(&self, digest: &str) {
-        // The second is all that counts, and most requests come within one.
+        if self.is_touched(digest) {
+            return;
+        }
+        self.touched.insert(digest.into(), ());
         let text = "UPDATE results SET used_at = ?2 WHERE digest = ?1 AND used_at < ?2";
         if let Err(e) = self.index_now().execute(text, params![digest, now()]) {
             tracing::warn!(digest, reason = %e, "the index does not hear that a result is wanted");
