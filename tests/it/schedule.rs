@@ -2,6 +2,7 @@
 //! words.
 
 use crate::common::{cases, config, cpu, everything, gpu, plan, run};
+use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -84,7 +85,7 @@ proptest! {
     /// If nothing is known, they get all records.
     #[test]
     fn kernels_get_all_touched_records(
-        marks in proptest::collection::vec(any::<bool>(), 1..40),
+        marks in vec(any::<bool>(), 1..40),
         each in 1usize..6,
         ends in (0.0..1.0f64, 0.0..1.0f64),
     ) {
@@ -113,7 +114,7 @@ proptest! {
     /// up until a pass owns the buffer, which deals with all of it.
     #[test]
     fn what_was_added_to_is_told(
-        places in proptest::collection::vec(proptest::collection::vec(0..WORDS as i32, 0..40), 1..4),
+        places in vec(vec(0..WORDS as i32, 0..40), 1..4),
         dense in any::<bool>(), threads in 1usize..4,
     ) {
         let mut places = places;
