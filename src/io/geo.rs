@@ -547,7 +547,7 @@ pub(super) fn is_geographic(georef: &Georef, code: u16, spacing_m: f64) -> bool 
     units::is_globe(code.into()) || georef.is_in_degrees(spacing_m)
 }
 
-/// An item of GDAL's metadata. What it does not say is empty.
+/// An item of GDAL's metadata. A field is empty where the item lacks it.
 #[derive(Default)]
 struct Item {
     name: String,

@@ -113,7 +113,7 @@ proptest! {
     /// of no more than gaps beside them, unless most were touched. Additions of several passes add
     /// up until a pass owns the buffer, which deals with all of it.
     #[test]
-    fn what_was_added_to_is_told(
+    fn passes_hear_where_words_were_added_to(
         places in vec(vec(0..WORDS as i32, 0..40), 1..4),
         dense in any::<bool>(), threads in 1usize..4,
     ) {
@@ -146,10 +146,11 @@ proptest! {
         for place in places.iter().flatten() {
             prop_assert_eq!(told[*place as usize], 1, "word {} of {:?}", place, marked);
         }
-        // Everything is told where most of a sample of eleven blocks is touched. Else nothing is
-        // that lies far from what is.
+        // A pass hears of everything where most of a sample of eleven blocks is touched, and else
+        // of nothing that lies far from such a block.
         let all = told.iter().all(|word| *word == 1);
-        prop_assert_eq!(all, all && marked.len() > 5 || dense);
+        prop_assert!(all || !dense);
+        prop_assert!(!all || marked.len() > 5);
         for word in (0..WORDS).filter(|_| !all) {
             let block = word / Touched::BLOCK;
             let near = marked.range(block.saturating_sub(17)..=block + 17).next().is_some();

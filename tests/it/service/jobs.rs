@@ -169,7 +169,7 @@ fn events_can_be_taken_up_again() {
         let resumed = service.ask("GET", &path, &[("last-event-id", &late[n].1)], b"").ok();
         assert_eq!(events(&resumed.text()), late[n + 1..], "after event {n}");
     }
-    // Numbers from before the end are of other events: nothing is missed, and the end is told.
+    // Numbers from before the end belong to other events: a client gets all events again.
     for (_, number, _) in &seen {
         let resumed = service.ask("GET", &path, &[("last-event-id", number)], b"").ok();
         assert_eq!(events(&resumed.text()), late, "after {number}");
