@@ -245,7 +245,8 @@ export class View {
       material(glsl.skyVertex, glsl.skyFragment, { depthTest: false, depthWrite: false }),
       -5,
     );
-    const cells = this.software ? 256 : 512;
+    // A processor draws small triangles slowly. Light is by the heights, not by the mesh.
+    const cells = this.software ? 128 : 512;
     this.terrain = mesh(View.grid(cells), material(glsl.terrainVertex, glsl.terrainFragment), 0);
     this.sides = mesh(View.ribbon(cells), material(glsl.sideVertex, glsl.sideFragment), 1);
     this.waterSides = mesh(
@@ -298,7 +299,7 @@ export class View {
     this.resize();
     this.setSun(this.sun.azimuth, this.sun.tilt);
     this.last = performance.now();
-    this.wake = 2;
+    this.wake = true;
     const loop = (now) => {
       this.tick(now);
       requestAnimationFrame(loop);
@@ -355,7 +356,7 @@ export class View {
 
   /** Asks for another picture. */
   draw() {
-    this.wake = 2;
+    this.wake = true;
   }
 
   resize() {
@@ -742,7 +743,7 @@ export class View {
       e.tilt += (g.tilt - e.tilt) * k;
       e.distance += (g.distance - e.distance) * k;
       e.target.lerp(g.target, k);
-      this.wake = 2;
+      this.wake = true;
     }
     const waves = this.animate && this.sea !== null && document.visibilityState === 'visible';
     if (waves) this.u.uTime.value += dt;
@@ -751,7 +752,7 @@ export class View {
       return;
     }
     if (!this.isReady) return;
-    if (this.wake) this.wake--;
+    this.wake = false;
     const size = this.renderer.getSize(new T.Vector2());
     this.render(size.x, size.y);
     for (const f of this.listeners) f();
