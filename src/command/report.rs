@@ -3,6 +3,7 @@
 use super::console::Console;
 use clap::Args;
 use serde_json::{Value, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 use thalweg::device::with;
 use thalweg::exec::{Adapter, AdapterInfo, Executor};
@@ -77,11 +78,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
         Device::Adapter(adapter) => vec![adapter.clone()],
     };
     for adapter in &asked {
-        let info = match adapter {
-            Adapter::Index(index) => adapters.get(*index),
-            _ => None,
-        };
-        checked.push(check(console, info, || options.gpu(adapter))?);
+        checked.push(check(console, adapter.of(&adapters), || options.gpu(adapter))?);
     }
     let cores = available_parallelism().map_or(0, usize::from);
     let vectors = vector_units();
@@ -117,20 +114,21 @@ fn check(
     adapter: Option<&AdapterInfo>,
     open: impl FnOnce() -> Result<Box<dyn Executor>>,
 ) -> Result<Checked> {
-    let executor = match (open(), adapter) {
-        (Ok(executor), _) => executor,
-        (Err(error), Some(AdapterInfo { name, driver, .. })) => {
-            return Ok(Checked { name: format!("{name} ({driver})"), outcome: Err(error) });
-        }
-        (Err(error), None) => return Err(error),
+    let mut name =
+        adapter.map(|info| format!("{} ({})", info.name, info.driver)).unwrap_or_default();
+    let run = || {
+        let executor = open()?;
+        console.note(format!("{}: the fixed cases", executor.name()));
+        name = executor.name();
+        let mut each = || console.check();
+        with(executor, |executor| vectors::differing(executor, vectors::DIGESTS, &mut each))
     };
-    let name = executor.name();
-    console.note(format!("{name}: the fixed cases"));
-    let mut each = || console.check();
-    let run =
-        |executor: &mut dyn Executor| vectors::differing(executor, vectors::DIGESTS, &mut each);
-    match with(executor, run) {
-        Err(Error::Cancelled) => Err(Error::Cancelled),
+    // A driver may bring its library to panic.
+    let outcome = catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(Error::device("a panic, of which more is said on stderr")));
+    match outcome {
+        Err(error @ (Error::Cancelled | Error::Param(_))) => Err(error),
+        Err(error) if name.is_empty() => Err(error),
         outcome => Ok(Checked { name, outcome }),
     }
 }

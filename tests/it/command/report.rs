@@ -1,7 +1,8 @@
 //! `thalweg report`: the edition, the system, and the fixed cases on each device.
 
-use super::{Folder, adapter};
+use super::{Folder, Ran, adapter, ran};
 use serde_json::Value;
+use std::process::Command;
 
 /// How many cases there are, by the file of their digests.
 fn cases() -> usize {
@@ -47,4 +48,58 @@ fn an_adapter_makes_the_right_words_of_all_fixed_cases() {
     let best = report("report --json --device gpu");
     assert_eq!(best["devices"].as_array().unwrap(), &all[1..2]);
     folder.thalweg("report --device no-such").refused(2, &["no-such"]);
+}
+
+/// Runs a copy of the program in which a text is replaced by one as long, wherever it stands.
+fn damaged(folder: &Folder, text: &str, by: &str, arguments: &[&str]) -> Ran {
+    let mut program = std::fs::read(env!("CARGO_BIN_EXE_thalweg")).unwrap();
+    let [text, by] = [text, by].map(str::as_bytes);
+    assert_eq!(text.len(), by.len());
+    let places: Vec<usize> =
+        (0..program.len() - text.len()).filter(|at| program[*at..].starts_with(text)).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|at| program[at..at + by.len()].copy_from_slice(by));
+    let path = folder.0.join("damaged");
+    // A copy can be run, as the program can.
+    std::fs::copy(env!("CARGO_BIN_EXE_thalweg"), &path).unwrap();
+    std::fs::write(&path, program).unwrap();
+    ran(Command::new(path).args(arguments).output().unwrap())
+}
+
+/// By a program whose stored digest of one case is another.
+#[test]
+fn a_case_with_other_words_is_named() {
+    let folder = Folder::new("report-other");
+    let vectors = include_str!("../../vectors.txt");
+    let line = vectors.lines().find(|line| line.starts_with("thermal ")).unwrap();
+    let (case, digest) = line.rsplit_once(' ').unwrap();
+    let other: String = digest.chars().rev().collect();
+    let run = |arguments: &[&str]| damaged(&folder, digest, &other, arguments);
+    let report = run(&["report", "--json", "--device", "cpu"]);
+    assert_eq!(report.code, Some(1), "{}", report.stderr);
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["devices"][0]["differing"], serde_json::json!([case]));
+    let text = run(&["report", "--device", "cpu"]);
+    let said = format!("1 of {} fixed cases have other words: {case}", cases());
+    assert!(text.code == Some(1) && text.stdout.contains(&said), "{}", text.stdout);
+}
+
+/// By a program whose kernels for cards are no WGSL, on which its library panics.
+#[test]
+fn an_adapter_that_fails_is_in_the_report() {
+    if !adapter("report::an_adapter_that_fails_is_in_the_report") {
+        return;
+    }
+    let folder = Folder::new("report-fails");
+    for device in ["auto", "gpu"] {
+        let arguments = ["report", "--json", "--device", device];
+        let report = damaged(&folder, "@compute", "@compote", &arguments);
+        assert_eq!(report.code, Some(1), "{}", report.stderr);
+        let report: Value = serde_json::from_str(&report.stdout).unwrap();
+        let devices = report["devices"].as_array().unwrap();
+        let (right, failed) = devices.split_at(usize::from(device == "auto"));
+        assert!(right.iter().all(|cpu| cpu["differing"] == serde_json::json!([])));
+        assert!(!failed.is_empty());
+        assert!(failed.iter().all(|one| one["error"].as_str().unwrap().contains("a panic")));
+    }
 }
