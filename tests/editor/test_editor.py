@@ -156,6 +156,7 @@ def test_another_seed_is_another_island(window):
     assert second["recipe"]["seed"] == first["recipe"]["seed"] + 1
 
 
+@pytest.mark.story
 def test_seeds_keep_their_digits(window):
     """JavaScript's numbers have 53 bits, and seeds 64."""
     editor = window({**SMALL, "name": "huge", "seed": 18446744073709551615})

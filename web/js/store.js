@@ -1,5 +1,7 @@
 // What is kept: the history of a project, projects in the browser, and links that hold a land.
 
+import { parsed } from './api.js';
+
 /**
  * Recipes one after another, with where one stands. Undo has no end: entries share what did not
  * change.
@@ -122,5 +124,5 @@ export async function unpacked(text) {
     Uint8Array.from(raw, (c) => c.charCodeAt(0)),
     new DecompressionStream('deflate-raw'),
   );
-  return JSON.parse(new TextDecoder().decode(bytes));
+  return parsed(new TextDecoder().decode(bytes));
 }
