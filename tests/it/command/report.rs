@@ -2,7 +2,9 @@
 
 use super::{Folder, Ran, adapter, ran};
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::process::Command;
+use std::time::Duration;
 
 /// How many cases there are, by the file of their digests.
 fn cases() -> usize {
@@ -63,7 +65,17 @@ fn damaged(folder: &Folder, text: &str, by: &str, arguments: &[&str]) -> Ran {
     // A copy can be run, as the program can.
     std::fs::copy(env!("CARGO_BIN_EXE_thalweg"), &path).unwrap();
     std::fs::write(&path, program).unwrap();
-    ran(Command::new(path).args(arguments).output().unwrap())
+    let mut command = Command::new(path);
+    command.args(arguments);
+    loop {
+        match command.output() {
+            // A process that another test begins has the file open until it runs its own program.
+            Err(e) if e.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
+            output => return ran(output.unwrap()),
+        }
+    }
 }
 
 /// By a program whose stored digest of one case is another.
