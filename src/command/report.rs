@@ -124,8 +124,9 @@ fn check(
         with(executor, |executor| vectors::differing(executor, vectors::DIGESTS, &mut each))
     };
     // A driver may bring its library to panic.
-    let outcome = catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(Error::device("a panic, of which more is said on stderr")));
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        Err(Error::device("the driver's library panicked: its message is on stderr"))
+    });
     match outcome {
         Err(error @ (Error::Cancelled | Error::Param(_))) => Err(error),
         Err(error) if name.is_empty() => Err(error),

@@ -1,5 +1,6 @@
 // Forms for the settings of stages, made of what the service says about them.
 
+import { parsed } from './api.js';
 import { el, icon, iconButton, words } from './ui.js';
 
 const isRamp = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && 'from' in v;
@@ -208,7 +209,7 @@ function parameterRow(p, value, id, byLevel, change) {
       value: typeof current === 'string' ? current : JSON.stringify(current ?? ''),
       onchange: (e) => {
         try {
-          change(JSON.parse(e.target.value));
+          change(parsed(e.target.value));
         } catch {
           change(e.target.value);
         }

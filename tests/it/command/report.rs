@@ -112,6 +112,6 @@ fn an_adapter_that_fails_is_in_the_report() {
         let (right, failed) = devices.split_at(usize::from(device == "auto"));
         assert!(right.iter().all(|cpu| cpu["differing"] == serde_json::json!([])));
         assert!(!failed.is_empty());
-        assert!(failed.iter().all(|one| one["error"].as_str().unwrap().contains("a panic")));
+        assert!(failed.iter().all(|one| one["error"].as_str().unwrap().contains("panicked")));
     }
 }
