@@ -11,8 +11,8 @@ use thalweg::{Gpu, Job, Recipe, wgpu};
 const RECIPE: &str = r#"
 schema = 2
 seed = 7
-width = 256
-height = 256
+width = 128
+height = 128
 spacing_m = 15
 
 [[stage]]
@@ -29,7 +29,7 @@ const STEEPEST: &str = r#"
 @group(0) @binding(0) var<storage, read> height: array<i32>;
 @group(0) @binding(1) var<storage, read_write> steepest: atomic<u32>;
 
-const WIDTH: u32 = 256u;
+const WIDTH: u32 = 128u;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(256 * 256 / 64, 1, 1);
+        pass.dispatch_workgroups(128 * 128 / 64, 1, 1);
     }
     encoder.copy_buffer_to_buffer(&steepest, 0, &staging, 0, 4);
     queue.submit([encoder.finish()]);

@@ -119,7 +119,6 @@ static void recipes(void) {
     thalweg_recipe_free(recipe);
     FAILS(PARAM, thalweg_recipe_example("atlantis", &recipe));
     CHECK(strstr(allowed(), "mountains") != NULL);
-    FAILS(PARAM, thalweg_recipe_example("dungeons", &recipe));
     FAILS(OK, thalweg_recipe_example("island", &recipe));
     FAILS(PARAM, thalweg_recipe_set(recipe, NULL));
     FAILS(PARAM, thalweg_recipe_set(recipe, "\xc3"));

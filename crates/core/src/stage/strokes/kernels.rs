@@ -4,28 +4,33 @@ use super::{
     BANK, BED, FLATTEN, LAKE, LIP, NOISE, PIECE_WORDS, PRESS, Params, STAMP, STROKE_WORDS,
     TILE_BITS,
 };
-use crate::arith::{fold, lerp, mul_q16};
+use crate::arith::{div_small, fold, lerp, mul_q16};
 use crate::plan::Call;
 use crate::stage::octaves::{OCTAVE_WORDS, noise};
+use multiversion::multiversion;
+use std::ops::Range;
 
-/// What a piece of a path is to a cell that it does not reach.
-const NOWHERE: [i32; 3] = [0, 0, i32::MAX];
+/// Cells of a side of a square.
+const SIDE: usize = 1 << TILE_BITS;
+/// The square of a radius, in the unit of distances.
+const RADIUS2: i32 = 1 << 24;
 
-/// (1 − q)² at a distance whose square is `d2`.
+/// (1 − q)² for a q in 2⁻¹⁶.
 #[inline(always)]
-fn fade(stroke: &[i32], d2: i32) -> i32 {
-    // A square is at most 2²⁴, so the dividend is at most 2³¹.
-    let over = ((d2 - stroke[5]).max(0) as u32) >> 9;
-    let rest = 65536 - ((over << 16) / stroke[6] as u32).min(65536);
+fn fade(q: u32) -> i32 {
+    let rest = 65536 - q.min(65536);
     mul_q16(rest as i32, rest)
 }
 
-/// The same for a stamp, with its picture in place of the share of the path.
-fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i32; 3] {
+/// What q divides, at a distance whose square is `d2`: at most 2³¹.
+#[inline(always)]
+fn beyond(stroke: &[i32], d2: i32) -> u32 {
+    ((d2.wrapping_sub(stroke[5]).max(0) as u32) >> 9) << 16
+}
+
+/// How strongly a stamp counts at a cell, and its picture there, both 2⁻¹⁶.
+fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i32; 2] {
     let (dx, dy) = (x - piece[1], y - piece[2]);
-    if dx.abs() > piece[6] || dy.abs() > piece[6] {
-        return NOWHERE;
-    }
     // Samples to a cell are in 2⁻³², in two words, so that a picture does not shift far from its
     // middle.
     let times = |cells: i32, at: usize| cells * piece[at] + mul_q16(cells, piece[at + 1] as u32);
@@ -33,12 +38,12 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
     let v = times(dy, 7) - times(dx, 9) + piece[4];
     let (right, bottom) = (stroke[12] - 1, stroke[13] - 1);
     if u < 0 || v < 0 || u > right << 16 || v > bottom << 16 {
-        return NOWHERE;
+        return [0; 2];
     }
     let from_middle = |at: i32, last: i32| {
         // In 2⁻¹² of half a side, like the distances from paths in 2⁻¹² of the radius.
         let d = ((2 * at - (last << 16)).unsigned_abs() / (16 * last as u32)) as i32;
-        fade(stroke, d * d)
+        fade(beyond(stroke, d * d) / stroke[6] as u32)
     };
     let w =
         mul_q16(mul_q16(from_middle(u, right), from_middle(v, bottom) as u32), piece[11] as u32);
@@ -49,32 +54,69 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
         let first = (stroke[11] + row * stroke[12] + column) as usize;
         lerp(pictures[first], pictures[first + 1], fx)
     };
-    [w, lerp(line(row), line(row + 1), fy), 0]
+    [w, lerp(line(row), line(row + 1), fy)]
 }
 
-/// How strongly a piece of a path counts at a cell, the share of the path there, both 2⁻¹⁶, and the
-/// square of how far it is. The stronger piece counts, and of equally strong ones the nearer.
-#[inline(always)]
-fn weight(piece: &[i32], stroke: &[i32], x: i32, y: i32) -> [i32; 3] {
-    let (dx, dy) = (x - piece[1], y - piece[2]);
-    if dx.abs() > piece[6] || dy.abs() > piece[6] {
-        return NOWHERE;
+/// What a stroke is to the cells of a row within a square.
+struct Reached {
+    /// How strongly it counts, 2⁻¹⁶.
+    weight: [i32; SIDE],
+    /// The share of the path there, or the picture of a stamp, 2⁻¹⁶.
+    share: [i32; SIDE],
+    /// The square of the distance from its path, 2⁻²⁴ of its radius's.
+    far: [i32; SIDE],
+}
+
+impl Reached {
+    const NOWHERE: Self = Self { weight: [0; SIDE], share: [0; SIDE], far: [i32::MAX; SIDE] };
+
+    /// Has a piece of a path count where it is stronger than those before it, or as strong and
+    /// nearer, at some cells of a row from the cell (x, y) on.
+    #[inline(always)]
+    fn take(&mut self, piece: &[i32], stroke: &[i32], [x, y]: [i32; 2], cells: Range<usize>) {
+        let span = stroke[6] as u32;
+        let dy = y - piece[2];
+        // Within three radii and some cells, so the products fit a word.
+        let py = ((dy * piece[5]) >> 16) - piece[4];
+        let all = self.weight[cells.clone()].iter_mut().zip(&mut self.share[cells.clone()]);
+        for (i, ((weight, share), far)) in all.zip(&mut self.far[cells.clone()]).enumerate() {
+            let dx = x.wrapping_add((cells.start + i) as i32).wrapping_sub(piece[1]);
+            let px = (dx.wrapping_mul(piece[5]) >> 16).wrapping_sub(piece[3]);
+            let way = px.wrapping_mul(piece[7]).wrapping_add(py.wrapping_mul(piece[8]));
+            let along = (way >> 14).max(0).min(piece[9]);
+            let rx = px.wrapping_sub(along.wrapping_mul(piece[7]).wrapping_add(8192) >> 14);
+            let ry = py.wrapping_sub(along.wrapping_mul(piece[8]).wrapping_add(8192) >> 14);
+            let d2 = rx.wrapping_mul(rx).wrapping_add(ry.wrapping_mul(ry));
+            // The share of the piece up to here, 2⁻¹⁶: the factor is 2²⁶ over its length.
+            let t = (along.wrapping_mul(piece[10]) >> 10) as u32;
+            let pressure = lerp(piece[11], piece[12], t);
+            // Beyond the radius, whose square is 2²⁴, nothing counts. The quotient is at most 2¹⁶.
+            let within = d2.min(RADIUS2 - 1);
+            let here = mul_q16(fade(div_small(beyond(stroke, within), span)), pressure as u32);
+            let better = here > *weight || here == *weight && d2 < *far;
+            if better && d2 < RADIUS2 {
+                *weight = here;
+                *share = lerp(piece[13], piece[14], t);
+                *far = d2;
+            }
+        }
     }
-    // Within three radii and some cells, so the products fit a word.
-    let px = ((dx * piece[5]) >> 16) - piece[3];
-    let py = ((dy * piece[5]) >> 16) - piece[4];
-    let along = ((px * piece[7] + py * piece[8]) >> 14).clamp(0, piece[9]);
-    let rx = px - ((along * piece[7] + 8192) >> 14);
-    let ry = py - ((along * piece[8] + 8192) >> 14);
-    let d2 = rx * rx + ry * ry;
-    // The square of a radius.
-    if d2 >= 16777216 {
-        return NOWHERE;
+
+    /// Changes the words of some cells of a row where the stroke counts: `draw` makes a word of the
+    /// cell's number, weight, share and old word.
+    #[inline(always)]
+    fn draw(
+        &self,
+        cells: Range<usize>,
+        own: &mut [i32],
+        draw: impl Fn(usize, i32, i32, i32) -> i32,
+    ) {
+        let all = self.weight[cells.clone()].iter().zip(&self.share[cells.clone()]);
+        for (i, ((w, t), own)) in all.zip(&mut own[cells.clone()]).enumerate() {
+            let drawn = draw(cells.start + i, *w, *t, *own);
+            *own = if *w > 0 { drawn } else { *own };
+        }
     }
-    // The share of the piece up to here, 2⁻¹⁶: the factor is 2²⁶ over its length.
-    let t = ((along * piece[10]) >> 10) as u32;
-    let pressure = lerp(piece[11], piece[12], t);
-    [mul_q16(fade(stroke, d2), pressure as u32), lerp(piece[13], piece[14], t), d2]
 }
 
 /// Part of the way from one word to another: w in 2⁻¹⁶.
@@ -106,99 +148,164 @@ fn lake(stroke: &[i32], share: i32, value: i32) -> i32 {
     if far >= -stroke[14] { shore.max(rim) } else { shore }
 }
 
-/// What a stroke makes of a value.
+/// Draws a stroke on the words of a row from the cell (x, y) on.
 #[inline(always)]
-fn drawn(
+fn draw(
     p: &Params,
     stroke: &[i32],
     octaves: &[i32],
-    [w, t, _]: [i32; 3],
-    value: i32,
-    x: i32,
-    y: i32,
-) -> i32 {
-    let made = match stroke[0] as u32 {
-        FLATTEN => towards(value, towards(stroke[2], stroke[3], t), mul_q16(stroke[4], w as u32)),
+    (reached, cells): (&Reached, Range<usize>),
+    own: &mut [i32],
+    [x, y]: [i32; 2],
+) {
+    let (low, high) = (stroke[7], stroke[8]);
+    let within = |value: i32| value.max(low).min(high);
+    let towards_height =
+        |value, height, w| within(towards(value, height, mul_q16(stroke[4], w as u32)));
+    let of_path = |t| towards(stroke[2], stroke[3], t);
+    // A loop for each tool, so that compilers make vectors of it.
+    match stroke[0] as u32 {
+        FLATTEN => {
+            reached.draw(cells, own, |_, w, t, value| towards_height(value, of_path(t), w));
+        }
         NOISE => {
-            let by = mul_q16(stroke[1], w as u32);
             let first = stroke[9] as usize * OCTAVE_WORDS;
-            let n =
-                noise(&octaves[first..first + stroke[10] as usize * OCTAVE_WORDS], p.step, x, y);
-            // by · (2n − 1).
-            value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2)
+            let octaves = &octaves[first..first + stroke[10] as usize * OCTAVE_WORDS];
+            reached.draw(cells, own, |i, w, _, value| {
+                if w == 0 {
+                    return value;
+                }
+                let by = mul_q16(stroke[1], w as u32);
+                let n = noise(octaves, p.step, x + i as i32, y);
+                // by · (2n − 1).
+                within(value.saturating_add((mul_q16(by, n as u32) - (by >> 1)) * 2))
+            });
         }
-        STAMP => value.saturating_add(mul_q16(mul_q16(stroke[1], t as u32), w as u32)),
-        PRESS => {
-            towards(value, stroke[2] + mul_q16(stroke[1], t as u32), mul_q16(stroke[4], w as u32))
-        }
-        LAKE | LIP => lake(stroke, t, value),
-        BED => value.min(towards(stroke[2], stroke[3], t)),
-        BANK => value.max(towards(stroke[2], stroke[3], t).saturating_add(stroke[1])),
-        _ => value.saturating_add(mul_q16(stroke[1], w as u32)),
-    };
-    made.clamp(stroke[7], stroke[8])
+        STAMP => reached.draw(cells, own, |_, w, t, value| {
+            within(value.saturating_add(mul_q16(mul_q16(stroke[1], t as u32), w as u32)))
+        }),
+        PRESS => reached.draw(cells, own, |_, w, t, value| {
+            towards_height(value, stroke[2].wrapping_add(mul_q16(stroke[1], t as u32)), w)
+        }),
+        LAKE | LIP => reached.draw(cells, own, |_, _, t, value| within(lake(stroke, t, value))),
+        BED => reached.draw(cells, own, |_, _, t, value| within(value.min(of_path(t)))),
+        BANK => reached.draw(cells, own, |_, _, t, value| {
+            within(value.max(of_path(t).saturating_add(stroke[1])))
+        }),
+        _ => reached.draw(cells, own, |_, w, _, value| {
+            within(value.saturating_add(mul_q16(stroke[1], w as u32)))
+        }),
+    }
 }
 
-/// Runs `draw` for every cell that a stroke reaches, once a stroke: the cell's number in the call,
-/// the stroke, its weight, the place.
-#[inline(always)]
-fn each(call: &Call, p: &Params, mut draw: impl FnMut(usize, &[i32], [i32; 3], [i32; 2])) {
-    let &[strokes, pieces, lists, _, pictures] = call.reads else { return };
-    let mut i = call.range.start;
-    while i < call.range.end {
-        let (x, y) = (i as i32 % p.width, i as i32 / p.width);
-        let square = p.lists + (y as u32 >> TILE_BITS) * p.tiles + (x as u32 >> TILE_BITS);
-        let list = &lists[lists[square as usize] as usize..lists[square as usize + 1] as usize];
-        // To the end of the square, the row or the call.
-        let right = ((x >> TILE_BITS) + 1) << TILE_BITS;
-        let end = (i + (right.min(p.width) - x) as u32).min(call.range.end);
-        for cell in if list.is_empty() { end..end } else { i..end } {
-            let x = x + (cell - i) as i32;
-            // A list has the pieces in the order of their strokes, so those of a stroke follow each
-            // other.
-            let mut rest = list;
-            while let Some(first) = rest.first() {
-                let own = pieces[*first as usize];
-                let stroke = &strokes[own as usize..own as usize + STROKE_WORDS];
-                let mut best = NOWHERE;
-                let stamps = [STAMP, PRESS, LAKE, LIP].contains(&(stroke[0] as u32));
-                while let Some((at, after)) = rest.split_first() {
-                    let piece = &pieces[*at as usize..*at as usize + PIECE_WORDS];
-                    if piece[0] != own {
-                        break;
-                    }
-                    let here = if stamps {
-                        stamp(piece, stroke, pictures, x, y)
-                    } else {
-                        weight(piece, stroke, x, y)
-                    };
-                    if here[0] > best[0] || here[0] == best[0] && here[2] < best[2] {
-                        best = here;
-                    }
-                    rest = after;
-                    // Each point of a stamp is drawn by itself.
-                    if stamps {
-                        break;
-                    }
-                }
-                if best[0] > 0 {
-                    draw((cell - call.range.start) as usize, stroke, best, [x, y]);
-                }
+/// The words of a pass's tables.
+struct Tables<'a> {
+    strokes: &'a [i32],
+    pieces: &'a [i32],
+    pictures: &'a [i32],
+}
+
+/// The rows of a call, cut where squares end and where a list is empty: the cells in the call, the
+/// first cell's place, the list of its square.
+fn rows<'a>(
+    range: Range<u32>,
+    p: &'a Params,
+    lists: &'a [i32],
+) -> impl Iterator<Item = (Range<usize>, [i32; 2], &'a [i32])> {
+    let mut i = range.start;
+    std::iter::from_fn(move || {
+        while i < range.end {
+            let (x, y) = (i as i32 % p.width, i as i32 / p.width);
+            let square = p.lists + (y as u32 >> TILE_BITS) * p.tiles + (x as u32 >> TILE_BITS);
+            let list = &lists[lists[square as usize] as usize..lists[square as usize + 1] as usize];
+            // To the end of the square, the row or the call.
+            let right = ((x >> TILE_BITS) + 1) << TILE_BITS;
+            let end = (i + (right.min(p.width) - x) as u32).min(range.end);
+            let cells = (i - range.start) as usize..(end - range.start) as usize;
+            i = end;
+            if !list.is_empty() {
+                return Some((cells, [x, y], list));
             }
         }
-        i = end;
+        None
+    })
+}
+
+/// Runs `draw` for every stroke that is in a list, with what it is to the `count` cells of a row
+/// from (x, y) on, and which of them it may reach.
+#[inline(always)]
+fn each(
+    tables: &Tables,
+    list: &[i32],
+    [x, y]: [i32; 2],
+    count: usize,
+    mut draw: impl FnMut(&[i32], &Reached, Range<usize>),
+) {
+    let piece = |at: i32| &tables.pieces[at as usize..at as usize + PIECE_WORDS];
+    // A list has the pieces in the order of their strokes, so those of a stroke follow each other.
+    let mut rest = list;
+    while let Some(first) = rest.first() {
+        let own = piece(*first)[0];
+        let stroke = &tables.strokes[own as usize..own as usize + STROKE_WORDS];
+        // Each point of a stamp is drawn by itself.
+        let stamps = [STAMP, PRESS, LAKE, LIP].contains(&(stroke[0] as u32));
+        let pieces = match stamps {
+            true => 1,
+            false => rest.iter().take_while(|at| piece(**at)[0] == own).count(),
+        };
+        let mut reached = Reached::NOWHERE;
+        let mut cells = count..0;
+        for piece in rest[..pieces].iter().map(|at| piece(*at)) {
+            if (y - piece[2]).abs() > piece[6] {
+                continue;
+            }
+            let place = |at: i32| (at - x).clamp(0, count as i32) as usize;
+            let own = place(piece[1] - piece[6])..place(piece[1] + piece[6] + 1);
+            if own.is_empty() {
+                continue;
+            }
+            cells = cells.start.min(own.start)..cells.end.max(own.end);
+            if stamps {
+                for i in own {
+                    [reached.weight[i], reached.share[i]] =
+                        stamp(piece, stroke, tables.pictures, x + i as i32, y);
+                }
+            } else {
+                reached.take(piece, stroke, [x, y], own);
+            }
+        }
+        if !cells.is_empty() {
+            draw(stroke, &reached, cells);
+        }
+        rest = &rest[pieces..];
     }
 }
 
 pub(super) fn paint(call: &mut Call) {
     let p: &Params = call.params();
-    let octaves = call.reads[3];
-    // `each` borrows the call, so its words are taken out meanwhile.
-    let mut own = std::mem::take(&mut call.owns[0]);
-    each(call, p, |i, stroke, weight, [x, y]| {
-        own[i] = drawn(p, stroke, octaves, weight, own[i], x, y)
+    let &[strokes, pieces, lists, octaves, pictures] = call.reads else { return };
+    let tables = Tables { strokes, pieces, pictures };
+    for (cells, place, list) in rows(call.range.clone(), p, lists) {
+        paint_row(p, &tables, octaves, list, place, &mut call.owns[0][cells]);
+    }
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn paint_row(
+    p: &Params,
+    tables: &Tables,
+    octaves: &[i32],
+    list: &[i32],
+    place: [i32; 2],
+    own: &mut [i32],
+) {
+    each(tables, list, place, own.len(), |stroke, reached, cells| {
+        draw(p, stroke, octaves, (reached, cells), own, place);
     });
-    std::mem::swap(&mut call.owns[0], &mut own);
 }
 
 pub(super) fn lift(call: &mut Call) {
@@ -225,10 +332,23 @@ pub(super) fn soften(call: &mut Call) {
 
 pub(super) fn blend(call: &mut Call) {
     let p: &Params = call.params();
-    let soft = &call.reads[3][call.range.start as usize..];
-    let mut own = std::mem::take(&mut call.owns[0]);
-    each(call, p, |i, stroke, [w, ..], _| {
-        own[i] = towards(own[i], soft[i], mul_q16(stroke[4], w as u32))
+    let &[strokes, pieces, lists, soft, pictures] = call.reads else { return };
+    let tables = Tables { strokes, pieces, pictures };
+    let soft = &soft[call.range.start as usize..];
+    for (cells, place, list) in rows(call.range.clone(), p, lists) {
+        blend_row(&tables, list, place, &soft[cells.clone()], &mut call.owns[0][cells]);
+    }
+}
+
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl",
+    "x86_64+avx2",
+    "aarch64+neon"
+))]
+fn blend_row(tables: &Tables, list: &[i32], place: [i32; 2], soft: &[i32], own: &mut [i32]) {
+    each(tables, list, place, own.len(), |stroke, reached, cells| {
+        reached.draw(cells, own, |i, w, _, value| {
+            towards(value, soft[i], mul_q16(stroke[4], w as u32))
+        });
     });
-    std::mem::swap(&mut call.owns[0], &mut own);
 }
