@@ -5,7 +5,6 @@ use thalweg::compare::{Comparison, Every};
 use thalweg::device::{Opened, automatic};
 use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::exec::{Control, Executor};
-use thalweg::params::Value;
 use thalweg::plan::Plan;
 use thalweg::{Adapter, AdapterInfo, Device, Error, Event, Job, Outcome, Recipe, Result};
 
@@ -155,6 +154,7 @@ fn an_error_on_any_level_is_told() {
 #[cfg(feature = "gpu")]
 #[test]
 fn kernels_are_compiled_before_the_first_stage() {
+    use thalweg::params::Value;
     /// A card that remembers which kernels it had when it was prepared.
     struct Prepared(thalweg::Gpu, Vec<&'static str>);
     impl Executor for Prepared {
