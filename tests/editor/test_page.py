@@ -71,7 +71,7 @@ def without_promise_integration(context):
 
 
 @pytest.mark.parametrize(
-    ("kind", "side"), [("plain", 513), ("webgpu", 257), ("no promise integration", 257)]
+    ("kind", "side"), [("plain", 257), ("webgpu", 129), ("no promise integration", 257)]
 )
 def test_the_story_without_a_service(playwright, host, thalweg, tmp_path, kind, side):
     """Draw, water follows, simulate, before and after, download, the command's bytes."""
