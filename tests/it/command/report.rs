@@ -47,6 +47,8 @@ fn an_adapter_makes_the_right_words_of_all_fixed_cases() {
             (&cases().into(), &Value::Array(vec![]))
         );
     }
+    let best = report("report --json --device gpu");
+    assert_eq!(best["devices"].as_array().unwrap(), &all[1..2]);
     folder.thalweg("report --device no-such").refused(2, &["no-such"]);
 }
 

@@ -57,7 +57,7 @@ fn stamp(piece: &[i32], stroke: &[i32], pictures: &[i32], x: i32, y: i32) -> [i3
     [w, lerp(line(row), line(row + 1), fy)]
 }
 
-/// What a stroke is to the cells of a row within a square.
+/// How a stroke reaches the cells of a row within a square.
 struct Reached {
     /// How strongly it counts, 2⁻¹⁶.
     weight: [i32; SIDE],
@@ -231,8 +231,8 @@ fn rows<'a>(
     })
 }
 
-/// Runs `draw` for every stroke that is in a list, with what it is to the `count` cells of a row
-/// from (x, y) on, and which of them it may reach.
+/// Runs `draw` for every stroke in a list, with how it reaches the `count` cells of a row from
+/// (x, y) on, and the range outside which it reaches none.
 #[inline(always)]
 fn each(
     tables: &Tables,
