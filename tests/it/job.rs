@@ -514,6 +514,85 @@ fn snapshots_of_other_recipes_and_damaged_ones_are_refused() {
     }
 }
 
+/// A snapshot with another header and other buffers, and the digest of that.
+fn forged(
+    snapshot: &[u8],
+    change: impl FnOnce(&mut serde_json::Value, &mut Vec<&[u8]>),
+) -> Snapshot {
+    let (magic, rest) = snapshot.split_at("thalweg snapshot 4\n".len());
+    let (length, rest) = rest.split_first_chunk().unwrap();
+    let (header, mut words) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let mut header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    let lengths = |key: &str| header[key].as_array().unwrap().iter();
+    let mut buffers = vec![];
+    for length in lengths("buffers").chain(lengths("levels")) {
+        let (buffer, rest) = words.split_at(length[1].as_u64().unwrap() as usize * 4);
+        buffers.push(buffer);
+        words = rest;
+    }
+    change(&mut header, &mut buffers);
+    let header = header.to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    let mut bytes = [magic, &length, header.as_bytes(), &buffers.concat()].concat();
+    bytes.extend(blake3::hash(&bytes).as_bytes());
+    Snapshot::read(&mut bytes.as_slice()).unwrap()
+}
+
+/// A digest does not say who made a snapshot. One that lacks a buffer, or that says it is of a run
+/// to another level, is an error, unless that run would have come to the same.
+#[test]
+fn snapshots_of_no_run_are_errors() {
+    let levels = "levels = 2\n[output]\nmaps = [\"height\", \"flow\"]\n";
+    let maps = "[output]\nmaps = [\"height\", \"change\", \"sediment\", \"flow\"]\n";
+    let recipes = [
+        recipe(&[HEAD, MAKE, SAND, WEAR, SLIDE, WEAR, maps]),
+        recipe(&[&HEAD.replace("40", "96").replace("24", "64"), levels, MAKE, WEAR, SLIDE]),
+    ];
+    let (mut lacking, mut other, mut same) = (0, 0, 0);
+    for recipe in &recipes {
+        let mut snapshots = vec![];
+        let job = Job::new(recipe.clone()).unwrap();
+        let done = job.run_on(&mut cpu(), &mut |event| {
+            if let Event::Stage(stage) = event {
+                let mut bytes = vec![];
+                stage.snapshot()?.write(&mut bytes)?;
+                snapshots.push((bytes, stage.snapshot()?.stages()));
+            }
+            Ok(())
+        });
+        let whole = done.unwrap();
+        let ran = |snapshot| Job::resume(recipe.clone(), snapshot).and_then(|job| run(&job));
+        for (bytes, done) in &snapshots {
+            let mut count = 0;
+            forged(bytes, |header, _| count = header["buffers"].as_array().unwrap().len());
+            for lost in 0..count {
+                let snapshot = forged(bytes, |header, buffers| {
+                    header["buffers"].as_array_mut().unwrap().remove(lost);
+                    buffers.remove(lost);
+                });
+                match ran(snapshot) {
+                    // No stage to come reads it.
+                    Ok(outcome) => whole.names().for_each(|name| {
+                        let words = [&outcome, &whole].map(|outcome| outcome.words(name).unwrap());
+                        assert_eq!(words[0], words[1], "{name} without {lost} after {done}");
+                    }),
+                    Err(_) => lacking += 1,
+                }
+            }
+            let Ok(ended) = Job::new(recipe.clone()).unwrap().until_level(1) else { continue };
+            match ran(forged(bytes, |header, _| header["until_level"] = 1.into())) {
+                Ok(outcome) => {
+                    let ended = run(&ended).unwrap();
+                    assert_eq!(outcome.words("height").unwrap(), ended.words("height").unwrap());
+                    same += 1;
+                }
+                Err(_) => other += 1,
+            }
+        }
+    }
+    assert!(lacking > 10 && other > 2 && same > 0, "{lacking}, {other}, {same}");
+}
+
 /// The device fails in the middle of a run: an error value, and nothing half-written.
 #[cfg(feature = "gpu")]
 mod gpu {

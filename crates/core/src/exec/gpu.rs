@@ -537,6 +537,8 @@ impl Executor for Gpu {
 impl Gpu {
     fn fill_all(&mut self, plan: &Plan) -> Result<()> {
         self.admits(plan)?;
+        let words = |name: &str| self.buffers.get(name).map(|words| words.size() as usize / 4);
+        super::check_kept(plan, words)?;
         let taken = super::taken(plan, |from| self.buffers.remove(from))?;
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep]

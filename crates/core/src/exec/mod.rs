@@ -77,6 +77,19 @@ fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
 }
 
+/// Refuses a plan that goes on with a buffer that is not there, or is shorter than the plan needs.
+/// `words` says how many words a buffer has.
+fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> {
+    for buffer in plan.buffers.iter().filter(|buffer| buffer.fill == Fill::Keep) {
+        let there = words(buffer.name).ok_or_else(|| absent(buffer.name))?;
+        if there < buffer.words {
+            let (name, needed) = (buffer.name, buffer.words);
+            return Err(Error::param(format!("{name:?}: {there} words, and {needed} are needed")));
+        }
+    }
+    Ok(())
+}
+
 /// The buffers that a plan takes from others' names, with the names that they have in the plan.
 fn taken<B>(
     plan: &Plan,
