@@ -344,7 +344,7 @@ impl Executor for Cpu {
     fn begin(&mut self, plan: &Plan) -> Result<()> {
         let Self { pool, memory, .. } = self;
         super::check_kept(plan, |name| memory.buffers.get(name).map(Vec::len))?;
-        let taken = super::taken(plan, |from| memory.buffers.remove(from))?;
+        let taken = super::taken(plan, |from| memory.buffers.remove(from));
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep]
                 .map(|name| name.and_then(|name| memory.buffers.remove(name)));

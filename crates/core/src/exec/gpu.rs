@@ -539,7 +539,7 @@ impl Gpu {
         self.admits(plan)?;
         let words = |name: &str| self.buffers.get(name).map(|words| words.size() as usize / 4);
         super::check_kept(plan, words)?;
-        let taken = super::taken(plan, |from| self.buffers.remove(from))?;
+        let taken = super::taken(plan, |from| self.buffers.remove(from));
         for buffer in plan.buffers.iter().filter(|b| b.fill != Fill::Keep) {
             let old = [Some(buffer.name), buffer.keep]
                 .map(|name| name.and_then(|name| self.buffers.remove(name)));

@@ -77,13 +77,17 @@ fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
 }
 
-/// Refuses a plan that goes on with a buffer that is not there, or is shorter than the plan needs.
-/// `words` says how many words a buffer has.
+/// Refuses a plan that goes on with a buffer, under its own or another's name, that is not there or
+/// is shorter than the plan needs. `words` says how many words a buffer has.
 fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> {
-    for buffer in plan.buffers.iter().filter(|buffer| buffer.fill == Fill::Keep) {
-        let there = words(buffer.name).ok_or_else(|| absent(buffer.name))?;
-        if there < buffer.words {
-            let (name, needed) = (buffer.name, buffer.words);
+    for buffer in &plan.buffers {
+        let name = match buffer.fill {
+            Fill::Keep => buffer.name,
+            Fill::Taken(from) => from,
+            _ => continue,
+        };
+        let (there, needed) = (words(name).ok_or_else(|| absent(name))?, buffer.words);
+        if there < needed {
             return Err(Error::param(format!("{name:?}: {there} words, and {needed} are needed")));
         }
     }
@@ -91,19 +95,12 @@ fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> 
 }
 
 /// The buffers that a plan takes from others' names, with the names that they have in the plan.
-fn taken<B>(
-    plan: &Plan,
-    mut remove: impl FnMut(&str) -> Option<B>,
-) -> Result<Vec<(&'static str, B)>> {
-    let from = |buffer: &crate::plan::Buffer| match buffer.fill {
-        Fill::Taken(from) => Some((buffer.name, from)),
+fn taken<B>(plan: &Plan, mut remove: impl FnMut(&str) -> Option<B>) -> Vec<(&'static str, B)> {
+    let taken = |buffer: &crate::plan::Buffer| match buffer.fill {
+        Fill::Taken(from) => remove(from).map(|words| (buffer.name, words)),
         _ => None,
     };
-    plan.buffers
-        .iter()
-        .filter_map(from)
-        .map(|(name, from)| Ok((name, remove(from).ok_or_else(|| absent(from))?)))
-        .collect()
+    plan.buffers.iter().filter_map(taken).collect()
 }
 
 /// Something that holds buffers and runs passes over them.
