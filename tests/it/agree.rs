@@ -2,9 +2,10 @@
 
 use crate::common::{cases, cpu, everything, gpu, left_out, plan, prepare};
 use std::sync::atomic::AtomicBool;
+use thalweg::Error;
 use thalweg::compare::{Every, StageComparison, compare};
 use thalweg::exec::{Control, Executor};
-use thalweg::plan::Plan;
+use thalweg::plan::{Fill, Plan};
 use thalweg::site::{Layers, Window};
 use thalweg::stage::{Case, Stage, Surface, droplets};
 
@@ -43,6 +44,44 @@ fn every_word_of_every_case() {
     let vectors =
         include_str!("../vectors.txt").lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(count, vectors, "every case has a line in tests/vectors.txt");
+}
+
+/// A buffer that a plan takes over from the one before has to be there, and long enough: else the
+/// plan does not begin.
+#[test]
+fn a_plan_without_its_buffers_does_not_begin() {
+    let test = "agree::a_plan_without_its_buffers_does_not_begin";
+    let (mut cpu, mut gpu) = (cpu(), gpu(test, 64, None));
+    let mut executors: Vec<&mut dyn Executor> = vec![&mut cpu];
+    executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
+    for executor in executors {
+        let mut count = 0;
+        for (stage, case) in cases() {
+            let plan = plan(stage, &case);
+            let begins = |executor: &mut dyn Executor| match executor.begin(&plan) {
+                Ok(()) => true,
+                Err(Error::Param(_)) => false,
+                Err(e) => panic!("{} {}: {e}", stage.name, case.name),
+            };
+            for buffer in &plan.buffers {
+                let name = match buffer.fill {
+                    Fill::Keep => buffer.name,
+                    Fill::Taken(from) => from,
+                    _ => continue,
+                };
+                executor.clear();
+                assert!(!begins(executor), "{} {} without {name}", stage.name, case.name);
+                prepare(stage, &case, executor);
+                executor.write(name, &vec![0; buffer.words - 1]).unwrap();
+                assert!(!begins(executor), "{} {} short of {name}", stage.name, case.name);
+                count += 1;
+            }
+            executor.clear();
+            prepare(stage, &case, executor);
+            assert!(begins(executor), "{} {}", stage.name, case.name);
+        }
+        assert!(count > 100, "{count}");
+    }
 }
 
 /// lavapipe 22 silently ends loops after 65 535 iterations. Summed over a run, the loops on this

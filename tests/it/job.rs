@@ -399,6 +399,20 @@ fn a_cancelled_run_ends_with_an_error_and_leaves_the_executor_usable() {
     assert_eq!(made.digests, Made::of(run(&job).unwrap()).digests);
 }
 
+/// A run, and the snapshot after each of its stages.
+fn with_snapshots(recipe: &Recipe) -> (Outcome, Vec<Vec<u8>>) {
+    let mut snapshots = vec![];
+    let whole = Job::new(recipe.clone()).unwrap().run_on(&mut cpu(), &mut |event| {
+        if let Event::Stage(stage) = event {
+            let mut bytes = vec![];
+            stage.snapshot()?.write(&mut bytes)?;
+            snapshots.push(bytes);
+        }
+        Ok(())
+    });
+    (whole.unwrap(), snapshots)
+}
+
 /// After any stage a snapshot is taken, written, read, and the run goes on from it to the same
 /// words.
 #[test]
@@ -417,17 +431,7 @@ fn runs_go_on_from_any_snapshot_with_the_same_words() {
         ]),
     ];
     for recipe in &recipes {
-        let mut snapshots = vec![];
-        let job = Job::new(recipe.clone()).unwrap();
-        let whole = job.run_on(&mut cpu(), &mut |event| {
-            if let Event::Stage(stage) = event {
-                let mut bytes = vec![];
-                stage.snapshot()?.write(&mut bytes)?;
-                snapshots.push(bytes);
-            }
-            Ok(())
-        });
-        let whole = whole.unwrap();
+        let (whole, snapshots) = with_snapshots(recipe);
         assert_eq!(snapshots.len(), recipe.stages.len());
         for (done, bytes) in snapshots.iter().enumerate() {
             let snapshot = Snapshot::read(&mut bytes.as_slice()).unwrap();
@@ -550,19 +554,9 @@ fn snapshots_of_no_run_are_errors() {
     ];
     let (mut lacking, mut other, mut same) = (0, 0, 0);
     for recipe in &recipes {
-        let mut snapshots = vec![];
-        let job = Job::new(recipe.clone()).unwrap();
-        let done = job.run_on(&mut cpu(), &mut |event| {
-            if let Event::Stage(stage) = event {
-                let mut bytes = vec![];
-                stage.snapshot()?.write(&mut bytes)?;
-                snapshots.push((bytes, stage.snapshot()?.stages()));
-            }
-            Ok(())
-        });
-        let whole = done.unwrap();
+        let (whole, snapshots) = with_snapshots(recipe);
         let ran = |snapshot| Job::resume(recipe.clone(), snapshot).and_then(|job| run(&job));
-        for (bytes, done) in &snapshots {
+        for (done, bytes) in (1..).zip(&snapshots) {
             let mut count = 0;
             forged(bytes, |header, _| count = header["buffers"].as_array().unwrap().len());
             for lost in 0..count {

@@ -77,8 +77,8 @@ fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
 }
 
-/// Refuses a plan that goes on with a buffer, under its own or another's name, that is not there or
-/// is shorter than the plan needs. `words` says how many words a buffer has.
+/// Refuses a plan if a buffer that it takes over from the plan before is missing or too short.
+/// `words` says how many words a buffer has.
 fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> {
     for buffer in &plan.buffers {
         let name = match buffer.fill {
@@ -88,7 +88,8 @@ fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> 
         };
         let (there, needed) = (words(name).ok_or_else(|| absent(name))?, buffer.words);
         if there < needed {
-            return Err(Error::param(format!("{name:?}: {there} words, and {needed} are needed")));
+            let message = format!("{name:?} has {there} words, and the plan needs {needed}");
+            return Err(Error::param(message));
         }
     }
     Ok(())
