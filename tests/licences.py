@@ -11,7 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from license_expression import AND, OR, get_spdx_licensing
+try:
+    from license_expression import AND, OR, get_spdx_licensing
+except ModuleNotFoundError:
+    sys.exit("licences of packages are read by license-expression: pip install license-expression")
 
 # Permissive, and compatible with both licences of thalweg.
 ALLOWED = {

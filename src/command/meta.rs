@@ -35,8 +35,8 @@ pub struct Completions {
 #[derive(Args)]
 #[command(after_help = "Example: thalweg man erode | man -l -")]
 pub struct Man {
-    /// The command that the page is about; without it, all of thalweg
-    command: Option<String>,
+    /// The command that the page is about, such as erode or store list; without it, all of thalweg
+    command: Vec<String>,
 }
 
 pub fn recipes(console: &Console, a: &Recipes) -> Result<bool> {
@@ -81,18 +81,20 @@ fn print(console: &Console, key: &str, text: &[u8]) -> Result<bool> {
 }
 
 pub fn man(console: &Console, a: &Man) -> Result<bool> {
-    let mut command = super::Cli::command();
+    /// Without the commands `help`, which have no pages.
+    fn of_pages(command: clap::Command) -> clap::Command {
+        command.disable_help_subcommand(true).mut_subcommands(of_pages)
+    }
+    let mut command = of_pages(super::Cli::command());
     command.build();
-    if let Some(name) = &a.command {
-        let names: Vec<String> =
-            command.get_subcommands().map(|known| known.get_name().to_string()).collect();
-        command = match command.find_subcommand(name) {
-            Some(found) => found
-                .clone()
-                .display_name(format!("thalweg-{name}"))
-                .version(env!("CARGO_PKG_VERSION")),
-            None => return Err(unknown("command", name, names.iter().map(String::as_str)).into()),
+    let mut title = command.get_name().to_owned();
+    for name in &a.command {
+        let Some(found) = command.find_subcommand(name).cloned() else {
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            return Err(unknown("command", name, names).into());
         };
+        title = format!("{title}-{name}");
+        command = found.display_name(title.clone()).version(env!("CARGO_PKG_VERSION"));
     }
     let mut page = vec![];
     clap_mangen::Man::new(command)

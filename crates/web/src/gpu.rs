@@ -4,7 +4,7 @@ use crate::page;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use thalweg::exec::{Control, source};
+use thalweg::exec::{self, Control, source};
 use thalweg::plan::{Fill, Pass, Plan};
 use thalweg::{Error, Executor, Fault, Result};
 
@@ -54,6 +54,7 @@ impl Executor for WebGpu {
     }
 
     fn begin(&mut self, plan: &Plan) -> Result<()> {
+        exec::check_kept(plan, page::size)?;
         let (written, words) = Writer::new(self.workgroup).plan(plan);
         self.done(page::begin(&written, &words))
     }
@@ -83,8 +84,7 @@ impl Executor for WebGpu {
     }
 
     fn read(&mut self, name: &str) -> Result<Vec<i32>> {
-        let size = page::size(name)
-            .ok_or_else(|| Error::param(format!("{name:?}: the executor holds no such buffer")))?;
+        let size = page::size(name).ok_or_else(|| exec::absent(name))?;
         let mut words = vec![0; size];
         self.done(page::read(name, &mut words))?;
         Ok(words)

@@ -394,7 +394,18 @@ fn recipes_schema_completions_and_pages() {
             "{shell}"
         );
     }
-    assert!(folder.thalweg("man").ok().stdout.contains(".TH thalweg"));
+    // Each page that a page names is there, and is that of its command.
+    let mut pages = vec!["thalweg".to_owned()];
+    let mut at = 0;
+    while let Some(name) = pages.get(at) {
+        let page =
+            folder.thalweg(&name.replacen("thalweg", "man", 1).replace('-', " ")).ok().stdout;
+        assert!(page.contains(&format!(".TH {name} 1")), "{name}: {page}");
+        let named = page.lines().filter_map(|line| line.strip_suffix("(1)"));
+        pages.extend(named.map(|name| name.replace('\\', "")));
+        at += 1;
+    }
+    assert!(pages.contains(&"thalweg-store-list".to_owned()), "{pages:?}");
     assert!(folder.thalweg("man erode").ok().stdout.contains("output\\-range"));
     folder.thalweg("man erod").refused(1, &["erod", "erode"]);
 }

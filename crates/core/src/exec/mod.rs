@@ -72,14 +72,17 @@ fn sum_of(words: &[i32], signed: bool) -> i64 {
     }
 }
 
-/// The error for a buffer that does not exist.
-fn absent(name: &str) -> Error {
+/// The error of an executor that is asked for a buffer that it does not hold.
+pub fn absent(name: &str) -> Error {
     Error::param(format!("{name:?}: the executor holds no such buffer"))
 }
 
 /// Refuses a plan if a buffer that it takes over from the plan before is missing or too short.
-/// `words` says how many words a buffer has.
-fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> {
+/// `words` says how many words a buffer of the executor has, if it holds one of that name.
+///
+/// # Errors
+/// [`Error::Param`] names the buffer.
+pub fn check_kept(plan: &Plan, words: impl Fn(&str) -> Option<usize>) -> Result<()> {
     for buffer in &plan.buffers {
         let name = match buffer.fill {
             Fill::Keep => buffer.name,
