@@ -21,7 +21,8 @@ import thalweg
 SIDE = 64
 # Levels, layers and rivers; a coast; particles of every kind; biomes; lakes and rivers.
 RECIPES = ["mountains", "canyon", "coast", "boulders", "snowballs", "desert", "biomes", "valley"]
-# The adapter's words are held against the CPU's elsewhere, for every recipe: here each door has one.
+# The adapter's words are held against the CPU's elsewhere, for every recipe: here each door has
+# one.
 ON_ADAPTER = ["mountains", "snowballs", "biomes"]
 SHORT = {"boulders": {"droplets.rain": 0.25}, "desert": {"wind.rain": 4}}
 

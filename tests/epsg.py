@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes src/io/epsg.rs: which coordinate systems of EPSG's register do not measure in metres, from the database of PROJ in rasterio's wheel.
+"""Makes src/io/epsg.rs: which coordinate systems of EPSG's register do not measure in metres, from
+the database of PROJ in rasterio's wheel.
 
-python tests/epsg.py > src/io/epsg.rs
+    python tests/epsg.py > src/io/epsg.rs
 """
 
 import pathlib

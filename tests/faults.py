@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Hurts runs of the command and looks at what they leave: python3 tests/faults.py target/release/thalweg [runs that are killed]
+"""Hurts runs of the command and looks at what they leave.
 
-A run is killed at a random time, again and again, over a folder that has an earlier run; then runs by tiles, over a store. Then every write, sync, rename, opening and
-removal of a run fails once (strace puts the errors in), first in an empty folder and then over an earlier run. Whatever happens, the
-folder has either no manifest or one that `thalweg verify` finds true, a later run leaves nothing half-written behind, and no run
-panics. The seed of the random times is fixed. Needs Linux and strace.
+    python3 tests/faults.py target/release/thalweg [runs that are killed]
+
+A run is killed at a random time, again and again, over a folder that has an earlier run; then runs
+by tiles, over a store. Then every write, sync, rename, opening and removal of a run fails once
+(strace puts the errors in), first in an empty folder and then over an earlier run. Whatever
+happens, the folder has either no manifest or one that `thalweg verify` finds true, a later run
+leaves nothing half-written behind, and no run panics. The seed of the random times is fixed. Needs
+Linux and strace.
 """
 
 import os

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Throws damaged requests at `thalweg serve`, and demands that each is answered as the service says.
+"""Sends damaged requests to `thalweg serve`, and demands that each is answered as the service says.
 
     python3 tests/fuzz_service.py target/release/thalweg --seconds 600 [--seed 1]
 
-Recipes (JSON and TOML), bodies of parts, dungeons, files, paths and headers are made from good ones by a few random changes. What must hold: an
-answer with a known status comes or the connection ends; refusals are problem+json with a status, a detail and no path of the server; nothing
-is a fault (500) and nothing panics; and in the end the service still runs a good recipe, to the same bytes as before.
+Recipes (JSON and TOML), bodies of parts, dungeons, files, paths and headers are made from good ones
+by a few random changes. What must hold: an answer with a known status comes or the connection ends;
+refusals are problem+json with a status, a detail and no path of the server; nothing is a fault
+(500) and nothing panics; and in the end the service still runs a good recipe, to the same bytes as
+before.
 """
 
 import argparse

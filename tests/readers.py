@@ -1115,7 +1115,7 @@ with sqlite3.connect(f"file:{register}?mode=ro", uri=True) as db:
 
 
 def keyed(name, *keys):
-    """A GeoTIFF of cells of 3 units and heights of 100, with these keys of its coordinate system."""
+    """A GeoTIFF of cells of 3 units and heights of 100, with these keys of its system."""
     directory = [1, 1, 0, len(keys)] + [word for key, value in keys for word in (key, 0, 1, value)]
     tags = [
         (256, 3, [2]),

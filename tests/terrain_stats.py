@@ -1,8 +1,10 @@
-"""Statistics of a height map with NumPy and SciPy, written apart from src/quality/: what the tests hold `thalweg quality` against.
+"""Statistics of a height map with NumPy and SciPy, written apart from src/quality/: what the tests
+hold `thalweg quality` against.
 
    python3 tests/terrain_stats.py FILE.[tif|npy] SPACING_M
 
-Heights in metres; the nodata value of a GeoTIFF and NaN are missing cells. Needs numpy, scipy, numba and tifffile."""
+Heights in metres; the nodata value of a GeoTIFF and NaN are missing cells. Needs numpy, scipy,
+numba and tifffile."""
 
 import json
 import sys

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Holds the water of thalweg against pysheds and against an accumulation of our own, on real and on made land.
+"""Holds the water of thalweg against pysheds and against an accumulation of our own, on real and on
+made land.
 
     pip install -r tests/requirements.txt
     cargo build --release && python3 tests/water.py target/release/thalweg
 
-Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land. Levels of full depressions are compared with those of pysheds in every cell.
-Drainage areas are compared with sums down the steepest slopes in every cell that no level ground drains to, since across that several ways are right.
+Lands: the elevation around Jacksboro, as it is and with half a metre of noise, and fractal land.
+Levels of full depressions are compared with those of pysheds in every cell. Drainage areas are
+compared with sums down the steepest slopes in every cell that no level ground drains to, since
+across that several ways are right.
 """
 
 import json
@@ -49,7 +52,7 @@ def filled(height):
 
 
 def sums(level):
-    """Cells upstream of each cell down the steepest slopes, and which cells level ground drains to."""
+    """Cells upstream of each cell down the steepest slopes, and the cells level ground drains to."""
     rows, columns = level.shape
     wide = np.pad(level, 1, constant_values=np.inf)
     slopes = np.stack(

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """What a real GPU compiler makes of every kernel, without a card.
 
-Mesa's RADV compiles for hardware that is not there. `examples/kernels.rs` writes the SPIR-V that the executor would give it, and the driver
-says what it made of it.
+Mesa's RADV compiles for hardware that is not there. `examples/kernels.rs` writes the SPIR-V that
+the executor would give it, and the driver says what it made of it.
 
-    benches/gpu/instructions.py            holds the kernels against instructions.md: none may have grown by more than 10 %
+    benches/gpu/instructions.py            holds the kernels against instructions.md: none may have
+                                           grown by more than 10 %
     benches/gpu/instructions.py --renew    writes instructions.md again
-    benches/gpu/instructions.py --print    prints the table only; --shaders FOLDER takes the shaders of a folder
-    benches/gpu/instructions.py --checks   prints what each kernel would be without the checks of wgpu: clamped indices, bounded loops, robust buffers
+    benches/gpu/instructions.py --print    prints the table only; --shaders FOLDER takes the shaders
+                                           of a folder
+    benches/gpu/instructions.py --checks   prints what each kernel would be without the checks of
+                                           wgpu: clamped indices, bounded loops, robust buffers
 
 Needs Python 3.9 or newer and Debian's mesa-vulkan-drivers, and nothing beyond.
 """
@@ -41,12 +44,13 @@ HEAD = """# What a compiler makes of the kernels
 
 Mesa's RADV compiled each kernel for cards that were not there:
 {adapters}.
-`benches/gpu/instructions.py --renew` wrote this page, and `.ci/run` holds the kernels against it: none may have more than 1.1 times the
-instructions or cycles, or spill more.
+`benches/gpu/instructions.py --renew` wrote this page, and `.ci/run` holds the kernels against it:
+none may have more than 1.1 times the instructions or cycles, or spill more.
 
-The counts are static. A loop counts once, and a branch counts whether it is taken or not. Rows that end in *inside* leave out what
-happens only near the border of a map, so they say what nearly all cells run. Cycles are the compiler's estimate of inverse throughput.
-`settle` is compiled for the usual brush (radius above 1 to 3: 2 taps to each side), and once for all others.
+The counts are static. A loop counts once, and a branch counts whether it is taken or not. Rows that
+end in *inside* leave out what happens only near the border of a map, so they say what nearly all
+cells run. Cycles are the compiler's estimate of inverse throughput. `settle` is compiled for the
+usual brush (radius above 1 to 3: 2 taps to each side), and once for all others.
 """
 
 
@@ -56,7 +60,7 @@ UNIFORM_DYNAMIC, STORAGE = 8, 7
 
 
 def structure(kind, *fields):
-    """A Vulkan structure of type `kind`: a class with these fields, to be called with their values."""
+    """A Vulkan structure of type `kind`: a class with these fields."""
     names = [f"field{i}" for i in range(len(fields))]
     body = [("sType", C.c_uint32), ("pNext", C.c_void_p), *zip(names, fields)]
     made = type("Structure", (C.Structure,), {"_fields_": body})

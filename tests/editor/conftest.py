@@ -229,7 +229,7 @@ class Editor:
         return kept
 
     def colours(self):
-        """The picture of the window, as numbers: always with as many pixels, and when all is drawn."""
+        """The picture of the window, as numbers: always of one size, and when all is drawn."""
         # Nothing is answered: playwright would take a second to copy the view.
         self.page.evaluate("void Object.assign(thalweg.view ?? {}, { pinned: true })")
         self.wait("!thalweg.view?.wake && !document.querySelector('.toast')")
