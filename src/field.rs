@@ -231,8 +231,10 @@ pub static FIELDS: [Field; 38] = [
         name: "change",
         unit: "m",
         about: "`deposition` − `erosion`, positive where land was gained: the final height less \
-                the height before the first of these stages, except where ground was levelled \
-                around dungeon entrances.",
+                the height before the first of these stages. Rock that rises (`uplift_m`), the \
+                roughness that a finer level begins with, generators behind that stage and ground \
+                levelled around dungeon entrances are not in it; with levels, neither is what \
+                strokes before the levels changed.",
         decode: Decode::Thickness,
         origin: Origin::Ledger,
         resample: Resample::Smooth,

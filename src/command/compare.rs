@@ -2,7 +2,7 @@
 
 use super::console::{Console, count, plural};
 use super::summary::{files_text, tells, title};
-use super::{Changes, InputOptions, compare_maps, looks};
+use super::{Changes, InputOptions, compare_maps, looks, picture_path};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct Arguments {
         "set"])]
     other: Option<PathBuf>,
     /// Seed in place of the recipe's
-    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    #[arg(long, value_parser = super::seed, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     /// When to compare: after each pass what it wrote, or after each stage what it leaves
     #[arg(long, value_enum, default_value = "pass")]
@@ -75,6 +75,7 @@ enum When {
 }
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
+    a.picture.iter().try_for_each(|path| picture_path(path))?;
     if let Some(other) = &a.other {
         // Both are read alike, so what is assumed of them is no difference.
         let reading = InputOptions {

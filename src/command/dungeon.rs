@@ -46,7 +46,7 @@ struct Common {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The seed. With --count, the first of consecutive seeds
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = super::seed)]
     seed: u64,
     /// The number of dungeons to make, on all cores. A .jsonl file holds all of them
     #[arg(long, value_name = "N", default_value_t = 1,

@@ -56,7 +56,8 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Erosion")]
     set: Vec<String>,
     /// Seed of where the droplets fall
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Erosion")]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = super::seed,
+        help_heading = "Erosion")]
     seed: u64,
     /// By the published sequential algorithm, in floats and one droplet after another, to hold
     /// beside the exact one. It has no levels, and other machines may make other bytes

@@ -26,7 +26,7 @@ mod tiles;
 mod upgrade;
 mod verify;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use console::Console;
 use options::{EngineFiles, InputOptions, Options, OutputFormat, OutputRange, TimelapseArguments};
 use std::io::Read;
@@ -118,6 +118,11 @@ fn standard_input() -> Result<Vec<u8>> {
             return Ok(bytes);
         }
     }
+}
+
+/// A seed as it is typed.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("allowed are whole numbers, 0 to {}", u64::MAX))
 }
 
 /// A format by its extension.
@@ -401,9 +406,23 @@ fn within(option: &str, value: f64, min: f64, max: f64) -> Result<f64> {
     }
 }
 
+/// Takes what follows an option for its value, be it a negative number: the option then says what
+/// is allowed.
+fn with_negative(command: clap::Command) -> clap::Command {
+    let is_option =
+        |arg: &clap::Arg| !arg.is_positional() && matches!(arg.get_action(), ArgAction::Set);
+    let command = command.mut_args(|arg| match is_option(&arg) {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(with_negative)
+}
+
 /// The whole program.
 pub fn main() -> ExitCode {
-    let Cli { command, options } = match Cli::try_parse() {
+    let parsed = with_negative(Cli::command()).try_get_matches();
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+    let Cli { command, options } = match parsed {
         Ok(cli) => cli,
         Err(e) => return console::usage(&e),
     };

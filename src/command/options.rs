@@ -42,9 +42,10 @@ pub(super) struct Options {
     pub(super) workgroup_size: u32,
     /// Shuffle the order in which the CPU does its work by this seed, to prove that the order does
     /// not matter
-    #[arg(long, global = true, value_name = "SEED", help_heading = "Device")]
+    #[arg(long, global = true, value_name = "SEED", value_parser = super::seed,
+        help_heading = "Device")]
     pub(super) shuffle: Option<u64>,
-    /// Print one JSON object on stdout; an error is one on stderr: {"error":{"code","message"}},
+    /// Print one JSON value on stdout; an error is an object on stderr: {"error":{"code","message"}},
     /// with the pointer, field and value where they are known
     #[arg(long, global = true, help_heading = "Output")]
     pub(super) json: bool,

@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["level", "part", "frames"])]
     reference: bool,
     /// Seed in place of the recipe's
-    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    #[arg(long, value_parser = super::seed, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     /// Make this many lands of consecutive seeds, each in a folder of its own: DIR/seed-7,
     /// DIR/seed-8 …

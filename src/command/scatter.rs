@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BIOME=SHARE")]
     density: Vec<String>,
     /// Seed of the places
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = super::seed)]
     seed: u64,
     #[command(flatten)]
     part: RegionArguments,
@@ -138,7 +138,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     let mut files = Files::default();
     files.probe(a.output.parent().unwrap_or(Path::new("")))?;
     let outcome = console.watch(&job, |watch| job.run(watch))?;
-    let height = outcome.map("height")?;
+    let mut height = outcome.map("height")?;
     let biome = if names.is_empty() { None } else { Some(outcome.map("biome")?) };
     let mut places = scatter::places(
         method,
@@ -151,7 +151,11 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     )?;
     keep_inside(&mut places, part, &outcome, &window);
     let mut pieces = Pieces::create(&a.output)?;
-    let ground = points::Ground { map: &height, origin: window.origin, biomes: &names };
+    // What lies round a part was there for the heights alone: the file begins at its own sample.
+    let origin = part.map_or(window.origin, |part| part.origin);
+    let [east, south] = [0, 1].map(|axis| origin[axis] - window.origin[axis]);
+    height.georef = height.georef.map(|georef| georef.from(east, south));
+    let ground = points::Ground { map: &height, origin, biomes: &names };
     for piece in
         points::encode_pieces(&places, &ground, Shape::of(&a.shape).unwrap_or(Shape::Tree), format)?
     {

@@ -12,7 +12,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 pub use store::{StoreArguments, store};
 use thalweg::field::Origin;
-use thalweg::io::{Elevation, Files, MapFormat, Share, Stored, encode, refuse};
+use thalweg::io::{Elevation, Files, MapFormat, Share, Stored, encode, is_same_place, refuse};
 use thalweg::schedule::Schedule;
 use thalweg::tiles::{Cost, Cut, FileOptions, Store, Tile, Tiles, XyzOptions, ZarrOptions};
 use thalweg::{Error, Executor, FIELDS, Field, Job, Result, Window};
@@ -25,7 +25,7 @@ struct Which {
     /// lists
     recipe: PathBuf,
     /// Seed in place of the recipe's
-    #[arg(long, value_name = "N", help_heading = "Recipe")]
+    #[arg(long, value_parser = super::seed, value_name = "N", help_heading = "Recipe")]
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
@@ -201,6 +201,18 @@ impl Which {
         Cut { slab: self.time_chunk, ..side.into() }
     }
 
+    /// Refuses an output that is the store.
+    fn check_apart(&self, output: &Path) -> Result<()> {
+        match &self.store {
+            Some(store) if is_same_place(store, output) => Err(Error::param(format!(
+                "--store {} is where -o {} goes: give the store a folder of its own",
+                store.display(),
+                output.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn keep(&self, tiles: Tiles, otherwise: Option<&Path>) -> Result<Tiles> {
         Ok(match self.store.as_deref().or(otherwise) {
             Some(folder) => tiles.stored_in(Store::open(folder, self.store_limit)?),
@@ -248,6 +260,7 @@ fn fields(job: &Job, name: Option<&str>, level: i32) -> Result<Vec<&'static Fiel
 
 pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
     a.output.as_deref().map_or(Ok(()), refuse_standard)?;
+    a.output.as_deref().map_or(Ok(()), |output| a.which.check_apart(output))?;
     a.workflow.map_or(Ok(()), |_| workflow::check_recipe(&a.which.recipe))?;
     let job = a.which.job(console)?;
     let level = a.level.unwrap_or(job.recipe().finest());
@@ -463,6 +476,7 @@ pub fn one(console: &Console, a: &One) -> Result<bool> {
         ));
     }
     if let Some(path) = &a.output {
+        a.which.check_apart(path)?;
         refuse(std::slice::from_ref(path), console.options.force)?;
         if a.slab > 0 {
             return Err(Error::param(format!(

@@ -18,7 +18,7 @@
 
 use super::Generator;
 use crate::arith::{CELL, key};
-use crate::error::{Error, Result};
+use crate::error::{Error, Invalid, Result};
 use crate::site::Window;
 use serde::Serialize;
 
@@ -104,20 +104,22 @@ impl Placing {
     /// [`Error::Param`] or [`Error::Limit`] with what is allowed.
     pub fn check(&self) -> Result<()> {
         if self.spacing <= 4 * self.radius {
-            return Err(Error::param(format!(
-                "spacing_cells = {}: allowed {} to {SPACING_MAX} with a radius of {}, so that \
-                 level \
-                 grounds stay apart",
-                self.spacing,
-                4 * self.radius + 1,
-                self.radius
-            )));
+            let least = 4 * self.radius + 1;
+            let message = format!(
+                "spacing_cells = {}: allowed {least} to {SPACING_MAX} with a radius of {}, so that \
+                 level grounds stay apart",
+                self.spacing, self.radius
+            );
+            let allowed = format!("{least} to {SPACING_MAX}");
+            return Err(Invalid::of("spacing_cells", self.spacing, allowed).saying(message).into());
         }
         if self.lowest_m > self.highest_m {
-            return Err(Error::param(format!(
+            let message = format!(
                 "lowest_m = {}, highest_m = {}: lowest_m must not exceed highest_m",
                 self.lowest_m, self.highest_m
-            )));
+            );
+            let allowed = format!("at most {}", self.highest_m);
+            return Err(Invalid::of("lowest_m", self.lowest_m, allowed).saying(message).into());
         }
         self.generator.check()
     }

@@ -17,6 +17,22 @@ pub struct Files {
     kept: bool,
 }
 
+/// Where a path leads, however it is written: dots and links are followed as far as there is
+/// something.
+fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let there = path.ancestors().find_map(|at| Some((at, at.canonicalize().ok()?)));
+    match there.map(|(at, real)| (path.strip_prefix(at), real)) {
+        Some((Ok(rest), real)) => real.join(rest),
+        _ => path,
+    }
+}
+
+/// Whether two paths lead to the same place, however they are written.
+pub fn is_same_place(a: &Path, b: &Path) -> bool {
+    place(a) == place(b)
+}
+
 /// Refuses files that exist, unless `replace` is set, and paths that cannot be replaced. Changes
 /// nothing on disk.
 ///
@@ -25,7 +41,7 @@ pub struct Files {
 pub fn refuse(paths: &[PathBuf], replace: bool) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
-        if !seen.insert(path) {
+        if !seen.insert(place(path)) {
             return Err(Error::param(format!(
                 "{}: two outputs cannot be the same file",
                 path.display()

@@ -58,7 +58,7 @@ pub use crate::map::Samples;
 pub use cog::Cog;
 pub use elevation::Elevation;
 pub use envi::{header, header_path};
-pub use files::{Files, refuse};
+pub use files::{Files, is_same_place, refuse};
 pub use film::{Animation, FilmFormat};
 pub use share::Share;
 pub use write::{

@@ -30,8 +30,8 @@ pub struct Ground<'a> {
 /// The bytes of a file of places. A file of meshes has a `shape` at each.
 ///
 /// East and north are those of the map's coordinate system, where it has one; else metres from the
-/// world's origin. Meshes stand in metres to the east, up and to the south from the north-west
-/// sample at height 0, as [`super::mesh::MeshFormat::Glb`] has the land.
+/// north-west sample, as in all files of a run. Meshes stand in metres to the east, up and to the
+/// south from that sample at height 0, as [`super::mesh::MeshFormat::Glb`] has the land.
 ///
 /// # Errors
 /// [`crate::Error::Limit`] for a glTF of more than 4 GiB.
@@ -66,13 +66,13 @@ fn texts<'a>(
     format: PointFormat,
 ) -> impl Iterator<Item = Vec<u8>> + 'a {
     let Ground { map, origin, biomes } = *ground;
-    let coordinates = move |p: &Place| match &map.georef {
-        Some(g) => {
-            let [x, y] = [p.x - origin[0] as f64, p.y - origin[1] as f64];
-            [g.west + (x + 0.5) * g.cell.0, g.north - (y + 0.5) * g.cell.1]
+    let coordinates = move |p: &Place| {
+        let [x, y] = [p.x - origin[0] as f64, p.y - origin[1] as f64];
+        match &map.georef {
+            Some(g) => [g.west + (x + 0.5) * g.cell.0, g.north - (y + 0.5) * g.cell.1],
+            // A difference and not a negation, which would make -0 of 0.
+            None => [x * map.spacing_m, 0.0 - y * map.spacing_m],
         }
-        // A difference and not a negation, which would make -0 of 0.
-        None => [p.x * map.spacing_m, 0.0 - p.y * map.spacing_m],
     };
     let name = move |p: &Place| p.biome.and_then(|b| biomes.get(b)).copied();
     let (head, tail) = match format {

@@ -411,8 +411,8 @@ fn fill_missing(raster: &mut Raster, source: &Source) -> Result<Vec<usize>> {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} \
                  (from 0); \
-                 fill them first, or give a value for them (--nodata of the commands, nodata_m of \
-                 a recipe)",
+                 fill them first; in the input of a recipe nodata_m gives them a value, in a map \
+                 that a command reads --nodata",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));

@@ -170,7 +170,7 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
              {names}"
         );
         left.iter().for_each(|why| message += &format!("; {why}"));
-        return Err(Invalid::from(message).about("stage").inside("", "/stage").into());
+        return Err(Invalid::from(message).about("stage").into());
     }
     recipe.check()?;
     Ok(left)

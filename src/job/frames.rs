@@ -36,7 +36,7 @@ impl Job {
                 "frames = {frames}: no stage of this recipe changes heights that are there \
                  already, so there is nothing to watch"
             );
-            return Err(Invalid::of("frames", frames, "0").saying(message).into());
+            return Err(Invalid::of("frames", frames, "none").saying(message).into());
         }
         if !(2..=most).contains(&frames) {
             let why = match most {

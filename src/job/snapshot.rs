@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 #[cfg(feature = "io")]
 use std::io::BufReader;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 #[cfg(feature = "io")]
 use std::path::Path;
 
@@ -359,10 +359,16 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Input`] for bytes that are cut off, damaged or no snapshot.
     pub fn read(from: &mut dyn Read) -> Result<Self> {
-        let damaged = |what: &str| Error::input("snapshot", format!("{what}; make it anew"));
+        let damaged = |what: &str| {
+            let what = format!("{what}; give another path, or remove it to begin anew");
+            Error::input("snapshot", what)
+        };
         let mut hasher = blake3::Hasher::new();
         let mut take = |bytes: &mut [u8]| {
-            from.read_exact(bytes).map_err(|e| damaged(&format!("cut off: {e}")))?;
+            from.read_exact(bytes).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => damaged("cut off, or no snapshot"),
+                _ => damaged(&e.to_string()),
+            })?;
             hasher.update(bytes);
             Ok::<_, Error>(())
         };

@@ -21,13 +21,14 @@ impl Job {
         let level = self.schedule().until_level();
         let finest_m = scale.spacing_m / f64::from(level - recipe.finest()).exp2();
         let mut counts = vec![];
-        for things in &recipe.scatter {
-            things.check_distance(finest_m)?;
+        for (i, things) in recipe.scatter.iter().enumerate() {
+            let place = format!("/scatter/{i}");
+            things.check_distance(finest_m).map_err(|e| e.inside("", &place))?;
             let maps = things.maps(recipe.water.is_some()).filter(|name| !WET.contains(name));
             let why = |name: &str| recipe.lacks(field::find(name)?, level);
             if let Some(why) = maps.filter_map(why).next() {
                 let what = format!("scatter {}: {why}", things.name);
-                return Err(Invalid::from(what).about("scatter").into());
+                return Err(Invalid::from(what).inside("", &place).into());
             }
             counts.push(things.method(scale.spacing_m).points(&window));
         }

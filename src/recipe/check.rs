@@ -44,7 +44,10 @@ impl Recipe {
         let names = self.biome_names();
         self.materials.iter().try_for_each(|materials| materials.check(&names))?;
         let has_materials = self.materials.is_some();
-        self.scatter.iter().try_for_each(|things| things.check(has_materials, &names))?;
+        for (i, things) in self.scatter.iter().enumerate() {
+            let checked = things.check(has_materials, &names);
+            checked.map_err(|e| e.inside("", &format!("/scatter/{i}")))?;
+        }
         self.check_traffic()?;
         self.check_output()
     }

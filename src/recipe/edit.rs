@@ -270,14 +270,17 @@ fn stretch(value: &mut Json, factors: Factors) {
     let Factors { across, up, is_water } = factors;
     match value {
         Json::Object(object) => {
+            // A key that only one way to combine asks for is as it was elsewhere.
+            let has_unit = object.get("combine").is_some_and(|how| how == "multiply");
             // A layer by height has the ends of its ramp in metres.
             let is_by_height = object.get("from").is_some_and(|from| from == "height");
             for (key, value) in object {
                 if NONE_M.iter().any(|(name, none)| name == key && value.as_f64() == Some(*none)) {
                     continue;
                 }
-                let is_kept =
-                    KEPT.contains(&key.as_str()) || is_water && OF_RIVERS.contains(&key.as_str());
+                let is_kept = KEPT.contains(&key.as_str())
+                    || is_water && OF_RIVERS.contains(&key.as_str())
+                    || key == "unit_m" && !has_unit;
                 let by = match key.rsplit('_').next() {
                     Some("start" | "end") if is_by_height => Some(up),
                     Some("m") if is_kept => None,

@@ -223,31 +223,42 @@ impl Recipe {
 
     /// Refuses to make a part of a land that is not made by parts.
     pub(crate) fn check_parts(&self) -> Result<()> {
-        let wrong =
-            |what: &str, why: &str| Err(Invalid::from(format!("{what}: {why}")).about(what).into());
-        if self.stages.iter().any(Step::meets_itself) {
+        let wrong = |key: &str, place: &str, pointer: &str, why: &str| {
+            let invalid = Invalid::from(format!("{key}: {why}")).about(key);
+            Err(invalid.inside(place, pointer).into())
+        };
+        let of_stage = |i: usize| {
+            (format!("stage {}, {}", i + 1, self.stages[i].stage.name), format!("/stage/{i}"))
+        };
+        if let Some(i) = self.stages.iter().position(Step::meets_itself) {
+            let (place, pointer) = of_stage(i);
             return wrong(
                 "border",
-                "a torus is made whole, since its sides meet; give it another border, or make no \
-                 part of it",
+                &place,
+                &pointer,
+                "the land of a torus is made whole, by thalweg run, since its sides meet; tiles \
+                 and parts need another border",
             );
         }
         if self.water.as_ref().is_some_and(|water| water.carve) {
             return wrong(
                 "carve",
-                "rivers depend on all of the land; leave carve out of [water], or make no part",
+                "water",
+                "/water",
+                "rivers depend on all of the land, which thalweg run makes whole; leave carve out \
+                 for tiles and parts",
             );
         }
         if let Some(i) = self.stages.iter().position(|step| {
             step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings)
         }) {
+            let (place, pointer) = of_stage(i);
             return wrong(
                 "water",
-                &format!(
-                    "stage {}, biomes: rivers depend on all of the land; set water = \"sea\" \
-                     there, or make no part",
-                    i + 1
-                ),
+                &place,
+                &pointer,
+                "rivers depend on all of the land, which thalweg run makes whole; set water = \
+                 \"sea\" for tiles and parts",
             );
         }
         Ok(())

@@ -60,7 +60,10 @@ impl Settings {
         let list = value.as_array().filter(|list| list.len() <= TABLES_MAX);
         let Some(list) = list else {
             let allowed = format!("at most {TABLES_MAX} tables [[scatter]]");
-            return Err(Invalid::value("scatter", crate::table::shown(value), allowed).into());
+            let mut invalid = Invalid::value("scatter", crate::table::shown(value), allowed);
+            // It is the list itself, whose place is added.
+            invalid.pointer = None;
+            return Err(invalid.into());
         };
         let mut all: Vec<Self> = vec![];
         for (i, value) in list.iter().enumerate() {
@@ -219,12 +222,12 @@ impl Settings {
                  which may be empty",
                 self.name
             );
-            return Err(Invalid::from(what).about("scatter").into());
+            return Err(Invalid::from(what).about("on").into());
         }
         match self.biomes.iter().find(|(name, _)| !biomes.contains(name)) {
             Some((name, _)) => {
                 let invalid = unknown("biome", name, biomes.iter().map(String::as_str));
-                Err(invalid.inside("scatter", "/scatter").into())
+                Err(invalid.about("biomes").inside("scatter", "").into())
             }
             None => Ok(()),
         }

@@ -350,9 +350,7 @@ impl Tiles {
         if let Some(why) = self.job.recipe().lacks(field, level) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
-        if matches!(field.source, Source::Material(_)) && self.job.recipe().water.is_some() {
-            let why = "materials ask where water is, and drainage depends on all of the land; run \
-                       the whole land for them, or leave the table [water] out";
+        if let Some(why) = Self::lacks_wholly(&self.job, field) {
             return Err(Error::param(format!("{}: {why}", field.name)));
         }
         if let Source::Water(of) = field.source {
@@ -496,9 +494,7 @@ impl Tiles {
         let mut fields: Vec<&'static Field> = vec![];
         let there = |field: &&Field| match field.source {
             Source::Water(_) => !job.recipe().endless,
-            // They ask for the water of their own level.
-            Source::Material(_) => job.recipe().water.is_none(),
-            _ => true,
+            _ => Self::lacks_wholly(job, field).is_none(),
         };
         // The colours of a picture name maps that only some recipes leave.
         let find = |name: &str| known.iter().copied().find(|field| field.name == name);
@@ -508,6 +504,16 @@ impl Tiles {
             }
         }
         fields
+    }
+
+    /// Why no level of a run has tiles of a map.
+    fn lacks_wholly(job: &Job, field: &Field) -> Option<&'static str> {
+        // They ask for the water of their own level.
+        let is_wet = matches!(field.source, Source::Material(_)) && job.recipe().water.is_some();
+        is_wet.then_some(
+            "materials ask where water is, and drainage depends on all of the land; run the whole \
+             land for them, or leave the table [water] out",
+        )
     }
 
     /// The maps that the tiles of a level of a run have: one that the recipe makes behind its
@@ -520,8 +526,23 @@ impl Tiles {
     pub fn fields_on(job: &Job, level: i32, asked: Option<&str>) -> Result<Vec<&'static Field>> {
         let recipe = job.recipe();
         let all = Self::fields_of(job);
+        let why = |name: &str| {
+            let field = recipe.fields().into_iter().find(|field| field.name == name)?;
+            Self::lacks_wholly(job, field)
+        };
         let Some(name) = asked else {
             recipe.check_maps_on(level)?;
+            for (i, name) in recipe.output.maps.iter().enumerate() {
+                if let Some(why) = why(name) {
+                    let message = format!(
+                        "output.maps: {name}: tiles have no such map: {why}, or {name} out of \
+                         output.maps"
+                    );
+                    let mut invalid = Invalid::of("maps", name, "").saying(message);
+                    invalid.pointer = Some(format!("/output/maps/{i}"));
+                    return Err(invalid.into());
+                }
+            }
             return Ok(all
                 .into_iter()
                 .filter(|field| recipe.lacks(field, level).is_none())
@@ -529,8 +550,12 @@ impl Tiles {
         };
         let Some(field) = all.iter().find(|field| field.name == name) else {
             let known = all.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
-            let message =
-                format!("no map {name:?}: the recipe's tiles have {known}; add it to output.maps");
+            let message = match why(name) {
+                Some(why) => format!("{name}: tiles have no such map: {why}"),
+                None => format!(
+                    "no map {name:?}: the recipe's tiles have {known}; add it to output.maps"
+                ),
+            };
             return Err(Invalid::of("map", name, known).saying(message).into());
         };
         match recipe.lacks(field, level) {

@@ -288,8 +288,7 @@ impl Settings {
     /// Checks settings that exclude each other, and what a range cannot say.
     fn check_together(&self) -> Result<()> {
         let wrong = |key: &str, given: f64, allowed: String, message: String| {
-            let invalid = Invalid::of(key, given, allowed).saying(message);
-            Err(invalid.inside("water", "/water").into())
+            Err(Invalid::of(key, given, allowed).saying(message).inside("water", "").into())
         };
         // Keys lead to settings that can be changed, so they look at a copy.
         let mut own = self.clone();
@@ -334,8 +333,8 @@ impl Settings {
     /// # Errors
     /// [`crate::Error::Param`] with the first value that is not allowed.
     pub(crate) fn check(&self) -> Result<()> {
-        keys::check(&KEYS, self).map_err(|e| e.inside("water", "/water"))?;
-        self.check_together()
+        let checked = keys::check(&KEYS, self).map_err(|e| e.inside("water", ""));
+        checked.and_then(|()| self.check_together()).map_err(|e| e.inside("", "/water"))
     }
 
     /// The table, spelled out.

@@ -170,14 +170,14 @@ fn files_hold_what_was_found() {
     assert_eq!(
         String::from_utf8(csv).unwrap(),
         "x,y,east,north,height_m,biome,biome_name,size,turn_deg\r\n\
-         -29.5,700.25,-59,-1400.5,12.5,1,\"birch, \"\"white\"\"\",1.5,90\r\n\
-         3,701,6,-1402,-1,,,0.75,359.999\r\n"
+         -29.5,700.25,1,-0.5,12.5,1,\"birch, \"\"white\"\"\",1.5,90\r\n\
+         3,701,66,-2,-1,,,0.75,359.999\r\n"
     );
     let json = encode(&all, &ground, Shape::Tree, PointFormat::GeoJson).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(
         json["features"][0]["geometry"],
-        json!({ "type": "Point", "coordinates": [-59.0, -1400.5] })
+        json!({ "type": "Point", "coordinates": [1.0, -0.5] })
     );
     assert_eq!(json["features"][0]["properties"]["biome_name"], names[1]);
     assert_eq!(json["features"][0]["properties"]["turn_deg"], 90.0);

@@ -1,6 +1,6 @@
 //! `thalweg compare`: the executors word for word, and the quality of the droplets.
 
-use super::{Folder, RECIPE, adapter, hills, npy};
+use super::{Folder, RECIPE, adapter, hills, map, npy};
 use serde_json::Value;
 use thalweg::image::{Rgb, RgbImage};
 use thalweg::io;
@@ -156,4 +156,15 @@ fn compare_quality_reports_figures_and_pictures() {
     ] {
         folder.thalweg(&format!("compare --quality {line}")).refused(1, words);
     }
+}
+
+/// A picture is a PNG, by its name too.
+#[test]
+fn a_picture_of_a_comparison_is_a_png() {
+    let folder = Folder::new("compare_png");
+    folder.file("a.npy", npy(&map(9, 9, |r, c| (r * c) as f32)));
+    folder.file("b.npy", npy(&map(9, 9, |r, c| (r + c) as f32)));
+    let line = "compare a.npy b.npy --spacing 10 --picture p.jpg";
+    folder.thalweg(line).refused(1, &["p.jpg", ".png"]);
+    assert_eq!(folder.list(""), ["a.npy", "b.npy"]);
 }

@@ -202,3 +202,40 @@ fn cells_without_a_height_stay_without_one() {
         .thalweg("run n.toml -o n --device cpu")
         .refused(1, &["nodata_m", "input"]);
 }
+
+/// Two outputs that lead to the same file are refused, however their paths are written.
+#[test]
+fn outputs_of_one_place_are_refused() {
+    let folder = Folder::new("one_place");
+    folder.file("h.npy", npy(&map(9, 9, |r, c| (r * c) as f32)));
+    std::fs::create_dir(folder.0.join("there")).unwrap();
+    let place = folder.0.display();
+    let same = "cannot be the same file";
+    folder.thalweg("erode h.npy -o x.tif --flow ./x.tif").refused(1, &[same]);
+    folder.thalweg("erode h.npy -o there/../x.tif --flow x.tif").refused(1, &[same]);
+    folder.thalweg(&format!("erode h.npy -o x.png --preview {place}/x.png")).refused(1, &[same]);
+    folder.thalweg("dungeon isaac -o a.png --animation ./a.png").refused(1, &[same]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("there", folder.0.join("link")).unwrap();
+        folder.thalweg("erode h.npy -o there/x.tif --flow link/x.tif").refused(1, &[same]);
+    }
+    folder.thalweg("erode h.npy -o there/x.tif --flow x.tif").ok();
+}
+
+/// A negative number is the value of an option, which says what it allows.
+#[test]
+fn numbers_that_are_not_allowed_are_named() {
+    let folder = Folder::new("numbers");
+    for (line, given) in [
+        ("run r.toml --seed -1", "-1"),
+        ("run r.toml --seed 18446744073709551616", "18446744073709551616"),
+        ("run r.toml --seed 1e3", "1e3"),
+        ("run r.toml --shuffle x", "x"),
+        ("dungeon isaac --seed -1", "-1"),
+    ] {
+        folder.thalweg(line).refused(2, &[given, "0 to 18446744073709551615"]);
+    }
+    folder.thalweg("run r.toml --threads -1").refused(2, &["'-1'", "--threads"]);
+    folder.thalweg("render h.npy -o p.png --altitude -5").refused(1, &["-5"]);
+}

@@ -109,7 +109,23 @@ fn a_part_has_all_that_a_run_leaves() {
         (39.5..129.5).contains(&number(row, 0)) && (60.5..130.5).contains(&number(row, 1))
     });
     assert!(expected.len() > 50, "{}", expected.len());
-    assert_eq!(rows("part.csv"), expected);
+    // East and north begin at the north-west sample of the land, and at that of the part.
+    let from = |rows: &[String], [x, y]: [f64; 2]| -> Vec<String> {
+        let shifted = |n: usize, text: &str| {
+            let by = [10.0 * x, -10.0 * y];
+            match n {
+                2 | 3 => format!("{:.6}", text.parse::<f64>().unwrap() + by[n - 2]),
+                _ => text.to_owned(),
+            }
+        };
+        let row = |row: &String| {
+            let row: Vec<String> = row.split(',').enumerate().map(|(n, t)| shifted(n, t)).collect();
+            row.join(",")
+        };
+        rows.iter().map(row).collect()
+    };
+    let (whole, part) = ([-20.0, 30.0], [40.0, 61.0]);
+    assert_eq!(from(&rows("part.csv"), part), from(&expected, whole));
     // Rivers are of whole lands; places do not ask for them.
     folder.file("wet.toml", format!("{text}[water]\nvectors = [\"geojson\"]\n"));
     folder
@@ -120,7 +136,7 @@ fn a_part_has_all_that_a_run_leaves() {
             "scatter wet.toml -o wet.csv --frequency 0.1 --seed 3 --part 40 61 90 70 --device cpu",
         )
         .ok();
-    assert_eq!(rows("wet.csv"), expected);
+    assert_eq!(from(&rows("wet.csv"), part), from(&expected, whole));
     // What a part cannot have is said.
     folder
         .thalweg("run r.toml -o no --part 40 61 900 70 --device cpu")
@@ -698,6 +714,12 @@ fn stores_are_looked_after() {
     let left = folder.thalweg("store list store --json").ok();
     let left: serde_json::Value = serde_json::from_str(&left.stdout).unwrap();
     assert!(left["bytes"].as_u64().unwrap() <= 1 << 20);
+    // A store has a folder of its own, and nothing is left where it has none.
+    for place in ["new.tif", "./new.tif"] {
+        let line = format!("tiles r.toml -o new.tif --tile-size 260 --store {place} --device cpu");
+        folder.thalweg(&line).refused(1, &["--store", "new.tif", "a folder of its own"]);
+    }
+    assert!(!folder.0.join("new.tif").exists());
     folder.thalweg("store verify nowhere").refused(1, &["nowhere", "no such folder"]);
     folder.thalweg("store list x").refused(1, &["x", "is no store"]);
     folder.thalweg("store prune store --to 1X").refused(2, &["1X", "500M"]);
@@ -1113,4 +1135,20 @@ fn a_zarr_folder_that_came_meanwhile_is_not_replaced() {
     begin(true).finish(&of(3)).unwrap();
     assert_eq!(folder.json("land.zarr/zarr.json")["attributes"]["writer"], 3);
     assert_eq!(folder.list(""), ["land.zarr"]);
+}
+
+/// Tiles have no materials where these ask for water, and say so where a recipe asks for them.
+#[test]
+fn materials_that_ask_for_water_are_of_whole_lands() {
+    let folder = Folder::new("wet_materials");
+    let land = "schema = 2\nwidth = 40\nheight = 30\nspacing_m = 10\n[[stage]]\nkind = \"noise\"\n\
+                [water]\n[materials]\n[output]\nformat = \"tif\"\n";
+    folder.file("r.toml", format!("{land}maps = [\"height\", \"rock\"]\n"));
+    let words = ["rock", "drainage", "[water]"];
+    folder.thalweg("tiles r.toml -o out --tile-size 32 --device cpu").refused(1, &words);
+    folder
+        .thalweg("tiles r.toml -o out.tif --map rock --tile-size 32 --device cpu")
+        .refused(1, &words);
+    folder.file("dry.toml", format!("{land}maps = [\"height\"]\n"));
+    folder.thalweg("tiles dry.toml -o out --tile-size 32 --device cpu").ok();
 }

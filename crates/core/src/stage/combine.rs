@@ -159,7 +159,7 @@ pub fn check(s: &Settings, site: &Site) -> crate::Result<()> {
         );
     }
     let most = HEIGHT_MAX as f64 * site.spacing_m();
-    if s.number("unit_m") > most {
+    if s.word("combine") == "multiply" && s.number("unit_m") > most {
         let spacing = rounded(site.spacing_m());
         return wrong(
             "unit_m",

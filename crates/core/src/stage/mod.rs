@@ -90,7 +90,7 @@ pub struct Stage {
     /// The buffer whose words add up to the work done, if there is one.
     #[doc(hidden)]
     pub work: Option<&'static str>,
-    /// Small runs that together reach every line of the kernels.
+    /// Small runs that together reach the lines of the kernels: see `tests/coverage`.
     #[doc(hidden)]
     pub cases: fn() -> Vec<Case>,
 }

@@ -53,6 +53,19 @@ pub(super) fn cases() -> Vec<Case> {
             .with("radius_cells", 9.0)
             .with("feature_cells", 150.0)
             .with("chunk_cells", "8"),
+        case("weights", Hills, [9, -4], [40, 33])
+            .with("frequency", 0.3)
+            .with("feature_cells", 8.0)
+            .with("biome", many(11))
+            .with("weights", "npy"),
+        // Wide biomes: most records lie between four nodes that are the same.
+        case("lerped_wide", Flat, [-20, 31], [65, 50])
+            .with("method", "lerped")
+            .with("interval_cells", 8)
+            .with("radius_cells", 9.0)
+            .with("feature_cells", 200.0)
+            .with("skip", false)
+            .with("chunk_cells", "32"),
         case("lerped", Flat, [-20, 31], [65, 50])
             .with("method", "lerped")
             .with("interval_cells", 6)

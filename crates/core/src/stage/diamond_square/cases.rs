@@ -23,6 +23,8 @@ pub(super) fn cases() -> Vec<Case> {
             .with("square", true),
         case("midpoint", Flat, [0, 0], [65, 65]).with("mode", "midpoint").with("base_m", -50.0),
         case("skyline", Flat, [3, 0], [100, 7]).with("mode", "skyline"),
+        case("skyline_pair", Flat, [3, 0], [60, 7]).with("mode", "skyline").with("random", "pair"),
+        case("skyline_mul", Flat, [3, 0], [60, 7]).with("mode", "skyline").with("random", "mul"),
         case("pair", Flat, [1, 2], [40, 33])
             .with("random", "pair")
             .with("world_cells", 64)
