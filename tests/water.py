@@ -52,7 +52,7 @@ def filled(height):
 
 
 def sums(level):
-    """Cells upstream of each cell down the steepest slopes, and the cells level ground drains to."""
+    """Cells upstream of each cell, and the cells that level ground drains to."""
     rows, columns = level.shape
     wide = np.pad(level, 1, constant_values=np.inf)
     slopes = np.stack(

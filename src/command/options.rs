@@ -45,8 +45,8 @@ pub(super) struct Options {
     #[arg(long, global = true, value_name = "SEED", value_parser = super::seed,
         help_heading = "Device")]
     pub(super) shuffle: Option<u64>,
-    /// Print one JSON value on stdout; an error is an object on stderr: {"error":{"code","message"}},
-    /// with the pointer, field and value where they are known
+    /// Print one JSON value on stdout; an error is an object on stderr:
+    /// {"error":{"code","message"}}, with the pointer, field and value where they are known
     #[arg(long, global = true, help_heading = "Output")]
     pub(super) json: bool,
     /// Replace files that exist

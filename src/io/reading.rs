@@ -411,8 +411,8 @@ fn fill_missing(raster: &mut Raster, source: &Source) -> Result<Vec<usize>> {
             return Err(source.error(format!(
                 "{count} of {} samples {} no value ({what}), the first in row {row}, column {col} \
                  (from 0); \
-                 fill them first; in the input of a recipe nodata_m gives them a value, in a map \
-                 that a command reads --nodata",
+                 fill them first, or give them a value: nodata_m for the input of a recipe, \
+                 --nodata for a map that a command reads",
                 data.len(),
                 if count == 1 { "has" } else { "have" }
             )));

@@ -270,7 +270,7 @@ fn stretch(value: &mut Json, factors: Factors) {
     let Factors { across, up, is_water } = factors;
     match value {
         Json::Object(object) => {
-            // A key that only one way to combine asks for is as it was elsewhere.
+            // Only `multiply` uses `unit_m`. Elsewhere it stays.
             let has_unit = object.get("combine").is_some_and(|how| how == "multiply");
             // A layer by height has the ends of its ramp in metres.
             let is_by_height = object.get("from").is_some_and(|from| from == "height");

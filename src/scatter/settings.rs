@@ -61,7 +61,7 @@ impl Settings {
         let Some(list) = list else {
             let allowed = format!("at most {TABLES_MAX} tables [[scatter]]");
             let mut invalid = Invalid::value("scatter", crate::table::shown(value), allowed);
-            // It is the list itself, whose place is added.
+            // The caller adds the pointer of the list.
             invalid.pointer = None;
             return Err(invalid.into());
         };
