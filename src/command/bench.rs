@@ -173,8 +173,8 @@ struct Bench<'a> {
     left_out: Vec<LeftOut>,
     /// Of each measurement and executor, the last side and the seconds of a run there.
     took: BTreeMap<(String, String), (u32, f64)>,
-    /// Seconds in which this measurement only warmed the device up.
-    warm_s: f64,
+    /// Seconds in which this measurement warmed the device up and timed its kernels.
+    beside_s: f64,
     /// When the last row was done.
     begun: Instant,
 }
@@ -245,7 +245,7 @@ impl Bench<'_> {
             seconds * (f64::from(side) / f64::from(*before)).powi(2)
         });
         // A run that warms up, and one that counts; a long run does both.
-        let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s } + 2.0 * WARM_S;
+        let seconds = if run_s > ROW_S { run_s } else { 2.0 * run_s } + WARM_S;
         let alone = self.left_out.iter().any(|other| other.bench == bench && other.side == side);
         if alone || self.console.seconds() + seconds > self.within_s && run_s > 0.0 {
             let (bench, executor) = key;
@@ -254,14 +254,14 @@ impl Bench<'_> {
             return Ok(());
         }
         let (begun, rows) = (Instant::now(), self.rows.len());
-        self.warm_s = 0.0;
+        self.beside_s = 0.0;
         match measure(self) {
             Err(e @ Error::Limit(_)) => self.console.warn(format!("{bench}: {e}")),
             done => done?,
         }
         // The run that warms up has no figure, but took its time.
         let runs = self.rows[rows..].iter().map(|row| row.rounds).sum::<usize>() + 1;
-        let seconds = begun.elapsed().as_secs_f64() - self.warm_s;
+        let seconds = begun.elapsed().as_secs_f64() - self.beside_s;
         self.took.insert(key, (side, seconds / runs as f64));
         self.begun = Instant::now();
         Ok(())
@@ -343,7 +343,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         rows,
         left_out,
         took,
-        warm_s: 0.0,
+        beside_s: 0.0,
         begun: Instant::now(),
     };
     let words = if a.quick { 1 << 20 } else { 1 << 24 };

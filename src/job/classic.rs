@@ -125,13 +125,13 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
         );
     }
     let (mut painted, mut runs) = (vec![], false);
-    for (i, step) in recipe.stages.iter_mut().enumerate() {
-        let (number, name) = (i + 1, step.stage.name);
+    let places: Vec<_> = (0..recipe.stages.len()).map(|i| recipe.place(i).0).collect();
+    for (place, step) in places.iter().zip(&mut recipe.stages) {
         // Its settings are those of the finest level already.
         step.by_level.clear();
         step.finest = false;
         if let Some(others) = lacking(step) {
-            let mut leave = |what: String| left.push(format!("stage {number}, {name}: {what}"));
+            let mut leave = |what: String| left.push(format!("{place}: {what}"));
             if !others.is_empty() {
                 let stays =
                     if step.stage.is_generator { "; the exact stage makes the land" } else { "" };
@@ -146,7 +146,7 @@ pub fn prepare(recipe: &mut Recipe) -> Result<Vec<String>> {
                          steps"
                     ));
                 }
-                if !painted.is_empty() && ["droplets", "snowballs"].contains(&name) {
+                if !painted.is_empty() && ["droplets", "snowballs"].contains(&step.stage.name) {
                     let layers = LAYERS
                         .iter()
                         .map(|(_, layer)| *layer)
@@ -354,10 +354,8 @@ impl Job {
             let message = format!(
                 "the published algorithm diverged at column {x}, row {y}: lower erosion or capacity"
             );
-            let (stage, name) = (self.schedule.units[i].stage, step.stage.name);
-            return Err(Invalid::from(message)
-                .inside(&format!("stage {}, {name}", stage + 1), &format!("/stage/{stage}"))
-                .into());
+            let (place, pointer) = self.recipe().place(self.schedule.units[i].stage);
+            return Err(Invalid::from(message).inside(&place, &pointer).into());
         }
         let end = f64::from(HEIGHT_END);
         let word = |height: &f64| (height * f64::from(CELL)).round().clamp(-end, end) as i32;

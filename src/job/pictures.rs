@@ -20,13 +20,10 @@ impl Job {
     /// Where a recipe names a picture, in words and as a pointer: stage `i`, and of one of strokes
     /// stroke `j`.
     pub(crate) fn picture_place(&self, i: usize, j: usize) -> (String, String) {
-        let name = self.recipe().stages[i].stage.name;
-        match name == strokes::STAGE.name {
-            true => (
-                format!("stage {}, {name}: stroke {}", i + 1, j + 1),
-                format!("/stage/{i}/stroke/{j}"),
-            ),
-            false => (format!("stage {}, {name}", i + 1), format!("/stage/{i}")),
+        let (place, pointer) = self.recipe().place(i);
+        match self.recipe().stages[i].stage.name == strokes::STAGE.name {
+            true => (format!("{place}: stroke {}", j + 1), format!("{pointer}/stroke/{j}")),
+            false => (place, pointer),
         }
     }
 
@@ -108,23 +105,17 @@ impl Job {
                 i + 1
             )));
         };
+        let (place, pointer) = self.recipe().place(i);
         if step.samples().is_none() {
-            let message =
-                format!("stage {}, {}, reads no samples: set its from", i + 1, step.stage.name);
-            return Err(Invalid::from(message)
-                .about("from")
-                .inside("", &format!("/stage/{i}"))
-                .into());
+            let message = format!("{place}, reads no samples: set its from");
+            return Err(Invalid::from(message).about("from").inside("", &pointer).into());
         }
         let file = step
             .file()
             .map(|file| format!("file = {file:?}"))
             .unwrap_or_else(|| "the map in memory".into());
-        let place = format!("stage {}, {}", i + 1, step.stage.name);
         let wrong = |what: String| {
-            Invalid::from(format!("{file}: {what}"))
-                .about("file")
-                .inside(&place, &format!("/stage/{i}"))
+            Invalid::from(format!("{file}: {what}")).about("file").inside(&place, &pointer)
         };
         let land = self.schedule.world();
         if [map.width, map.height] != [land.width, land.height] || map.data.len() != land.cells() {

@@ -115,11 +115,8 @@ impl Job {
                         )
                     }
                 };
-                let place = format!("stage {}, {}", i + 1, step.stage.name);
-                return Err(Invalid::from(what)
-                    .about("file")
-                    .inside(&place, &format!("/stage/{i}"))
-                    .into());
+                let (place, pointer) = self.schedule.recipe.place(i);
+                return Err(Invalid::from(what).about("file").inside(&place, &pointer).into());
             }
         }
         // A stage that the snapshot has done needs no picture any more.

@@ -411,11 +411,8 @@ impl Job {
                      carry, 4096 cells; lower capacity, rain or radius_cells, or raise \
                      max_step_fraction"
                 );
-                let stage = self.schedule.units[i].stage;
-                Invalid::from(message).inside(
-                    &format!("stage {}, {}", stage + 1, self.schedule.units[i].step.stage.name),
-                    &format!("/stage/{stage}"),
-                )
+                let (place, pointer) = self.recipe().place(self.schedule.units[i].stage);
+                Invalid::from(message).inside(&place, &pointer)
             })?;
         Ok(Some([gone.over_border + gone.lost, gone.lost].map(|units| self.volume_m3(i, units))))
     }

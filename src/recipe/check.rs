@@ -21,11 +21,12 @@ impl Recipe {
     /// large.
     pub fn check(&self) -> Result<()> {
         if self.stages.is_empty() {
-            return Err(Error::param(format!(
+            let message = format!(
                 "no stages: add [[stage]] with kind = one of {}, or an input and a table [water] \
                  for the rivers and lakes of a map as it is",
                 stage::names(|_| true)
-            )));
+            );
+            return Err(Invalid::from(message).about("stage").into());
         }
         check_count(self.stages.iter().map(|step| step.with.len()))?;
         // What follows computes with these numbers, so their ranges come first.
@@ -93,17 +94,17 @@ impl Recipe {
     /// Which stages may stand where.
     fn check_order(&self) -> Result<()> {
         for (i, step) in self.stages.iter().enumerate() {
-            let (number, name) = (i + 1, step.stage.name);
+            let (place, pointer) = self.place(i);
             let wrong = |message: String| {
-                Invalid::of("kind", format!("{name:?}"), "")
+                Invalid::of("kind", format!("{:?}", step.stage.name), "")
                     .saying(message)
-                    .inside("", &format!("/stage/{i}"))
+                    .inside("", &pointer)
             };
             // With an input there are heights before the first stage.
             let first = i == 0 && self.input.is_none();
             if first && step.stage.is_generator && !step.makes_first() {
                 return Err(wrong(format!(
-                    "stage 1, {name}: combine = {}: there are no heights yet to combine with: \
+                    "{place}: combine = {}: there are no heights yet to combine with: \
                      leave it out, or give an input",
                     step.settings.word("combine")
                 ))
@@ -111,14 +112,14 @@ impl Recipe {
             }
             if first && !step.stage.is_generator {
                 return Err(wrong(format!(
-                    "stage 1, {name}, changes heights and there are none yet: begin with a stage \
+                    "{place}, changes heights and there are none yet: begin with a stage \
                      that makes them, or give an input"
                 ))
                 .into());
             }
             if !first && step.makes_first() {
                 return Err(wrong(format!(
-                    "stage {number}, {name}, makes heights from nothing: it must be the first, or \
+                    "{place}, makes heights from nothing: it must be the first, or \
                      say with combine what becomes of those that are there: {}",
                     &combine::COMBINE.allowed()["none, ".len()..]
                 ))
@@ -127,7 +128,7 @@ impl Recipe {
             for Nested { step: nested, .. } in &step.with {
                 if !step.stage.hosts() || !nested.stage.can_interleave {
                     return Err(wrong(format!(
-                        "stage {number}, {name}: {} cannot run between its steps: {} can, between \
+                        "{place}: {} cannot run between its steps: {} can, between \
                          those of {}",
                         nested.stage.name,
                         stage::names(|s| s.can_interleave),
@@ -143,9 +144,8 @@ impl Recipe {
     /// Checks lists of tables, which need no land to be wrong.
     fn check_lists(&self) -> Result<()> {
         for (i, Step { stage, settings, .. }) in self.stages.iter().enumerate() {
-            let at = |e: Error| {
-                e.inside(&format!("stage {}, {}", i + 1, stage.name), &format!("/stage/{i}"))
-            };
+            let (place, pointer) = self.place(i);
+            let at = |e: Error| e.inside(&place, &pointer);
             match stage.name {
                 name if name == strokes::STAGE.name => {
                     drop(strokes::strokes(settings).map_err(at)?)
@@ -190,9 +190,9 @@ impl Recipe {
                 if !makers().any(|(j, _)| j < i && (group.contains(&j) || !group.contains(&i))) =>
             {
                 wrong(format!(
-                    "stage {}, biomes, has water = \"rivers\", and no stage before this one makes \
-                     flow: move it behind one that does, or use channel_area_km2",
-                    i + 1
+                    "{}, has water = \"rivers\", and no stage before this one makes flow: move it \
+                     behind one that does, or use channel_area_km2",
+                    self.place(i).0
                 ))
             }
             _ => Ok(()),
@@ -222,9 +222,10 @@ impl Recipe {
         if let Some(i) = self.thirsty().filter(|_| self.water.is_none()) {
             let message = "water = \"rivers\": the recipe has no table [water], which says where \
                            rivers begin; an empty one will do";
+            let (place, pointer) = self.place(i);
             return Err(Invalid::of("water", "\"rivers\"", "sea, or rivers with a table [water]")
                 .saying(message)
-                .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
+                .inside(&place, &pointer)
                 .into());
         }
         let early = || {
@@ -240,10 +241,11 @@ impl Recipe {
                 "{name} = {given}: of several stages of biomes the last one makes the textures and \
                  the file of weights, as it does the \
                  maps and the list, and that is stage {}: set {name} there",
-                last + 1
+                self.number(last)
             );
+            let (place, pointer) = self.place(i);
             let invalid = Invalid::of(name, given, usual).saying(message);
-            Err(invalid.inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}")).into())
+            Err(invalid.inside(&place, &pointer).into())
         };
         match (splat, weights) {
             (Some((i, _)), _) => refused(i, ("splat", true.into(), "false")),
@@ -317,16 +319,17 @@ impl Recipe {
     /// never run.
     pub(crate) fn check_step(&self, i: usize, step: &Step, site: &Site) -> Result<()> {
         let window = site.window;
+        let (number, (place, pointer)) = (self.number(i), self.place(i));
         // What draws lakes and rivers again was checked where they are drawn first.
         let with = step.with.iter().filter(|nested| nested.step.stage.name != strokes::STAGE.name);
         let nested = with.clone().enumerate().map(|(j, nested)| {
             (
-                format!("stage {}, interleave {}, {}", i + 1, j + 1, nested.step.stage.name),
-                format!("/stage/{i}/interleave/{j}"),
+                format!("stage {number}, interleave {}, {}", j + 1, nested.step.stage.name),
+                format!("{pointer}/interleave/{j}"),
                 &nested.step,
             )
         });
-        let own = (format!("stage {}, {}", i + 1, step.stage.name), format!("/stage/{i}"), step);
+        let own = (place, pointer.clone(), step);
         for (place, pointer, Step { stage, settings, .. }) in
             std::iter::once(own).chain(nested.clone())
         {
@@ -377,14 +380,9 @@ impl Recipe {
     pub(super) fn check_levels(&self) -> Result<()> {
         let group = self.group();
         for (i, step) in self.stages.iter().enumerate() {
+            let (place, pointer) = self.place(i);
             let at = |message: String, field: &str| {
-                Err(Invalid::from(message)
-                    .about(field)
-                    .inside(
-                        &format!("stage {}, {}", i + 1, step.stage.name),
-                        &format!("/stage/{i}"),
-                    )
-                    .into())
+                Err(Invalid::from(message).about(field).inside(&place, &pointer).into())
             };
             if step.finest && !step.erodes() {
                 let message = format!(
@@ -472,21 +470,15 @@ impl Recipe {
         }
         for (i, step) in self.stages.iter().enumerate() {
             if step.samples().is_some() {
-                return wrong(format!(
-                    "stage {}, {}, reads a file, which ends",
-                    i + 1,
-                    step.stage.name
-                ));
+                return wrong(format!("{}, reads a file, which ends", self.place(i).0));
             }
             if step.stage.name == diamond_square::STAGE.name
                 && step.settings.integer("world_cells") == 0
             {
                 return wrong(format!(
-                    "stage {}, {}: give it world_cells, 2 to 4294967296 cells a side, since 0 is \
-                     that \
-                     of the window",
-                    i + 1,
-                    step.stage.name
+                    "{}: give it world_cells, 2 to 4294967296 cells a side, since 0 is that of the \
+                     window",
+                    self.place(i).0
                 ));
             }
         }
@@ -549,9 +541,10 @@ impl Recipe {
             .collect::<Vec<_>>();
         let Some(first) = wanted.first() else { return Ok(None) };
         let Some((_, settings)) = self.biomes() else {
-            return Err(Error::param(format!(
+            let message = format!(
                 "dungeons: biomes: there is no {first} without a stage of kind = \"biomes\""
-            )));
+            );
+            return Err(Invalid::from(message).about("biomes").inside("", "/dungeons").into());
         };
         let all = biomes::biomes(settings)?;
         match wanted.iter().find(|name| all.iter().all(|biome| biome.name != **name)) {

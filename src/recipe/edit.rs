@@ -87,13 +87,15 @@ impl Recipe {
             return Ok(());
         }
         let (key, value) = parted(assigned, "rain=4")?;
-        let number = stage.parse::<usize>().ok();
+        let number = stage.parse::<usize>().ok().filter(|number| *number > 0);
         let (mut found, mut nests) = (false, false);
-        for (i, step) in self.stages.iter_mut().enumerate() {
-            if number == Some(i + 1) || step.stage.name == stage {
+        let places: Vec<_> =
+            (0..self.stages.len()).map(|i| (self.number(i), self.place(i).1)).collect();
+        for ((of, place), step) in places.iter().zip(&mut self.stages) {
+            if number == Some(*of) || step.stage.name == stage {
                 found = true;
                 if key != "every" {
-                    step.assign(key, value).map_err(|e| e.inside("", &format!("/stage/{i}")))?;
+                    step.assign(key, value).map_err(|e| e.inside("", place))?;
                 }
             }
             for (j, Nested { every, step }) in step
@@ -103,7 +105,7 @@ impl Recipe {
                 .filter(|(_, nested)| nested.step.stage.name == stage)
             {
                 (found, nests) = (true, true);
-                let at = |e: Error| e.inside("", &format!("/stage/{i}/interleave/{j}"));
+                let at = |e: Error| e.inside("", &format!("{place}/interleave/{j}"));
                 match (key, typed(value).whole()) {
                     ("every", Some(steps @ 1..=EVERY_MAX)) => *every = steps as u32,
                     ("every", _) => {
@@ -128,7 +130,7 @@ impl Recipe {
             let message = format!(
                 "{}; or a stage's number, 1 to {}, water, or output",
                 invalid.message,
-                self.stages.len()
+                self.stages.len() - usize::from(self.on_level_ground)
             );
             return Err(invalid.saying(message).into());
         }

@@ -227,11 +227,8 @@ impl Recipe {
             let invalid = Invalid::from(format!("{key}: {why}")).about(key);
             Err(invalid.inside(place, pointer).into())
         };
-        let of_stage = |i: usize| {
-            (format!("stage {}, {}", i + 1, self.stages[i].stage.name), format!("/stage/{i}"))
-        };
         if let Some(i) = self.stages.iter().position(Step::meets_itself) {
-            let (place, pointer) = of_stage(i);
+            let (place, pointer) = self.place(i);
             return wrong(
                 "border",
                 &place,
@@ -252,7 +249,7 @@ impl Recipe {
         if let Some(i) = self.stages.iter().position(|step| {
             step.stage.name == biomes::STAGE.name && biomes::takes_water(&step.settings)
         }) {
-            let (place, pointer) = of_stage(i);
+            let (place, pointer) = self.place(i);
             return wrong(
                 "water",
                 &place,
@@ -300,7 +297,7 @@ impl Recipe {
             .filter(|(_, step)| step.stage.name == diamond_square::STAGE.name);
         let said = stages.filter_map(|(i, step)| {
             let warning = diamond_square::beyond(&step.settings, &window, self.endless)?;
-            Some((None, format!("stage {}, {}: {warning}", i + 1, step.stage.name)))
+            Some((None, format!("{}: {warning}", self.place(i).0)))
         });
         said.collect()
     }
@@ -334,7 +331,7 @@ impl Recipe {
             Origin::Every | Origin::Ledger | Origin::Water | Origin::Materials => false,
         };
         let makers = || self.stages.iter().enumerate().filter(|(_, step)| makes(step));
-        let (last, step) = makers().next_back()?;
+        let (last, _) = makers().next_back()?;
         // A layer comes down with the land, and what else is made of that is there where that is
         // made.
         let comes_down = each || matches!(field.origin, Origin::Layer(_));
@@ -348,11 +345,7 @@ impl Recipe {
             true => "runs on a land that is given, or made whole, and that is of the finest level",
             false => "runs on the finest level alone, behind the stages that run on all levels",
         };
-        Some(format!(
-            "level {level} has no such map: stage {}, {}, {why}",
-            last + 1,
-            step.stage.name
-        ))
+        Some(format!("level {level} has no such map: {}, {why}", self.place(last).0))
     }
 
     /// Why a run has no such map when it comes to a level on its way to a finer one, `last`. What
@@ -398,9 +391,8 @@ impl Recipe {
             if let Some(why) = lacks("biome").filter(|_| asked) {
                 let message = format!("{key}: {why}; leave {key} out, {end}");
                 let invalid = Invalid::of(key, "", "").saying(message);
-                return Err(invalid
-                    .inside(&format!("stage {}, biomes", i + 1), &format!("/stage/{i}"))
-                    .into());
+                let (place, pointer) = self.place(i);
+                return Err(invalid.inside(&place, &pointer).into());
             }
         }
         Ok(())

@@ -78,6 +78,9 @@ pub struct Recipe {
     pub scale: u32,
     /// The stages, in order.
     pub stages: Vec<Step>,
+    /// Whether the first of them is level ground that the recipe does not name, since it begins
+    /// with biomes. Its stages are counted without it.
+    pub on_level_ground: bool,
     /// Dungeons on the land.
     #[cfg(feature = "dungeon")]
     pub dungeons: Option<Placing>,
@@ -180,6 +183,7 @@ impl Recipe {
             levels,
             scale: 1,
             stages,
+            on_level_ground: false,
             #[cfg(feature = "dungeon")]
             dungeons: None,
             water: None,
@@ -189,6 +193,20 @@ impl Recipe {
         };
         recipe.check()?;
         Ok(recipe)
+    }
+
+    /// The number of stage `i` of the list, from 1, as whoever wrote the recipe counts them. Level
+    /// ground that the recipe does not name has the number 0.
+    pub(crate) fn number(&self, i: usize) -> usize {
+        i + usize::from(!self.on_level_ground)
+    }
+
+    /// Where stage `i` of the list stands: in words, and as a JSON pointer into the recipe as it
+    /// was written.
+    pub(crate) fn place(&self, i: usize) -> (String, String) {
+        let number = self.number(i);
+        let place = format!("stage {number}, {}", self.stages[i].stage.name);
+        (place, format!("/stage/{}", number.saturating_sub(1)))
     }
 
     /// The layers that exist before each stage, and after the last.

@@ -428,10 +428,10 @@ impl Recipe {
         }
         // One of the two is enough to mean a land of its own: `size_of` then asks for the other.
         let sized = width.or(height).is_some();
-        if top.input.is_none()
+        let on_level_ground = top.input.is_none()
             && sized
-            && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name)
-        {
+            && stages.first().is_some_and(|step| step.stage.name == biomes::STAGE.name);
+        if on_level_ground {
             // Biomes may bring the heights of a land of their own. They have level ground to begin
             // with.
             stages.insert(0, Step::new(flat::STAGE.name, &[])?);
@@ -467,6 +467,7 @@ impl Recipe {
             levels: top.levels,
             scale: top.scale,
             stages,
+            on_level_ground,
             #[cfg(feature = "dungeon")]
             dungeons: top.dungeons,
             water: top.water,

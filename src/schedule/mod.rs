@@ -287,14 +287,10 @@ impl Schedule {
     /// Unit `i`, for people.
     pub(crate) fn place(&self, i: usize) -> String {
         let unit = &self.units[i];
+        let place = format!("stage {}, {}", self.recipe.number(unit.stage), unit.step.stage.name);
         match self.levels() {
-            1 => format!("stage {}, {}", unit.stage + 1, unit.step.stage.name),
-            _ => format!(
-                "stage {}, {}, on level {}",
-                unit.stage + 1,
-                unit.step.stage.name,
-                unit.level
-            ),
+            1 => place,
+            _ => format!("{place}, on level {}", unit.level),
         }
     }
 }

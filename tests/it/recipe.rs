@@ -283,6 +283,19 @@ fn pointers_lead_into_the_recipe() {
         let why = thalweg::tiles::Tiles::new(job, 64).map(|_| ()).unwrap_err();
         assert_eq!(pointer(why), expected);
     }
+    // A recipe that begins with biomes has a stage that it does not name, which does not count.
+    let biomes = "[[stage]]\nkind = \"biomes\"\n[[stage.biome]]\nname = \"fen\"\ncolour = \
+        \"#087020\"\n";
+    let begun = |more: &str| Recipe::from_toml(&format!("{land}{biomes}{more}"), "", "r");
+    let windy = begun("[[stage]]\nkind = \"wind\"\n").unwrap_err();
+    assert!(windy.to_string().starts_with("stage 2, wind: "), "{windy}");
+    assert_eq!(pointer(windy), "/stage/1");
+    let mut recipe = begun("[[stage]]\nkind = \"thermal\"\n").unwrap();
+    recipe.set("2.steps=7").unwrap();
+    recipe.set("1.stir=0.5").unwrap();
+    assert_eq!(recipe.stages[2].settings.integer("steps"), 7);
+    assert!(recipe.set("3.steps=7").unwrap_err().to_string().contains("number, 1 to 2"));
+    assert_eq!(pointer(recipe.set("2.steps=-1").unwrap_err()), "/stage/1/steps");
     let mut recipe = read("[water]\nchannel_area_km2 = 1\n");
     assert_eq!(pointer(recipe.set("water.channel_flow=5").unwrap_err()), "/water/channel_flow");
     #[cfg(feature = "classic")]
@@ -465,6 +478,8 @@ fn all_of(recipe: &Recipe) -> String {
         _ => String::new(),
     };
     let mut rest = recipe.clone();
+    // A described recipe names the level ground under its first biomes.
+    rest.on_level_ground = false;
     let lists: Vec<String> = rest.stages.iter().map(lists).collect();
     let usual = |step: &mut Step| {
         let keys: Vec<String> = step.by_level.iter().map(|(key, _)| key.clone()).collect();

@@ -194,6 +194,17 @@ fn verdict(value: &Value, folder: &Path) -> Result<(), Error> {
     }
 }
 
+/// The pointer of an error about a value, where it leads neither to one of the recipe nor to a key
+/// that a table of it lacks. What is no table at all has no pointer.
+fn astray(recipe: &Value, error: &Error) -> Option<String> {
+    let Some(pointer) = &error.invalid()?.pointer else {
+        return recipe.is_object().then(|| "no pointer".into());
+    };
+    let table = pointer.rsplit_once('/').and_then(|(table, _)| recipe.pointer(table));
+    let leads = recipe.pointer(pointer).is_some() || table.is_some_and(Value::is_object);
+    (!leads).then(|| pointer.clone())
+}
+
 /// By what relation that a schema cannot say the program refuses a recipe: its name, and words of
 /// its errors.
 const WORDS: &[(&str, &[&str])] = &[
@@ -368,6 +379,10 @@ fn the_schema_takes_what_the_program_takes() {
     let mut faults: Vec<(String, String)> = vec![];
     let mut hold = |value: &Value| {
         let said = verdict(value, &folder);
+        if let Some(pointer) = said.as_ref().err().and_then(|e| astray(value, e)) {
+            let why = said.as_ref().unwrap_err();
+            faults.push((format!("{pointer} leads nowhere: {why}"), value.to_string()));
+        }
         match (validator.is_valid(value), said) {
             (true, Ok(())) => agreed[0] += 1,
             (false, Err(_)) => agreed[1] += 1,
