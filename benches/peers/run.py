@@ -2,7 +2,12 @@
 """Times thalweg beside other programs that do the same kind of work, in turn, on this machine.
 
     python3 -m venv peers && peers/bin/pip install -r benches/peers/requirements.txt
+    export CFLAGS=-I$(peers/bin/python -c "import pybind11; print(pybind11.get_include())")
+    peers/bin/pip install --no-build-isolation richdem==0.3.4
     peers/bin/python benches/peers/run.py target/release/thalweg
+
+RichDEM is built here, by a C++ compiler, with a newer pybind11 than it brings, which does not know
+Python 3.11.
 
 Each task is done by all programs one after the other, then again, `--rounds` times, so that a slow
 phase of the machine meets them all. The table has medians with the lowest and the highest, and how
@@ -10,6 +15,7 @@ many times as long as thalweg each took. Programs differ in what they compute: t
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -20,8 +26,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import fastscapelib
+import numba
 import numpy as np
 import pyflwdir
+import richdem
 from pyfastnoiselite.pyfastnoiselite import FastNoiseLite, FractalType, NoiseType
 
 SPACING_M = 30.0
@@ -52,7 +60,7 @@ class Thalweg:
         path.write_text(recipe)
         command = [self.program, "run", path, "-o", self.folder / "out", "--force", "--json"]
         done = subprocess.run(
-            [*command, "--device", "cpu"], check=True, capture_output=True, text=True
+            [*command, "--device", "cpu", "--threads", "2"], check=True, capture_output=True, text=True
         )
         return json.loads(done.stdout)
 
@@ -72,6 +80,21 @@ def timed(work) -> float:
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
+
+
+@contextlib.contextmanager
+def silence():
+    """Nothing is printed, by C++ either: RichDEM has no other way to be quiet."""
+    with open(os.devnull, "wb") as nothing:
+        kept = [os.dup(1), os.dup(2)]
+        for stream in (1, 2):
+            os.dup2(nothing.fileno(), stream)
+        try:
+            yield
+        finally:
+            for stream, before in zip((1, 2), kept):
+                os.dup2(before, stream)
+                os.close(before)
 
 
 def noise(side: int, thalweg: Thalweg) -> dict:
@@ -137,6 +160,12 @@ def drainage(side: int, thalweg: Thalweg) -> dict:
         filled, _ = pyflwdir.dem.fill_depressions(heights)
         pyflwdir.from_dem(filled).upstream_area("cell")
 
+    def rich():
+        with silence():
+            grid = richdem.rdarray(heights, no_data=-9999)
+            filled = richdem.FillDepressions(grid, epsilon=True)
+            richdem.FlowAccumulation(filled, "D8")
+
     flow()  # numba compiles in the first call
     ground = (
         f"schema = 2\nwidth = {side}\nheight = {side}\nspacing_m = {SPACING_M}\n"
@@ -147,10 +176,54 @@ def drainage(side: int, thalweg: Thalweg) -> dict:
         "thalweg, 2 threads": lambda: thalweg.water(ground + water),
         "fastscapelib, 1 thread": lambda: timed(fastscape),
         "pyflwdir, 1 thread": lambda: timed(flow),
+        "RichDEM, 1 thread": lambda: timed(rich),
     }
 
 
-TASKS = [noise, rivers_cut, drainage]
+@numba.njit(parallel=True, fastmath=True)
+def slide(heights, after, talus, rate):
+    """Musgrave's rule in floats: of the drop beyond the talus a part slides to each of four
+    neighbours. All cells move together."""
+    rows, columns = heights.shape
+    for y in numba.prange(1, rows - 1):
+        for x in range(1, columns - 1):
+            h = heights[y, x]
+            moved = np.float32(0)
+            for other in (
+                heights[y, x - 1],
+                heights[y, x + 1],
+                heights[y - 1, x],
+                heights[y + 1, x],
+            ):
+                drop = other - h
+                moved += max(drop - talus, np.float32(0)) + min(drop + talus, np.float32(0))
+            after[y, x] = h + rate * moved
+
+
+def slopes(side: int, thalweg: Thalweg) -> dict:
+    """One step of slopes that slide down to their angle of repose."""
+    steps = 20
+    heights = land(side).astype(np.float32)
+    after = heights.copy()
+    talus, rate = np.float32(SPACING_M * np.tan(np.radians(34))), np.float32(0.125)
+    numba.set_num_threads(min(2, numba.get_num_threads()))
+
+    def rounds():
+        now, then = heights, after
+        for _ in range(steps):
+            slide(now, then, talus, rate)
+            now, then = then, now
+
+    rounds()  # numba compiles in the first call
+    ground = '[[stage]]\nkind = "noise"\nfeature_cells = 256\nrelief_m = 3000\n'
+    settings = f"steps = {steps}\n"
+    return {
+        "thalweg, 2 threads": lambda: thalweg.stage("thermal", settings, side, ground) / steps,
+        "a loop of floats by numba, 2 threads": lambda: timed(rounds) / steps,
+    }
+
+
+TASKS = [noise, rivers_cut, drainage, slopes]
 
 
 def main():
@@ -159,7 +232,7 @@ def main():
     options.add_argument("--side", type=int, default=1024, help="cells of a side [1024]")
     options.add_argument("--rounds", type=int, default=5, help="rounds of each task [5]")
     chosen = options.parse_args()
-    packages = ["fastscapelib", "pyflwdir", "pyfastnoiselite", "numpy"]
+    packages = ["fastscapelib", "pyflwdir", "richdem", "pyfastnoiselite", "numba", "numpy"]
     said = subprocess.run([chosen.thalweg, "--version"], capture_output=True, text=True)
     print(", ".join([said.stdout.strip(), *(f"{p} {version(p)}" for p in packages)]))
     print(f"{os.cpu_count()} cores, {chosen.side}² cells, {chosen.rounds} rounds\n")
