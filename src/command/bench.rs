@@ -376,7 +376,7 @@ pub fn main(console: &Console, a: &Arguments) -> Result<bool> {
         bench.in_time("the sequential loop", side, "classic, 1 thread", |bench| {
             classic(bench, side, &start)
         })?;
-        bench.in_time("files", side, "1 thread", |bench| encoding(bench, side, &start))?;
+        bench.in_time("files", side, &names[0], |bench| encoding(bench, side, &start))?;
     }
     let left_out = bench.left_out;
     let rows = bench.rows;

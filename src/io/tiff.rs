@@ -9,9 +9,12 @@ use geotiff_core::GeoKeyValue;
 use geotiff_core::geokeys::{GT_RASTER_TYPE, PROJ_LINEAR_UNITS};
 use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
 use ndarray::ArrayView2;
+use rayon::prelude::*;
 use tiff_reader::ifd::{Ifd, ParseBudgets};
 use tiff_reader::source::{BytesSource, FileSource, SharedSource};
 use tiff_reader::{ExtraSample, OpenOptions, TiffError, TiffFile};
+use tiff_writer::compress::{BlockEncodingOptions, compress_block};
+use tiff_writer::{ImageBuilder, TiffWriter, WriteOptions};
 
 use self::patched::{Patch, Patched};
 use super::geo::{self, Geo};
@@ -23,6 +26,14 @@ use crate::{Error, Result};
 
 /// Larger maps are written in tiles of this side, smaller ones in strips.
 pub(super) const TILE: u32 = 512;
+/// How samples are compressed: quickly.
+const COMPRESSION: Compression = Compression::Deflate;
+const LEVEL: u32 = 1;
+/// Predictor 3 (Adobe, TIFF Technical Note 3) sorts the bytes of a row by their weight, and of
+/// heights next to each other the high ones hardly differ.
+const PREDICTOR: Predictor = Predictor::FloatingPoint;
+/// The first of the tags that GeoTIFF and GDAL have added to those of TIFF.
+const ADDED: u16 = 32768;
 /// What a file may hold besides its samples: pictures, and bytes of their tags. A tag of each tile
 /// takes eight bytes.
 const PICTURES_MAX: usize = 256;
@@ -471,11 +482,9 @@ pub(super) fn builder(
     warnings: &mut Vec<String>,
 ) -> GeoTiffBuilder {
     let mut builder = GeoTiffBuilder::new(width, height)
-        .compression(Compression::Deflate)
-        .deflate_level(1)
-        // Predictor 3 (Adobe, TIFF Technical Note 3) sorts the bytes of a row by their weight, and
-        // of heights next to each other the high ones hardly differ.
-        .predictor(Predictor::FloatingPoint)
+        .compression(COMPRESSION)
+        .deflate_level(LEVEL)
+        .predictor(PREDICTOR)
         .raster_type(RasterType::PixelIsArea);
     if width > TILE || height > TILE {
         builder = builder.tile_size(TILE, TILE);
@@ -527,20 +536,72 @@ pub(super) fn encode(map: &Map, warnings: &mut Vec<String>) -> Result<Vec<u8>> {
     let fail = |e: &dyn std::fmt::Display| {
         Error::limit(format!("this map cannot be written as TIFF: {e}"))
     };
-    let mut builder =
-        builder([map.width, map.height], map.spacing_m, map.georef.as_ref(), warnings);
-    if map.data.iter().any(|v| v.is_nan()) {
-        builder = builder.nodata("nan");
-    }
-    let view = ArrayView2::from_shape((map.height as usize, map.width as usize), &map.data)
-        .map_err(|e| fail(&e))?;
-    let mut out = Cursor::new(Vec::new());
-    builder.write_2d_to(&mut out, view).map_err(|e| fail(&e))?;
-    let mut bytes = out.into_inner();
+    let has_missing = map.data.iter().any(|v| v.is_nan());
+    // A file of some samples, with the place of the whole map.
+    let mut file = |[width, height]: [u32; 2], data: &[f32]| {
+        let builder = builder([width, height], map.spacing_m, map.georef.as_ref(), warnings);
+        let builder = if has_missing { builder.nodata("nan") } else { builder };
+        let view = ArrayView2::from_shape((height as usize, width as usize), data)
+            .map_err(|e| fail(&e))?;
+        let mut out = Cursor::new(Vec::new());
+        builder.write_2d_to(&mut out, view).map_err(|e| fail(&e))?;
+        Ok::<_, Error>(out.into_inner())
+    };
+    let mut bytes = if map.width.max(map.height) > TILE {
+        let small = TiffFile::from_bytes(file([1, 1], &[0.0])?).map_err(|e| fail(&e))?;
+        let tags = small.ifd(0).map_err(|e| fail(&e))?.tags();
+        let image = tags
+            .iter()
+            .filter(|tag| tag.code >= ADDED)
+            .fold(ImageBuilder::new(map.width, map.height), |image, tag| image.tag(tag.clone()));
+        let missing = if has_missing { f32::NAN } else { 0.0 };
+        in_tiles(map, image, missing).map_err(|e| fail(&e))?
+    } else {
+        file([map.width, map.height], &map.data)?
+    };
     if let Some(keys) = map.georef.as_ref().and_then(|g| g.keys.as_ref()).and_then(geo::keys) {
         keys.keys.iter().for_each(|key| restore_bars(&mut bytes, &key.value));
     }
     Ok(bytes)
+}
+
+/// A file in tiles, which are compressed on all cores. The bytes are those that
+/// `GeoTiffBuilder::write_2d_to` makes of one tile after the other. `image` has the added tags, and
+/// `missing` stands where tiles reach beyond the map.
+fn in_tiles(map: &Map, image: ImageBuilder, missing: f32) -> tiff_writer::Result<Vec<u8>> {
+    let [width, height, side] = [map.width, map.height, TILE].map(|n| n as usize);
+    let tile = |i: usize| {
+        let across = width.div_ceil(side);
+        let [x, y] = [i % across, i / across].map(|n| n * side);
+        let wide = side.min(width - x);
+        let mut samples = vec![missing; side * side];
+        let rows = map.data[y * width..].chunks(width).zip(samples.chunks_mut(side));
+        rows.for_each(|(row, samples)| samples[..wide].copy_from_slice(&row[x..x + wide]));
+        samples
+    };
+    let options = WriteOptions::auto();
+    let how = BlockEncodingOptions {
+        byte_order: options.byte_order,
+        compression: COMPRESSION,
+        predictor: PREDICTOR,
+        samples_per_pixel: 1,
+        row_width_pixels: side,
+        jpeg_options: None,
+        jpeg_sampling: None,
+        deflate_level: Some(LEVEL),
+    };
+    let tiles: Vec<Vec<u8>> = (0..width.div_ceil(side) * height.div_ceil(side))
+        .into_par_iter()
+        .map(|i| compress_block(&tile(i), how, i))
+        .collect::<tiff_writer::Result<_>>()?;
+    let image =
+        image.sample_type::<f32>().compression(COMPRESSION).predictor(PREDICTOR).tiles(TILE, TILE);
+    let mut writer = TiffWriter::new(Cursor::new(vec![]), options)?;
+    let image = writer.add_image(image)?;
+    for (i, tile) in tiles.iter().enumerate() {
+        writer.write_block_raw(&image, i, tile)?;
+    }
+    Ok(writer.finish()?.into_inner())
 }
 
 /// Stands for a bar in texts of keys. GDAL's have bars within them, which the encoder refuses,

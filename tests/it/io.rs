@@ -489,6 +489,48 @@ fn a_png_says_its_range_and_a_range_cuts() {
     }
 }
 
+/// The tiles of a TIFF are compressed on all cores, and are those that the library that wrote them
+/// before compresses one after the other.
+#[test]
+fn tiles_of_a_tiff_are_compressed_side_by_side() {
+    use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
+    for ([width, height], missing) in [
+        ([513, 1], vec![]),
+        ([1, 700], vec![]),
+        ([1024, 512], vec![]),
+        ([1100, 600], vec![0, 513, 659_999]),
+        ([511, 1537], vec![7]),
+    ] {
+        let place = Georef {
+            epsg: Some(32633),
+            west: 500_000.0,
+            north: 5_000_000.0,
+            cell: (10.0, 10.0),
+            keys: None,
+        };
+        let map = Map { spacing_m: 10.0, georef: Some(place), ..noisy(width, height) };
+        let made = io::encode_within(&map, MapFormat::Tiff, None, &missing).unwrap().bytes;
+        let mut data = map.data.clone();
+        missing.iter().for_each(|at| data[*at] = f32::NAN);
+        let mut builder = GeoTiffBuilder::new(width, height)
+            .compression(Compression::Deflate)
+            .deflate_level(1)
+            .predictor(Predictor::FloatingPoint)
+            .raster_type(RasterType::PixelIsArea)
+            .tile_size(512, 512)
+            .projected_epsg(32633)
+            .pixel_scale(10.0, 10.0)
+            .origin(500_000.0, 5_000_000.0);
+        if !missing.is_empty() {
+            builder = builder.nodata("nan");
+        }
+        let mut expected = std::io::Cursor::new(vec![]);
+        let view = ndarray::ArrayView2::from_shape((height as usize, width as usize), &data);
+        builder.write_2d_to(&mut expected, view.unwrap()).unwrap();
+        assert!(made == expected.into_inner(), "{width} x {height}, {missing:?}");
+    }
+}
+
 /// An ESRI grid keeps every bit and its place, and is read in all the ways that programs write it.
 /// Holds file F10 in part.
 #[test]
