@@ -16,9 +16,6 @@ use super::{Raster, Source};
 use crate::map::Map;
 use crate::{Error, Result};
 
-/// The most rows in a block, over all compressions that are read.
-const MAX_LINES: usize = 32;
-
 /// Channels that hold heights, best first.
 const CHANNELS: [&str; 3] = ["Y", "height", "R"];
 
@@ -29,7 +26,8 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     let Vec2(width, height) = header.layer_size;
     let (width, height, cells) = source.cells(width as u64, height as u64)?;
     let count = header.channels.list.len();
-    admit(header, cells, source)?;
+    admit_blocks(reader.headers(), cells, source)?;
+    admit(header, source)?;
     let name = header.channels.list[channel].name.to_string();
     let mut warnings = Vec::new();
     if count > 1 {
@@ -41,23 +39,37 @@ pub(super) fn read<R: BufRead + Seek>(reader: R, source: &Source) -> Result<Rast
     Ok(Raster { warnings, ..Raster::new(width, height, data) })
 }
 
-/// Refuses a picture that would take too much memory for its heights, or whose samples are not the
-/// heights that were written.
-fn admit(header: &Header, cells: usize, source: &Source) -> Result<()> {
-    let (count, Vec2(width, height)) = (header.channels.list.len(), header.layer_size);
-    // A block is decompressed with all its channels. Hundreds of them would need many times the
-    // memory of the map.
-    let block = match header.blocks {
-        BlockDescription::ScanLines => width * height.min(MAX_LINES),
-        BlockDescription::Tiles(t) => t.tile_size.x().min(width) * t.tile_size.y().min(height),
-    };
-    if block.saturating_mul(header.channels.bytes_per_pixel) > (64 << 20) + cells.saturating_mul(16)
-    {
-        return Err(Error::limit(format!(
-            "{}: its {count} channels take too much memory; save only the heights, as channel Y",
-            source.path.display()
-        )));
+/// Refuses a file whose blocks would take too much memory for its heights. A block is read with all
+/// its channels, and the decoder makes room for as much as the header says of it: in tiles, also
+/// beyond the picture, and in parts that are not wanted, too.
+fn admit_blocks(headers: &[Header], cells: usize, source: &Source) -> Result<()> {
+    let most = (64 << 20) + 16 * cells as u64;
+    for header in headers {
+        let [wide, high] = match header.blocks {
+            BlockDescription::ScanLines => {
+                [header.layer_size.x(), header.compression.scan_lines_per_block()]
+            }
+            BlockDescription::Tiles(tiles) => [tiles.tile_size.x(), tiles.tile_size.y()],
+        };
+        let bytes = [wide, high, header.channels.bytes_per_pixel]
+            .into_iter()
+            .fold(1, |bytes: u64, n| bytes.saturating_mul(n as u64));
+        if bytes > most {
+            return Err(Error::limit(format!(
+                "{}: blocks of {wide} x {high} samples of {} channels take {} MiB: allowed {} for \
+                 this map; save only the heights, as channel Y, in lines or in smaller tiles",
+                source.path.display(),
+                header.channels.list.len(),
+                bytes >> 20,
+                most >> 20
+            )));
+        }
     }
+    Ok(())
+}
+
+/// Refuses a picture whose samples are not the heights that were written.
+fn admit(header: &Header, source: &Source) -> Result<()> {
     if header.channels.list.iter().any(|c| c.sampling != Vec2(1, 1)) {
         return Err(source
             .error("its channels have different resolutions; save it without chroma subsampling"));

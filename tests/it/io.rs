@@ -1974,6 +1974,43 @@ fn exr_parts_are_chosen_by_name() {
     assert!(message(grey, "input").contains("band 2: a .png file has one"));
 }
 
+/// The room that the decoder makes for a block is what the header says of it, also beyond the
+/// picture. A file of 500 bytes took 1.8 GB.
+#[test]
+fn exr_blocks_take_no_more_than_their_map() {
+    use exr::prelude::*;
+    let part = |name: &str, tile| {
+        let channel = AnyChannel::new(name, FlatSamples::F32(vec![1.0; 15]));
+        let blocks = Blocks::Tiles(Vec2(tile, tile));
+        let encoding = Encoding { blocks, ..Encoding::UNCOMPRESSED };
+        let channels = AnyChannels::sort([channel].into_iter().collect());
+        Layer::new((5, 3), LayerAttributes::named(name), encoding, channels)
+    };
+    let file = |parts: Vec<Layer<AnyChannels<FlatSamples>>>| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        let window = IntegerBounds::from_dimensions((5, 3));
+        let image = Image::from_layers(ImageAttributes::new(window), SmallVec::from(parts));
+        image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+        bytes.into_inner()
+    };
+    // The height of the tiles that have this width.
+    let higher = |mut bytes: Vec<u8>, wide: u8, high: u32| {
+        let name = b"tiledesc\0";
+        let of = |bytes: &[u8], at: usize| bytes[at..].starts_with(name) && bytes[at + 13] == wide;
+        let at = (0..bytes.len() - 20).find(|at| of(&bytes, *at)).unwrap() + name.len() + 8;
+        bytes[at..at + 4].copy_from_slice(&high.to_le_bytes());
+        bytes
+    };
+    let read = |bytes: &[u8]| decode(bytes, MapFormat::Exr, &ReadOptions::default());
+    let whole = file(vec![part("Y", 32), part("u", 16)]);
+    assert_eq!(read(&whole).unwrap().map.data, [1.0; 15]);
+    for (wide, height) in [(32, 600_000), (16, 1_200_000), (16, 100_000_000)] {
+        let text = message(read(&higher(whole.clone(), wide, height)), "limit");
+        assert!(text.contains(&format!("blocks of {wide} x {height} samples")), "{text}");
+        assert!(text.contains("allowed 64"), "{text}");
+    }
+}
+
 /// Texts may begin with the mark of UTF-8. Holds F13.
 #[test]
 fn texts_may_begin_with_a_mark() {
