@@ -12,7 +12,7 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 use tiff_reader::ifd::{Ifd, ParseBudgets};
 use tiff_reader::source::{BytesSource, FileSource, SharedSource};
-use tiff_reader::{ExtraSample, OpenOptions, TiffError, TiffFile};
+use tiff_reader::{ExtraSample, OpenOptions, RasterLayout, TiffError, TiffFile};
 use tiff_writer::compress::{BlockEncodingOptions, compress_block};
 use tiff_writer::{ImageBuilder, TiffWriter, WriteOptions};
 
@@ -22,7 +22,7 @@ use super::nodata::VOID;
 use super::units::METRE;
 use super::{Bytes, Raster, Source};
 use crate::map::Map;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// Larger maps are written in tiles of this side, smaller ones in strips.
 pub(super) const TILE: u32 = 512;
@@ -87,6 +87,7 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     if block_rows == 0 || (ifd.is_tiled() && ifd.tile_width().unwrap_or(0) == 0) {
         return Err(source.damaged("its tiles or strips are empty"));
     }
+    admit_block(ifd, &layout, block_rows, cells, source)?;
     // A tile or strip with all its bands, and a row of them.
     let decode_output_bytes = cells.saturating_mul(across).max(1 << 24);
     let file =
@@ -137,6 +138,36 @@ pub(super) fn read(source: &Source) -> Result<Raster> {
     Ok(raster)
 }
 
+/// Refuses a file whose tiles or strips would take too much memory: the decoder makes room for one
+/// with all its bands, also where the file does not hold it. Of its samples the map keeps one band.
+fn admit_block(
+    ifd: &Ifd,
+    layout: &RasterLayout,
+    rows: u32,
+    cells: usize,
+    source: &Source,
+) -> Result<()> {
+    let (wide, high) = match ifd.tile_width().filter(|_| ifd.is_tiled()) {
+        Some(width) => (width, rows),
+        None => (ifd.width(), rows.min(ifd.height())),
+    };
+    let apart = ifd.planar_configuration() == PLANES_APART;
+    let bands = if apart { 1 } else { layout.samples_per_pixel };
+    let bytes = [wide as u64, high.into(), bands as u64, layout.bytes_per_sample as u64]
+        .into_iter()
+        .fold(1, u64::saturating_mul);
+    let most = (64 << 20) + 64 * cells as u64;
+    if bytes > most {
+        return Err(Error::limit(format!(
+            "{}: tiles or strips of {wide} x {high} samples of {bands} bands take {bytes} bytes: \
+             allowed {most} for {cells} samples; save the band of the heights alone, or smaller \
+             tiles (gdal_translate -b 1 -co TILED=YES)",
+            source.path.display(),
+        )));
+    }
+    memory::admit(source.path.display(), bytes)
+}
+
 /// The bytes of a file, in which 16-bit floats call themselves integers, and the numbers of its
 /// samples.
 fn opened(source: &Source, options: OpenOptions) -> Result<(SharedSource, Kind)> {
@@ -170,9 +201,8 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Reads a band, one row of tiles or strips at a time, so that memory is only allocated for
-    /// data that the file really holds. `take` gets the number of the first sample, how many there
-    /// are, and their bytes.
+    /// Reads a band, one row of tiles or strips at a time. `take` gets the number of the first
+    /// sample, how many there are, and their bytes.
     fn read(
         &self,
         band: usize,
@@ -598,8 +628,8 @@ fn in_tiles(map: &Map, image: ImageBuilder, missing: f32) -> tiff_writer::Result
         image.sample_type::<f32>().compression(COMPRESSION).predictor(PREDICTOR).tiles(TILE, TILE);
     let mut writer = TiffWriter::new(Cursor::new(vec![]), options)?;
     let image = writer.add_image(image)?;
-    for (i, tile) in tiles.iter().enumerate() {
-        writer.write_block_raw(&image, i, tile)?;
+    for (i, tile) in tiles.into_iter().enumerate() {
+        writer.write_block_raw(&image, i, &tile)?;
     }
     Ok(writer.finish()?.into_inner())
 }

@@ -101,8 +101,7 @@ impl Job {
         let Some(step) = self.recipe().stages.get(i) else {
             let count = self.recipe().stages.len();
             return Err(Error::param(format!(
-                "stage {}: the recipe has stages 1 to {count}",
-                i + 1
+                "stage {i} from 0: the run has {count} stages, those that it adds included"
             )));
         };
         let (place, pointer) = self.recipe().place(i);

@@ -28,7 +28,7 @@ impl Recipe {
             );
             return Err(Invalid::from(message).about("stage").into());
         }
-        check_count(self.stages.iter().map(|step| step.with.len()))?;
+        check_count(self.written().iter().map(|step| step.with.len()))?;
         // What follows computes with these numbers, so their ranges come first.
         self.check_ranges()?;
         self.check_order()?;
@@ -427,8 +427,8 @@ impl Recipe {
                         format!(
                             "levels: it stands behind stage {}, which runs on the finest level \
                              alone: move that before stage {}, or give this one finest_only = true",
-                            group.end + 1,
-                            group.start + 1
+                            self.number(group.end),
+                            self.number(group.start)
                         ),
                         "finest_only",
                     );

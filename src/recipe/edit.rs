@@ -87,12 +87,12 @@ impl Recipe {
             return Ok(());
         }
         let (key, value) = parted(assigned, "rain=4")?;
-        let number = stage.parse::<usize>().ok().filter(|number| *number > 0);
+        let number = stage.parse::<usize>().ok();
         let (mut found, mut nests) = (false, false);
-        let places: Vec<_> =
-            (0..self.stages.len()).map(|i| (self.number(i), self.place(i).1)).collect();
-        for ((of, place), step) in places.iter().zip(&mut self.stages) {
-            if number == Some(*of) || step.stage.name == stage {
+        let first = self.unwritten();
+        let places: Vec<_> = (first..self.stages.len()).map(|i| self.place(i).1).collect();
+        for ((i, place), step) in (1..).zip(&places).zip(&mut self.stages[first..]) {
+            if number == Some(i) || step.stage.name == stage {
                 found = true;
                 if key != "every" {
                     step.assign(key, value).map_err(|e| e.inside("", place))?;
@@ -121,8 +121,10 @@ impl Recipe {
             let nested = |step: &Step| {
                 step.with.iter().map(|nested| nested.step.stage.name).collect::<Vec<_>>()
             };
-            for name in
-                self.stages.iter().flat_map(|step| [vec![step.stage.name], nested(step)].concat())
+            for name in self
+                .written()
+                .iter()
+                .flat_map(|step| [vec![step.stage.name], nested(step)].concat())
             {
                 names.extend((!names.contains(&name)).then_some(name));
             }
@@ -130,7 +132,7 @@ impl Recipe {
             let message = format!(
                 "{}; or a stage's number, 1 to {}, water, or output",
                 invalid.message,
-                self.stages.len() - usize::from(self.on_level_ground)
+                self.written().len()
             );
             return Err(invalid.saying(message).into());
         }

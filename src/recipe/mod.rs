@@ -78,8 +78,8 @@ pub struct Recipe {
     pub scale: u32,
     /// The stages, in order.
     pub stages: Vec<Step>,
-    /// Whether the first of them is level ground that the recipe does not name, since it begins
-    /// with biomes. Its stages are counted without it.
+    /// Whether the first of them is level ground, for a recipe that begins with biomes. Whoever
+    /// wrote the recipe did not write that stage: it is neither counted nor described.
     pub on_level_ground: bool,
     /// Dungeons on the land.
     #[cfg(feature = "dungeon")]
@@ -195,8 +195,18 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// How many stages at the beginning of the list are not of whoever wrote the recipe.
+    pub(crate) fn unwritten(&self) -> usize {
+        usize::from(self.on_level_ground).min(self.stages.len())
+    }
+
+    /// The stages that the recipe was written with.
+    pub(crate) fn written(&self) -> &[Step] {
+        &self.stages[self.unwritten()..]
+    }
+
     /// The number of stage `i` of the list, from 1, as whoever wrote the recipe counts them. Level
-    /// ground that the recipe does not name has the number 0.
+    /// ground that nobody wrote has the number 0.
     pub(crate) fn number(&self, i: usize) -> usize {
         i + usize::from(!self.on_level_ground)
     }

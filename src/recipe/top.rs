@@ -339,7 +339,7 @@ impl Top {
             band,
             levels: recipe.levels,
             scale: recipe.scale,
-            stages: recipe.stages.clone(),
+            stages: recipe.written().to_vec(),
             #[cfg(feature = "dungeon")]
             dungeons: recipe.dungeons.clone(),
             water: recipe.water.clone(),

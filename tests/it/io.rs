@@ -489,8 +489,8 @@ fn a_png_says_its_range_and_a_range_cuts() {
     }
 }
 
-/// The tiles of a TIFF are compressed on all cores, and are those that the library that wrote them
-/// before compresses one after the other.
+/// The tiles of a TIFF are compressed on all cores. `GeoTiffBuilder` compresses one after another,
+/// and makes the same bytes.
 #[test]
 fn tiles_of_a_tiff_are_compressed_side_by_side() {
     use geotiff_writer::{Compression, GeoTiffBuilder, Predictor, RasterType};
@@ -1974,10 +1974,9 @@ fn exr_parts_are_chosen_by_name() {
     assert!(message(grey, "input").contains("band 2: a .png file has one"));
 }
 
-/// The room that the decoder makes for a block is what the header says of it, also beyond the
-/// picture. A file of 500 bytes took 1.8 GB.
+/// The decoder makes room for a block as large as the header says. A file of 500 bytes took 1.8 GB.
 #[test]
-fn exr_blocks_take_no_more_than_their_map() {
+fn exr_blocks_take_no_more_than_their_file_can_hold() {
     use exr::prelude::*;
     let part = |name: &str, tile| {
         let channel = AnyChannel::new(name, FlatSamples::F32(vec![1.0; 15]));
@@ -2007,8 +2006,52 @@ fn exr_blocks_take_no_more_than_their_map() {
     for (wide, height) in [(32, 600_000), (16, 1_200_000), (16, 100_000_000)] {
         let text = message(read(&higher(whole.clone(), wide, height)), "limit");
         assert!(text.contains(&format!("blocks of {wide} x {height} samples")), "{text}");
-        assert!(text.contains("allowed 64"), "{text}");
+        assert!(text.contains(&format!("take {} bytes", 4 * u64::from(wide) * u64::from(height))));
+        let allowed = (64 << 20) + 1400 * whole.len();
+        assert!(text.contains(&format!("allowed {allowed} ")), "{text}");
     }
+    // A picture of 20000 x 20000 samples in one tile, of which the file holds nothing.
+    let mut bytes = higher(file(vec![part("Y", 32)]), 32, 20_000);
+    for (name, at, value) in [
+        (&b"tiledesc\0"[..], 4, 20_000u32),
+        (b"dataWindow\0box2i\0", 12, 19_999),
+        (b"dataWindow\0box2i\0", 16, 19_999),
+    ] {
+        let found = (0..bytes.len()).find(|i| bytes[*i..].starts_with(name)).unwrap();
+        bytes[found + name.len() + at..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    let text = message(read(&bytes), "limit");
+    assert!(text.contains("blocks of 20000 x 20000 samples"), "{text}");
+}
+
+/// A strip that a file does not hold is made of zeros, with all its bands. A file of 30 kB took 16
+/// GB.
+#[test]
+fn tiff_blocks_take_no_more_than_some_bands_of_their_map() {
+    use tiff_reader::ExtraSample;
+    use tiff_writer::{ImageBuilder, TiffWriter, WriteOptions};
+    let file = |bands: u16, rows: u32| {
+        let image = ImageBuilder::new(1000, 1000)
+            .sample_type::<f32>()
+            .samples_per_pixel(bands)
+            .extra_samples(vec![ExtraSample::UnassociatedAlpha; usize::from(bands) - 1])
+            .strips(rows);
+        let blocks = image.checked_block_count().unwrap();
+        let mut writer =
+            TiffWriter::new(std::io::Cursor::new(vec![]), WriteOptions::auto()).unwrap();
+        let image = writer.add_image(image).unwrap();
+        (0..blocks).for_each(|i| writer.write_block_sparse(&image, i).unwrap());
+        writer.finish().unwrap().into_inner()
+    };
+    let read = |bytes: &[u8]| {
+        decode(bytes, MapFormat::Tiff, &ReadOptions { spacing_m: Some(1.0), ..Default::default() })
+    };
+    let text = message(read(&file(4001, 1000)), "limit");
+    assert!(text.contains("1000 x 1000 samples of 4001 bands take 16004000000 bytes"), "{text}");
+    assert!(text.contains("allowed 131108864 for 1000000 samples"), "{text}");
+    // Strips of one row are small.
+    let text = message(read(&file(4001, 1)), "input");
+    assert!(!text.contains("bands take"), "{text}");
 }
 
 /// Texts may begin with the mark of UTF-8. Holds F13.

@@ -296,6 +296,19 @@ fn pointers_lead_into_the_recipe() {
     assert_eq!(recipe.stages[2].settings.integer("steps"), 7);
     assert!(recipe.set("3.steps=7").unwrap_err().to_string().contains("number, 1 to 2"));
     assert_eq!(pointer(recipe.set("2.steps=-1").unwrap_err()), "/stage/1/steps");
+    assert!(recipe.set("flat.height_m=7").unwrap_err().to_string().contains("biomes, thermal"));
+    // It is not described, and so the recipe that is read again counts as it does.
+    assert_eq!(recipe.describe()["stage"][0]["kind"], "biomes");
+    recipe.multiply_relief(2.0).unwrap();
+    recipe.set("2.steps=9").unwrap();
+    assert_eq!(recipe.stages[2].settings.integer("steps"), 9);
+    let thermal = "[[stage]]\nkind = \"thermal\"\n";
+    assert_eq!(begun(&thermal.repeat(999)).unwrap().stages.len(), 1001);
+    let late = "[[stage]]\nkind = \"layer\"\nmap = \"rain\"\nfrom = \"height\"\n\
+        start = 0\nend = 9\n";
+    let behind = begun(&format!("{thermal}{late}{thermal}[levels]\nmax = 2\n")).unwrap_err();
+    let behind = behind.to_string();
+    assert!(behind.starts_with("stage 4, thermal: ") && behind.contains("stage 3, "), "{behind}");
     let mut recipe = read("[water]\nchannel_area_km2 = 1\n");
     assert_eq!(pointer(recipe.set("water.channel_flow=5").unwrap_err()), "/water/channel_flow");
     #[cfg(feature = "classic")]
@@ -478,8 +491,6 @@ fn all_of(recipe: &Recipe) -> String {
         _ => String::new(),
     };
     let mut rest = recipe.clone();
-    // A described recipe names the level ground under its first biomes.
-    rest.on_level_ground = false;
     let lists: Vec<String> = rest.stages.iter().map(lists).collect();
     let usual = |step: &mut Step| {
         let keys: Vec<String> = step.by_level.iter().map(|(key, _)| key.clone()).collect();

@@ -123,6 +123,7 @@ use encase::ShaderType;
 use glam::{IVec2, UVec2};
 use kernels::{BEGIN, BEGIN_LEDGER, COUNT, CUT, DRAIN, FALL, RAISE_LEDGER, ROUTE};
 use plan::plan;
+use rayon::prelude::*;
 
 constants! {
     const WGSL: &str;
@@ -380,32 +381,47 @@ fn lengths(s: &Settings) -> Vec<(u32, u32)> {
 /// of the range. `uplift` is the layer, if there is one. The vertices `outside`, in ascending
 /// order, are no land.
 pub fn risen(s: &Settings, site: &Site, uplift: Option<&[i32]>, outside: &[usize]) -> i64 {
-    let (window, p) = (&site.window, lines(s, site));
-    let is_land = |i: &usize| {
-        let (x, y) = (*i as i32 % window.width as i32, *i as i32 / window.width as i32);
-        !p.keeps(x, y) && outside.binary_search(i).is_err()
-    };
+    let ([width, height], p) = ([site.window.width, site.window.height], lines(s, site));
     let rise = rise(s, site);
-    let land = || (0..window.cells()).filter(is_land);
     // Each step's rise is rounded down by itself, as the plan and the kernel do it.
     let steps: Vec<(i64, i32)> = lengths(s)
         .into_iter()
         .map(|(length, count)| (count.into(), mul_q16(rise, length)))
         .filter(|(count, rise)| *count > 0 && *rise > 0)
         .collect();
-    let in_steps = |cells: &dyn Fn(i32) -> i64| -> i64 {
-        steps.iter().map(|(count, rise)| count * cells(*rise)).sum()
-    };
-    match uplift {
-        _ if steps.is_empty() => 0,
-        None => {
-            let cells = land().count() as i64;
-            in_steps(&|rise| cells * i64::from(rise))
-        }
-        Some(uplift) => {
-            in_steps(&|rise| land().map(|i| i64::from(mul_q16(rise, uplift[i] as u32))).sum())
-        }
+    if steps.is_empty() {
+        return 0;
     }
+    // Without a layer all of the land rises by a share of 1.
+    let whole = vec![1 << 16; width as usize];
+    let row = |y: usize| match uplift {
+        Some(uplift) => &uplift[y * width as usize..][..width as usize],
+        None => &whole[..],
+    };
+    let rise_of = |uplift: &[i32]| -> i64 {
+        let in_step =
+            |rise| uplift.iter().map(|part| i64::from(mul_q16(rise, *part as u32))).sum::<i64>();
+        steps.iter().map(|(count, rise)| count * in_step(*rise)).sum()
+    };
+    // What keeps its height does not rise.
+    let keeps_row = |y: u32| p.keeps(i32::MIN, y as i32);
+    let columns: Vec<usize> =
+        (0..width).filter(|x| p.keeps(*x as i32, i32::MIN)).map(|x| x as usize).collect();
+    let of_rows: i64 = (0..height)
+        .into_par_iter()
+        .filter(|y| !keeps_row(*y))
+        .map(|y| {
+            let row = row(y as usize);
+            rise_of(row) - columns.iter().map(|x| rise_of(&row[*x..=*x])).sum::<i64>()
+        })
+        .sum();
+    let beyond: i64 = outside
+        .iter()
+        .map(|at| (at % width as usize, at / width as usize))
+        .filter(|(x, y)| !keeps_row(*y as u32) && !columns.contains(x))
+        .map(|(x, y)| rise_of(&row(y)[x..=x]))
+        .sum();
+    of_rows - beyond
 }
 
 /// Parameters that know the lines of the land that keep their height, and nothing else.
