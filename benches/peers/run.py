@@ -59,9 +59,8 @@ class Thalweg:
         path = self.folder / "recipe.toml"
         path.write_text(recipe)
         command = [self.program, "run", path, "-o", self.folder / "out", "--force", "--json"]
-        done = subprocess.run(
-            [*command, "--device", "cpu", "--threads", "2"], check=True, capture_output=True, text=True
-        )
+        command += ["--device", "cpu", "--threads", "2"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
         return json.loads(done.stdout)
 
     def stage(self, kind: str, settings: str, side: int, before: str = "") -> float:

@@ -79,7 +79,7 @@ pub struct Recipe {
     /// The stages, in order.
     pub stages: Vec<Step>,
     /// Whether the first of them is level ground, for a recipe that begins with biomes. Whoever
-    /// wrote the recipe did not write that stage: it is neither counted nor described.
+    /// wrote the recipe did not write that stage, so it is neither counted nor described.
     pub on_level_ground: bool,
     /// Dungeons on the land.
     #[cfg(feature = "dungeon")]
