@@ -11,6 +11,7 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use thalweg::api::recipes::{Form, value};
 use thalweg::api::request::Request;
+use thalweg::dungeon::rooms::STANDARD;
 use thalweg::image::{DynamicImage, GrayImage, ImageFormat, Luma, RgbImage};
 use thalweg::io::{MapFormat, encode, encode_colours, encode_numbers, encode_picture, header};
 use thalweg::map::Map;
@@ -181,6 +182,32 @@ fn places(seeds: &Seeds) -> Done {
     Ok(())
 }
 
+/// A furniture file with an empty room for each role and difficulty.
+fn furniture() -> String {
+    let map = ".............\n".repeat(7);
+    let roles = [
+        "start",
+        "boss",
+        "treasure",
+        "shop",
+        "sacrifice",
+        "library",
+        "challenge",
+        "secret",
+        "super_secret",
+    ];
+    let levels = ["easy", "medium", "hard"].map(|level| format!("difficulty = \"{level}\""));
+    let kinds = roles.iter().map(|role| format!("role = \"{role}\"")).chain(levels);
+    let room = |(i, kind): (usize, String)| {
+        format!("[[room]]\nname = \"{i}\"\n{kind}\nmap = \"\"\"\n{map}\"\"\"\n")
+    };
+    let rooms: String = kinds.enumerate().map(room).collect();
+    format!(
+        "schema = 1\n[[chapter]]\nname = \"a\"\nalternative = \"b\"\n{rooms}weight = 2\n\
+         chapters = [\"a\", \"b\"]\ndoors = [\"north\", \"east\", \"south\", \"west\"]\n"
+    )
+}
+
 /// An example as a land of 16 cells a side, with few steps.
 fn shrunk(text: &str) -> String {
     let line = |line: &str| {
@@ -292,6 +319,9 @@ fn asked(seeds: &Seeds) -> Done {
             let input = [&[format], settings.as_bytes()].concat();
             seeds.put("dungeon", &format!("{i}-{format}"), input)?;
         }
+    }
+    for (i, file) in [furniture().as_str(), STANDARD].into_iter().enumerate() {
+        seeds.put("dungeon", &format!("furniture-{i}"), [b"\x04", file.as_bytes()].concat())?;
     }
     let json = RECIPE.parse::<Recipe>()?.describe().to_string();
     let toml = "content-type: application/toml";

@@ -7,6 +7,7 @@ use super::random::Random;
 use super::tiles::Tile;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 /// Columns of the interior of a cell.
@@ -14,6 +15,8 @@ pub const WIDTH: i32 = INTERIOR_TILES[0];
 /// Rows of the interior of a cell.
 pub const HEIGHT: i32 = INTERIOR_TILES[1];
 const TILES: usize = (WIDTH * HEIGHT) as usize;
+/// Most chapters of a furniture file. A level draws from one, by its number.
+const CHAPTERS_MAX: usize = 100;
 
 /// The furniture file that is used by default.
 pub const STANDARD: &str = include_str!("rooms.toml");
@@ -125,6 +128,12 @@ impl Rooms {
         }
         // Alternatives are chapters of their own, so their names count, too.
         let mut names: Vec<&str> = vec![];
+        if file.chapter.len() > CHAPTERS_MAX {
+            return wrong(format!(
+                "there are {} chapters: allowed are at most {CHAPTERS_MAX}",
+                file.chapter.len()
+            ));
+        }
         for chapter in &file.chapter {
             for name in std::iter::once(&chapter.name).chain(&chapter.alternative) {
                 if names.contains(&name.as_str()) {
@@ -140,8 +149,9 @@ impl Rooms {
         }
         let furniture =
             file.room.into_iter().map(|entry| entry.check(&names)).collect::<Result<Vec<_>>>()?;
-        for (i, one) in furniture.iter().enumerate() {
-            if furniture[..i].iter().any(|other| other.name == one.name) {
+        let mut known = HashSet::new();
+        for one in &furniture {
+            if !known.insert(&one.name) {
                 return wrong(format!(
                     "room {:?} is defined twice: give each room its own name",
                     one.name

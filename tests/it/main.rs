@@ -42,6 +42,8 @@ mod dungeon;
 #[cfg(feature = "dungeon")]
 mod dungeon_world;
 mod examples;
+#[cfg(all(feature = "dungeon", feature = "io"))]
+mod exchange;
 mod flat;
 mod game_maps;
 mod hills;

@@ -76,9 +76,9 @@ fn a_changed_plan_is_another() {
     changed(&|plan| plan.steps.truncate(1));
 }
 
-/// The files of a run that has every map: of what follows from words, and of how files are written.
+/// A recipe of every map, each in one of the formats of files.
 #[cfg(all(feature = "io", feature = "dungeon"))]
-fn files() -> String {
+pub fn every_map() -> thalweg::Recipe {
     let mut recipe = thalweg::Recipe::from_toml(ALL, "", "all").unwrap();
     recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
     let formats = ["tif", "png", "exr", "npy", "r32", "asc"].iter().cycle();
@@ -90,10 +90,16 @@ fn files() -> String {
         .map(|(map, format)| (map.clone(), format.to_string()))
         .collect();
     recipe.check().unwrap();
+    recipe
+}
+
+/// The files of its run: of what follows from words, and of how files are written.
+#[cfg(all(feature = "io", feature = "dungeon"))]
+fn files() -> String {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("vectors-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
-    let job = thalweg::Job::new(recipe).unwrap().device(thalweg::Device::Cpu);
+    let job = thalweg::Job::new(every_map()).unwrap().device(thalweg::Device::Cpu);
     let bundle = job
         .run_into(&mut thalweg::Folder::for_bundle(&folder, true), None, &mut |_| Ok(()))
         .unwrap();

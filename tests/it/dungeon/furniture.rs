@@ -59,6 +59,9 @@ fn furniture_from_bad_files_end_in_an_error_that_helps() {
     let none: String = STANDARD.replace("difficulty = \"hard\"", "difficulty = \"easy\"");
     let error = Rooms::from_toml(&none).unwrap_err().to_string();
     assert!(error.contains("has no hard normal room"), "{error}");
+    let chapters: String = (0..101).map(|i| format!("[[chapter]]\nname = \"{i}\"\n")).collect();
+    let error = Rooms::from_toml(&format!("schema = 1\nroom = []\n{chapters}")).unwrap_err();
+    assert!(error.to_string().contains("101 chapters: allowed are at most 100"), "{error}");
     for damage in ["", "\u{0}", "[[room]]", "[[chapter]]\nname = 3"] {
         assert!(Rooms::from_toml(damage).is_err());
     }
