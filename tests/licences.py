@@ -1,4 +1,5 @@
-"""Holds the licences of all packages that end up in a program or a module against a policy.
+"""Holds all packages that end up in a program or a module against a policy: their licences, that
+they come from crates.io, and that none brings a library in C but those named here.
 
     python tests/licences.py            # fails with a list of those that do not fit
     python tests/licences.py --texts    # prints their notices, to be handed out with a program
@@ -27,6 +28,17 @@ ASKS_NOTHING = {"0BSD", "CC0-1.0", "MIT-0", "Unlicense"}
 EXCEPTIONS = {
     "option-ext": ("MPL-2.0", "asks for its own sources alone, which are on crates.io unchanged"),
     "jpeg-encoder": ("IJG", "asks for an acknowledgement, which --texts prints"),
+}
+CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
+# Libraries that packages bring or link: (name, why). Others would need a compiler, or would not be
+# there on another machine.
+NATIVE = {
+    "python": "the interpreter that loads the module",
+    "pyo3-python": "the same, of the package above it",
+    "rayon-core": "no library: two versions would have two pools of threads",
+    "sqlite3": "brings its source; GeoPackages and the service's index",
+    "wasm_bindgen": "no library: two versions do not fit one page",
+    "wsqlite3": "SQLite for pages, of rusqlite; not built for any of ours",
 }
 NOTICES = ("LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT", "UNLICENSE")
 ISC = """\
@@ -152,12 +164,18 @@ def main():
     unused = EXCEPTIONS.keys() - {package["name"] for package in found}
     for name in sorted(unused):
         print(f"{name}: no package of this name is used; remove its exception", file=sys.stderr)
-    if wrong or unused:
+    elsewhere = [package for package in found if package["source"] not in (None, CRATES_IO)]
+    for package in elsewhere:
+        print(f"{package['name']} is from {package['source']}, not crates.io", file=sys.stderr)
+    linked = {package["links"] for package in found} - {None}
+    for name in sorted(linked ^ NATIVE.keys()):
+        print(f"{name}: a native library that is new, or no longer linked", file=sys.stderr)
+    if wrong or unused or elsewhere or linked != NATIVE.keys():
         return 1
     if "--texts" in sys.argv[1:]:
         print_texts(found)
     else:
-        print(f"{len(found)} packages, all with licences of the policy")
+        print(f"{len(found)} packages, all within the policy")
     return 0
 
 

@@ -65,7 +65,8 @@ fn the_table_of_droplets_has_the_articles_sweeps() {
     assert_eq!(report["laws"].as_array().unwrap().len(), 8, "four laws for each column");
     assert_eq!(text.lines().count(), 8, "{text}");
     assert!(
-        text.starts_with("particles: linear (") && text.lines().all(|line| line.contains("hold")),
+        text.starts_with("particles: no steeper than linear (")
+            && text.lines().all(|line| line.contains("hold")),
         "{text}"
     );
 }

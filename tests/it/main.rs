@@ -12,6 +12,7 @@ mod agree;
 mod arith;
 #[cfg(feature = "cli")]
 mod articles;
+mod atomics;
 #[cfg(feature = "classic")]
 mod biomes;
 mod blur;

@@ -4,9 +4,11 @@ use crate::common::{anywhere, config, cpu, gpu, plan, prepare, run};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
+use std::ops::Range;
 use thalweg::arith::{CELL, fold};
 use thalweg::exec::Executor;
 use thalweg::params::{ParamKind, Settings, Value};
+use thalweg::plan::{Call, Calm, Kernel, Touched};
 use thalweg::site::{Layer, Layers, Window};
 use thalweg::stage::stepper::{EXPORT_WORDS, Gone, Home, Params, gone};
 use thalweg::stage::{Case, STAGES, Stage, Surface, droplets, snowballs, wind};
@@ -695,6 +697,83 @@ proptest! {
         let start = total(&mut cpu, "height");
         run(&mut cpu, &plan, 0..plan.passes.len());
         prop_assert_eq!(books_at_end(&mut cpu, &window), start);
+    }
+}
+
+/// A kernel of droplets that gets what another function makes of its call.
+fn changed(entry: &str, cpu: fn(&mut Call)) -> &'static Kernel {
+    let Kernel { entry, reads, owns, adds, .. } = *kernel(entry);
+    Box::leak(Box::new(Kernel { entry, reads, owns, adds, cpu }))
+}
+
+fn kernel(entry: &str) -> &'static Kernel {
+    droplets::STAGE.kernels.iter().find(|kernel| kernel.entry == entry).unwrap()
+}
+
+/// Gives a kernel other notes of its last pass.
+fn with_notes(call: &mut Call, change: impl Fn(&mut [u8])) {
+    if let Some(calm) = call.calm {
+        let mut before = calm.before.to_vec();
+        change(&mut before);
+        call.calm = Some(Calm { before: before.leak(), after: calm.after });
+    }
+    (kernel("settle").cpu)(call)
+}
+
+/// Gives a kernel other places that were added to in a buffer, by the number of the buffer.
+fn with_places(call: &mut Call, entry: &str, buffer: usize, change: fn(&mut Vec<Range<usize>>)) {
+    let mut touched = call.touched.to_vec();
+    if let Some(spans) = touched[buffer].0 {
+        let mut spans = spans.to_vec();
+        change(&mut spans);
+        touched[buffer] = Touched(Some(spans.leak()));
+    }
+    call.touched = touched.leak();
+    (kernel(entry).cpu)(call)
+}
+
+/// What passes note for the next ones saves time, and nothing else looks at what they leave out. So
+/// a run differs that leaves out a place where something happens, or all of them.
+#[test]
+fn runs_that_pass_over_too_much_are_found() {
+    let settings = [("lifetime", 12), ("radius_cells", 2)].map(|(n, v)| (n, Value::Integer(v)));
+    let sparse = ["density", "rain"].map(|name| (name, Value::Number(1.0 / 64.0)));
+    let case = Case {
+        name: "sparse",
+        settings: settings.into_iter().chain(sparse).collect(),
+        window: Window { origin: [-40, 17], width: 150, height: 40 },
+        surface: Surface::Hills,
+        layers: Layers::NONE,
+    };
+    let stage = &droplets::STAGE;
+    let words = |changed: Option<&'static Kernel>| {
+        let (mut plan, mut cpu) = (plan(stage, &case), cpu());
+        for pass in &mut plan.passes {
+            pass.kernel = changed.filter(|c| c.entry == pass.kernel.entry).unwrap_or(pass.kernel);
+        }
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        run(&mut cpu, &plan, 0..plan.passes.len());
+        cpu.read("height").unwrap()
+    };
+    let honest = words(None);
+    assert_eq!(honest, words(Some(changed("settle", |call| with_notes(call, |_| {})))));
+    type Lie = (&'static str, &'static str, fn(&mut Call));
+    let lies: [Lie; 5] = [
+        ("everything is at rest", "settle", |call| with_notes(call, |notes| notes.fill(0))),
+        ("one block is at rest", "settle", |call| {
+            with_notes(call, |notes| {
+                notes.iter_mut().find(|note| **note != 0).into_iter().for_each(|note| *note = 0)
+            })
+        }),
+        ("nothing has moved", "settle", |call| with_places(call, "settle", 0, Vec::clear)),
+        ("nothing is asked for", "limit", |call| with_places(call, "limit", 5, Vec::clear)),
+        ("one place asks for nothing", "limit", |call| {
+            with_places(call, "limit", 5, |spans| spans.truncate(spans.len().saturating_sub(1)))
+        }),
+    ];
+    for (lie, entry, cpu) in lies {
+        assert!(honest != words(Some(changed(entry, cpu))), "{lie}, and nobody noticed");
     }
 }
 

@@ -403,7 +403,7 @@ fn commands_of_the_pages_can_be_typed() {
     assert!(written.len() > 15, "{written:?}");
 }
 
-/// U13: the program is installed without what only a debugger reads.
+/// All that is published has the version of the library.
 #[test]
 fn what_is_published_has_one_version() {
     let version = env!("CARGO_PKG_VERSION");

@@ -115,9 +115,10 @@ pub fn line_text(line: &Line) -> String {
         let parts =
             if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join(", ")) };
         let factor = factor.map_or("-".into(), |factor| format!("{factor:.1} x"));
+        let each = *steps as f64 / (*particles).max(1) as f64;
         format!(
             "    {executor:<24} {mean_ms:>9.2} ms ({min_ms:.2} to {max_ms:.2})  {factor:>8}  \
-             {particles} particles, {millions:.2} M steps{parts}"
+             {particles} particles, {millions:.2} M steps, {each:.1} each{parts}"
         )
     });
     let head = format!("{} {}: {} ms in the article", line.sweep, line.value, line.article_ms);
