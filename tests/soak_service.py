@@ -1567,7 +1567,11 @@ async def soak(given, service, disk):
     except Dead:
         world.say("the service does not start any more")
     hours = (time.monotonic() - begun) / 3600
-    [task.cancel() for task in [*tasks, watcher]]
+    left = {*tasks, watcher}
+    while left:
+        # More than once: before Python 3.12 `wait_for` can lose what comes as its wait is over.
+        [task.cancel() for task in left]
+        _, left = await asyncio.wait(left, timeout=5)
     ended = await asyncio.gather(*tasks, watcher, return_exceptions=True)
     watched.close()
     for error in ended:

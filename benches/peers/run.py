@@ -25,6 +25,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+import edt
 import fastscapelib
 import numba
 import numpy as np
@@ -222,7 +223,21 @@ def slopes(side: int, thalweg: Thalweg) -> dict:
     }
 
 
-TASKS = [noise, rivers_cut, drainage, slopes]
+def coasts(side: int, thalweg: Thalweg) -> dict:
+    """The distance of each cell to the nearest coast, exactly."""
+    heights = land(side)
+    # With two labels, cells of the land and of the sea have a distance.
+    labels = np.where(heights >= np.median(heights), 2, 1).astype(np.uint8)
+    ground = '[[stage]]\nkind = "noise"\nfeature_cells = 256\nrelief_m = 800\n'
+    return {
+        "thalweg, 2 threads": lambda: thalweg.stage(
+            "shore", "within_cells = 1024\n", side, ground
+        ),
+        "edt, 2 threads": lambda: timed(lambda: edt.edt(labels, parallel=2)),
+    }
+
+
+TASKS = [noise, rivers_cut, drainage, slopes, coasts]
 
 
 def main():
@@ -231,7 +246,7 @@ def main():
     options.add_argument("--side", type=int, default=1024, help="cells of a side [1024]")
     options.add_argument("--rounds", type=int, default=5, help="rounds of each task [5]")
     chosen = options.parse_args()
-    packages = ["fastscapelib", "pyflwdir", "richdem", "pyfastnoiselite", "numba", "numpy"]
+    packages = ["edt", "fastscapelib", "pyflwdir", "richdem", "pyfastnoiselite", "numba", "numpy"]
     said = subprocess.run([chosen.thalweg, "--version"], capture_output=True, text=True)
     print(", ".join([said.stdout.strip(), *(f"{p} {version(p)}" for p in packages)]))
     print(f"{os.cpu_count()} cores, {chosen.side}² cells, {chosen.rounds} rounds\n")

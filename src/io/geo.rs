@@ -170,7 +170,8 @@ impl Geo {
             // OGC 19-008r4: a sample lies at a·column + b·row + east and d·column + e·row + north,
             // so b and d turn the raster, and e is below 0 where rows go to the south.
             self.rotated = moved > ROTATION_MAX * a.abs().min(e.abs()) || moved.is_nan();
-            self.scale = Some(if self.rotated { (a.hypot(d), b.hypot(e)) } else { (a, -e) });
+            self.scale =
+                Some(if self.rotated { (libm::hypot(a, d), libm::hypot(b, e)) } else { (a, -e) });
             self.is_geo = true;
             self.tiepoint = Some([0.0, 0.0, east, north]);
         }
@@ -495,9 +496,8 @@ impl Geo {
             // Other bodies are spheres, as their maps have them.
             let other = self.radius_m.filter(|radius| (radius - EARTH_M).abs() > 1e-3 * EARTH_M);
             let degree_m = other.map_or(DEGREE_M, f64::to_radians);
-            let (east, north) = (x * degree_m * middle.to_radians().cos(), y * degree_m);
-            // Rounded to a micrometre: the last bits of a cosine differ between systems, and
-            // terrain must not.
+            let (east, north) = (x * degree_m * libm::cos(middle.to_radians()), y * degree_m);
+            // Rounded to a micrometre, since people read it.
             let mean = ((east + north) / 2.0 * 1e6).round() / 1e6;
             warnings.push(format!(
                 "cells are in degrees: at latitude {middle:.2} they measure {east:.2} m \

@@ -26,7 +26,7 @@ impl Part {
             Shape::Rock => vec![part([0.2, 0.19, 0.18], ball([0.9, 0.7, 0.65], 0.3))],
             Shape::Grass => {
                 let blade = |turn: f32| {
-                    let along = Vec3::new(turn.cos(), 0.0, turn.sin()) * 0.25;
+                    let along = Vec3::new(libm::cosf(turn), 0.0, libm::sinf(turn)) * 0.25;
                     let up = Vec3::Y * 0.5;
                     [[-along, along, along + up], [-along, along + up, up - along]]
                 };
@@ -42,7 +42,7 @@ impl Part {
 fn cone(sides: u32, low: f32, radius: f32, top: f32) -> Vec<[Vec3; 3]> {
     let at = |n: u32| {
         let turn = n as f32 / sides as f32 * std::f32::consts::TAU;
-        Vec3::new(radius * turn.cos(), low, radius * turn.sin())
+        Vec3::new(radius * libm::cosf(turn), low, radius * libm::sinf(turn))
     };
     let (tip, middle) = (Vec3::Y * top, Vec3::Y * low);
     // Seen from above, z is to the south, so growing angles go clockwise.

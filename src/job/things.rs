@@ -19,7 +19,7 @@ impl Job {
     pub fn admit_things(&self) -> Result<()> {
         let (recipe, window, scale) = (self.recipe(), self.window(), self.scale());
         let level = self.schedule().until_level();
-        let finest_m = scale.spacing_m / f64::from(level - recipe.finest()).exp2();
+        let finest_m = scale.spacing_m / libm::exp2(f64::from(level - recipe.finest()));
         let mut counts = vec![];
         for (i, things) in recipe.scatter.iter().enumerate() {
             let place = format!("/scatter/{i}");

@@ -68,7 +68,7 @@ impl Laying {
             Some("equator") => {
                 // The zoom whose pixels at the equator are nearest to a cell, of those that have
                 // the land in a quarter of the map.
-                let zoom = (EQUATOR_M / (f64::from(SIDE) * spacing_m)).log2().round();
+                let zoom = libm::log2(EQUATOR_M / (f64::from(SIDE) * spacing_m)).round();
                 let zoom = zoom.min(24.0).max(f64::from(last + 1)) as u32;
                 Ok(Self { before: zoom - last, first: SIDE << (zoom - 1) })
             }

@@ -259,7 +259,7 @@ impl Tiled<'_> {
 fn exaggeration(described: &Value, spacing_m: f64) -> f64 {
     let number =
         |pointer: &str| described.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
-    let pixel_m = EQUATOR_M * number("/center/1").to_radians().cos()
-        / (f64::from(SIDE) * number("/maxzoom").exp2());
+    let pixel_m = EQUATOR_M * libm::cos(number("/center/1").to_radians())
+        / (f64::from(SIDE) * libm::exp2(number("/maxzoom")));
     rounded(pixel_m / spacing_m)
 }

@@ -14,6 +14,7 @@ use crate::site::Window;
 use crate::stage::levels::lattice;
 use image::{Rgb, RgbImage};
 use serde_json::json;
+use std::f64::consts::PI;
 use std::path::Path;
 
 /// Called with how many pieces are done, and how many there are.
@@ -405,8 +406,7 @@ pub fn tilejson(
     let all = f64::from(side) * f64::from(1u32 << last);
     let longitude = |pixel: f64| pixel / all * 360.0 - 180.0;
     // The inverse of the Mercator projection.
-    let latitude =
-        |pixel: f64| (std::f64::consts::PI * (1.0 - 2.0 * pixel / all)).sinh().atan().to_degrees();
+    let latitude = |pixel: f64| libm::atan(libm::sinh(PI * (1.0 - 2.0 * pixel / all))).to_degrees();
     let [[west, east], [north, south]] =
         [0, 1].map(|axis| [f64::from(from[axis]), f64::from(from[axis]) + f64::from(size[axis])]);
     let [west, east, north, south] =

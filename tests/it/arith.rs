@@ -118,9 +118,18 @@ fn stride() -> u64 {
     255 / u64::from(rounds(1)).min(255)
 }
 
+/// 64 random bits by a number: SplitMix64, of G. Steele, D. Lea, C. Flood, *Fast splittable
+/// pseudorandom number generators*, 2014.
+fn drawn(i: u64) -> u64 {
+    let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// Roots at both ends of all squares, all logarithms, and all products and quotients of a part of
-/// the factors and divisors, against wide integers. With `THALWEG_ROUNDS=255` all inputs are tried
-/// but quotients of divisors above 2¹⁵, which are drawn.
+/// the factors and divisors, against wide integers. With `THALWEG_ROUNDS=255` all inputs are tried,
+/// and 10¹⁰ draws of what has too many, in some minutes of a release build.
 #[test]
 fn arithmetic_is_exact_at_all_ends() {
     each(0..46341, 1, |root| {
@@ -141,20 +150,23 @@ fn arithmetic_is_exact_at_all_ends() {
         }
     });
     // A quotient that is off by one is off for the first or the last number that has it.
-    each(1..1 << 15, stride(), |d| {
+    each(1..1 << 31, stride(), |d| {
         for q in 0..=65536u64.min(i32::MAX as u64 / d) {
             for n in [q * d, (q * d + d - 1).min(i32::MAX as u64)] {
                 assert_eq!(u64::from(div_small(n as u32, d as u32)), q, "{n} / {d}");
             }
         }
     });
-    each(0..u64::from(rounds(1 << 20)), 1, |i| {
-        let d = (mix(i as u32) >> 1).max(1);
-        let q =
-            u64::from(mix(i as u32 ^ 0x9e37_79b9)) % (65536.min(i32::MAX as u64 / d as u64) + 1);
-        for n in [q * d as u64, (q * d as u64 + d as u64 - 1).min(i32::MAX as u64)] {
-            assert_eq!(u64::from(div_small(n as u32, d)), q, "{n} / {d}");
-        }
+    each(0..u64::from(rounds(40 << 20)), 1, |i| {
+        let (ends, share) = (drawn(2 * i), drawn(2 * i + 1));
+        // Of 31 bits, so that their difference has 32; and shares of all sizes.
+        let (a, b) = (ends as i32 >> 1, (ends >> 32) as i32 >> 1);
+        let f = (share as u32 >> 15).min(65536);
+        let exact = a as i64 + (((b as i64 - a as i64) * f as i64 + 0x8000) >> 16);
+        assert_eq!(lerp(a, b, f) as i64, exact, "{a} {b} {f}");
+        let v = (share >> 32) as i32 & 0xfff_ffff;
+        let exact = (a as i64 * v as i64) >> 28;
+        assert!((0..=1).contains(&(exact - mul_q28(a, v) as i64)), "{a} {v}");
     });
 }
 

@@ -9,10 +9,20 @@ use thalweg::io::{self, ReadOptions};
 use thalweg::map::Samples;
 use thalweg::site::Window;
 use thalweg::tiles::{Store, Tiles};
-use thalweg::{Event, Folder, Job, Outcome, Recipe, Snapshot};
+use thalweg::{Event, Folder, Job, Memory, Outcome, Recipe, Snapshot};
 
 const STAGE: usize = 3;
 const WINDOW: Window = Window { origin: [0, 0], width: 128, height: 112 };
+/// Things, and the files of a program, with the shapes of these.
+const MORE: &str = r#"program = "blender"
+[[scatter]]
+name = "trees"
+distance_m = 40
+[[scatter]]
+name = "rocks"
+distance_m = 60
+shape = "rock"
+"#;
 
 /// Makes the files of a run in a folder, and keeps what it has made after a stage.
 fn write(folder: &Path, job: &Job) {
@@ -45,11 +55,20 @@ fn read(folder: &Path, job: &Job) {
     let run = folder.join("run");
     let files = verify(&run).unwrap();
     assert!(files.len() > 25 && files.iter().all(|file| file.fault.is_none()), "{files:?}");
+    let mut own = Memory::default();
+    job.run_into(&mut own, None, &mut |_| Ok(())).unwrap();
+    assert!(own.files.len() > files.len(), "{:?}", own.files.keys());
+    for (name, bytes) in &own.files {
+        // The manifest says when and by what the run was made, and pictures are for the eye.
+        let is_promised = name != "manifest.json" && !name.contains("ground");
+        let same = std::fs::read(run.join(name)).unwrap() == *bytes;
+        assert!(same || !is_promised, "{name} has other bytes");
+    }
     let exact = land.names().filter(|name| reads_exactly(&run, &land, name)).count();
     assert!(exact >= 12, "{exact} maps were read");
 
     let mut snapshot = std::fs::File::open(folder.join("snapshot")).unwrap();
-    let resumed = Job::resume(every_map(), Snapshot::read(&mut snapshot).unwrap()).unwrap();
+    let resumed = Job::resume(every_map(MORE), Snapshot::read(&mut snapshot).unwrap()).unwrap();
     let resumed = resumed.device(thalweg::Device::Cpu).run(&mut |_| Ok(())).unwrap();
     for name in land.names() {
         assert_eq!(resumed.words(name).unwrap(), land.words(name).unwrap(), "{name}");
@@ -77,7 +96,7 @@ fn reads_exactly(run: &Path, land: &Outcome, name: &str) -> bool {
 /// With `THALWEG_EXCHANGE`, a folder: what is in there is read if there is anything, and kept.
 #[test]
 fn what_one_machine_writes_another_reads() {
-    let job = Job::new(every_map()).unwrap().device(thalweg::Device::Cpu);
+    let job = Job::new(every_map(MORE)).unwrap().device(thalweg::Device::Cpu);
     let given = std::env::var_os("THALWEG_EXCHANGE").map(PathBuf::from);
     let folder = given.clone().unwrap_or_else(|| {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exchange-{}", std::process::id()))

@@ -131,6 +131,31 @@ fn lines_are_short() {
     }
 }
 
+/// The system's functions differ in the last bit from those of another system; those of `libm` are
+/// the same everywhere. What is outside the promise, pictures and statistics, may use either.
+#[test]
+fn functions_are_the_same_on_every_system() {
+    let outside = ["src/render", "src/quality/", "src/classic/", "src/command/looks.rs"];
+    let mut functions: Vec<String> =
+        ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sin_cos", "exp"]
+            .into_iter()
+            .chain(["exp2", "exp_m1", "ln", "ln_1p", "log2", "log10", "cbrt"])
+            .map(|name| format!(".{name}()"))
+            .collect();
+    functions.extend(["atan2", "hypot", "powf", "log"].map(|name| format!(".{name}(")));
+    let doors = ["python", "c", "web"].map(|door| files(&format!("crates/{door}/src"), "rs"));
+    for (path, text) in sources().into_iter().chain(doors.into_iter().flatten()) {
+        for (line, number) in text.lines().zip(1..) {
+            let found = functions.iter().find(|name| line.contains(name.as_str()));
+            let is_outside = outside.iter().any(|place| path.starts_with(place));
+            assert!(
+                found.is_none() || is_outside || line.contains("console.log("),
+                "{path}:{number}: {found:?} is the system's: use libm"
+            );
+        }
+    }
+}
+
 #[test]
 fn each_thing_is_named_in_one_place() {
     for (path, text) in sources() {

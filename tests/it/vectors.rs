@@ -76,10 +76,10 @@ fn a_changed_plan_is_another() {
     changed(&|plan| plan.steps.truncate(1));
 }
 
-/// A recipe of every map, each in one of the formats of files.
+/// A recipe of every map, each in one of the formats of files, and with more lines at its end.
 #[cfg(all(feature = "io", feature = "dungeon"))]
-pub fn every_map() -> thalweg::Recipe {
-    let mut recipe = thalweg::Recipe::from_toml(ALL, "", "all").unwrap();
+pub fn every_map(more: &str) -> thalweg::Recipe {
+    let mut recipe = thalweg::Recipe::from_toml(&format!("{ALL}{more}"), "", "all").unwrap();
     recipe.output.maps = recipe.fields().iter().map(|field| field.name.to_string()).collect();
     let formats = ["tif", "png", "exr", "npy", "r32", "asc"].iter().cycle();
     recipe.output.formats = recipe
@@ -99,7 +99,7 @@ fn files() -> String {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("vectors-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
-    let job = thalweg::Job::new(every_map()).unwrap().device(thalweg::Device::Cpu);
+    let job = thalweg::Job::new(every_map("")).unwrap().device(thalweg::Device::Cpu);
     let bundle = job
         .run_into(&mut thalweg::Folder::for_bundle(&folder, true), None, &mut |_| Ok(()))
         .unwrap();

@@ -12,7 +12,7 @@ use division::{ALONE, Division, portions};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The order and the portions in which the invocations of a pass are done. The results do not
@@ -95,6 +95,8 @@ struct Marks {
     blocks: Vec<AtomicBool>,
     /// Words of blocks with a mark, and of short gaps between such.
     spans: Vec<Range<usize>>,
+    /// See [`Cpu::peaks`].
+    peak: AtomicU32,
 }
 
 impl Marks {
@@ -159,6 +161,13 @@ impl Cpu {
         Ok(Self { pool: Pool::new(threads)?, order, memory: Memory::default() })
     }
 
+    /// The largest sum that there was since the plan began in each buffer that passes add to,
+    /// either way. A build without debug assertions does not look at sums, and has zeros.
+    pub fn peaks(&self) -> BTreeMap<&'static str, u32> {
+        let marks = self.memory.marks.iter();
+        marks.map(|(name, marks)| (*name, marks.peak.load(Ordering::Relaxed))).collect()
+    }
+
     /// The number of threads.
     pub fn threads(&self) -> usize {
         self.pool.threads()
@@ -198,7 +207,10 @@ impl Memory {
         let adders: Vec<Adder> = targets
             .iter()
             .zip(adds)
-            .map(|(words, name)| Adder::new(words, &self.marks[name].blocks, alone))
+            .map(|(words, name)| {
+                let marks = &self.marks[name];
+                Adder::new(words, &marks.blocks, &marks.peak, alone)
+            })
             .collect();
         let mut known = pass.calm.then(|| {
             let row = pass.granule as usize;

@@ -3,7 +3,7 @@
 use super::Uniform;
 use std::any::Any;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 
 /// What the CPU twin of a kernel gets: everything that its invocations can touch, and nothing else.
 pub struct Call<'a> {
@@ -103,15 +103,22 @@ impl Calm<'_> {
 pub struct Adder<'a> {
     pub(super) words: &'a [AtomicI32],
     marks: &'a [AtomicBool],
+    peak: &'a AtomicU32,
     alone: bool,
 }
 
 impl<'a> Adder<'a> {
     /// `alone` promises that no other thread adds to the same words at the same time. (Breaking the
     /// promise loses additions, which the tests find, but it is no data race in Rust's sense.)
-    /// `marks` has a mark for each [`Touched::BLOCK`] words.
-    pub fn new(words: &'a [AtomicI32], marks: &'a [AtomicBool], alone: bool) -> Self {
-        Self { words, marks, alone }
+    /// `marks` has a mark for each [`Touched::BLOCK`] words. With debug assertions `peak` becomes
+    /// the largest sum that there was at any time, either way.
+    pub fn new(
+        words: &'a [AtomicI32],
+        marks: &'a [AtomicBool],
+        peak: &'a AtomicU32,
+        alone: bool,
+    ) -> Self {
+        Self { words, marks, peak, alone }
     }
 
     /// Whether plain additions suffice.
@@ -146,6 +153,13 @@ impl<'a> Adder<'a> {
                 word.fetch_add(n, Ordering::Relaxed)
             };
             debug_assert!(before.checked_add(n).is_some(), "word {i} + {k}: {before} + {n} wraps");
+            if cfg!(debug_assertions) {
+                let sum = (before + n).unsigned_abs();
+                // Most sums are smaller, and a load is cheaper than what follows.
+                if sum > self.peak.load(Ordering::Relaxed) {
+                    self.peak.fetch_max(sum, Ordering::Relaxed);
+                }
+            }
         }
         // A record that reaches into the next block is found by its first word.
         self.marks[i / Touched::BLOCK].store(true, Ordering::Relaxed);
