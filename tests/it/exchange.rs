@@ -24,7 +24,7 @@ distance_m = 60
 shape = "rock"
 "#;
 
-/// Makes the files of a run in a folder, and keeps what it has made after a stage.
+/// Writes the files of a run, a snapshot after one of its stages, and tiles into a folder.
 fn write(folder: &Path, job: &Job) {
     let mut sink = Folder::for_bundle(folder.join("run"), true);
     job.run_into(&mut sink, None, &mut |event| match event {
@@ -93,7 +93,7 @@ fn reads_exactly(run: &Path, land: &Outcome, name: &str) -> bool {
     true
 }
 
-/// With `THALWEG_EXCHANGE`, a folder: what is in there is read if there is anything, and kept.
+/// With `THALWEG_EXCHANGE`, a folder: files that are there already are read, and all are kept.
 #[test]
 fn what_one_machine_writes_another_reads() {
     let job = Job::new(every_map(MORE)).unwrap().device(thalweg::Device::Cpu);

@@ -734,8 +734,8 @@ fn with_places(call: &mut Call, entry: &str, buffer: usize, change: fn(&mut Vec<
     (kernel(entry).cpu)(call)
 }
 
-/// What passes note for the next ones saves time, and nothing else looks at what they leave out. So
-/// a run differs that leaves out a place where something happens, or all of them.
+/// Passes note where something happens, and the next ones look at nothing else. If the notes leave
+/// out one such place, or all of them, the run has other words.
 #[test]
 fn runs_that_pass_over_too_much_are_found() {
     let settings = [("lifetime", 12), ("radius_cells", 2)].map(|(n, v)| (n, Value::Integer(v)));

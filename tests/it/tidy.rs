@@ -443,6 +443,7 @@ fn what_is_published_has_one_version() {
     }
 }
 
+/// U13: the program is installed without what only a debugger reads.
 #[test]
 fn the_released_program_is_stripped() {
     let manifest: toml::Table =

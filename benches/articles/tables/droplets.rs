@@ -105,8 +105,8 @@ fn stage(
     start: &[i32],
     p: &Droplets,
 ) -> Result<Cell> {
-    // As many homes as droplets or a few more, of which so many have one. (More droplets than cells
-    // have several lives.)
+    // As many homes as droplets, or a few more, of which some then have none. If there are more
+    // droplets than cells, each home has several.
     let cells = u64::from(side).pow(2);
     let block = (cells / p.count).isqrt().max(1);
     let density = 1.0 / (block * block) as f64;
