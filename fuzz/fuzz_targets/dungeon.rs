@@ -17,7 +17,7 @@ fn furnished(file: &str, format: &str) {
     };
     let settings = serde_json::json!({ "kind": "isaac", "level": 5 });
     let (generator, seed) = thalweg::recipe::dungeon(&settings).expect("settings are right");
-    // Furniture without a player is an error of the file.
+    // Where no floor can be made, that is an error, too.
     if let Ok(dungeon) = generator.make(seed, &rooms) {
         encode(&dungeon, format).expect("a dungeon can be written");
     }
