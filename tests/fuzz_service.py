@@ -477,7 +477,11 @@ def main():
                     elif status >= 400 and method != "HEAD" and answer:
                         try:
                             problem = json.loads(answer)
-                            if not (
+                            # With a full queue it takes no jobs, which is no problem of the client.
+                            full = problem.get("ready") is False and problem["queued"] > 0
+                            if status == 503 and path.startswith("/readyz") and full:
+                                pass
+                            elif not (
                                 problem["status"] == status
                                 and problem["detail"]
                                 and problem["type"]

@@ -17,7 +17,7 @@ use super::problem::{Answer, Problem};
 use crate::api::files::is_digest;
 use crate::api::request::Request;
 use crate::error::{Error, Result};
-pub use results::folder_bytes;
+pub use results::{folder_bytes, on_disk};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,16 +51,21 @@ const TABLES: &str = "
                       INTEGER, result TEXT, error TEXT,
         idempotency_key TEXT UNIQUE
     );
-    CREATE INDEX jobs_by_state ON jobs (state, id);
     CREATE TABLE results (
         digest TEXT PRIMARY KEY, recipe_digest TEXT NOT NULL, bytes INTEGER NOT NULL, used_at \
                       INTEGER NOT NULL
     );
-    CREATE INDEX results_by_recipe ON results (recipe_digest);
     CREATE TABLE uploads (
         digest TEXT PRIMARY KEY, extension TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER \
                       NOT NULL
     );";
+/// So that no question takes longer the more there is.
+const INDEXES: &str = "
+    CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, id);
+    CREATE INDEX IF NOT EXISTS jobs_by_result ON jobs (result, id);
+    CREATE INDEX IF NOT EXISTS results_by_recipe ON results (recipe_digest);
+    CREATE INDEX IF NOT EXISTS results_by_use ON results (used_at);
+    CREATE INDEX IF NOT EXISTS uploads_by_use ON uploads (used_at);";
 
 /// A job as the index has it.
 #[derive(Clone, Debug)]
@@ -180,6 +185,10 @@ impl Store {
                     "BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
                 ))?;
             }
+            // A folder of an earlier build lacks some, and its disk may be too full for them.
+            if let Err(e) = index.execute_batch(INDEXES) {
+                tracing::warn!(reason = %e, "the index answers more slowly");
+            }
             // A damaged file may open all the same.
             let sound: String = index.pragma_query_value(None, "quick_check", |row| row.get(0))?;
             match (version, sound.as_str()) {
@@ -266,7 +275,7 @@ impl Store {
             index
                 .execute(
                     "INSERT OR IGNORE INTO uploads VALUES (?1, ?2, ?3, ?4)",
-                    params![digest, extension, meta.len() as i64, now()],
+                    params![digest, extension, on_disk(meta.len()) as i64, now()],
                 )
                 .map_err(wrong)?;
         }

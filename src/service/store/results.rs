@@ -3,8 +3,10 @@
 use super::super::problem::{Answer, Problem};
 use super::{Store, now, sync_folder};
 use crate::api::files::{Upload, is_digest};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 impl Store {
@@ -113,52 +115,62 @@ impl Store {
 
     /// Bytes of results and uploads.
     pub fn bytes(&self) -> Answer<u64> {
-        let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT \
-                    coalesce(sum(bytes), 0) FROM uploads)";
-        let bytes: i64 = self.index_now().query_row(text, [], |row| row.get(0))?;
-        Ok(bytes as u64)
+        stored_bytes(&self.index_now())
     }
 
     /// Removes what was wanted longest ago, until `quota` bytes are left. Files that jobs wait for
     /// stay, as does `but`.
     pub fn evict(&self, quota: u64, but: Option<&str>) -> Answer<()> {
-        // Summed anew each time: other threads enter and evict meanwhile.
-        while self.bytes()? > quota {
-            let index = self.index_now();
-            // Requests have the digests of their files in their text.
-            let oldest: Option<(String, String, String)> = index
-                .query_row(
-                    "SELECT kind, digest, extension FROM (
-                        SELECT 'results' AS kind, digest, '' AS extension, used_at FROM results \
-                     WHERE digest IS NOT ?1
-                        UNION ALL
-                        SELECT 'uploads', digest, extension, used_at FROM uploads WHERE NOT EXISTS (
-                            SELECT 1 FROM jobs WHERE state IN ('queued', 'running', 'interrupted')
-                            AND instr(request, uploads.digest) > 0)
-                     ) ORDER BY used_at LIMIT 1",
-                    [but],
-                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-                )
-                .optional()?;
-            let Some((kind, digest, extension)) = oldest else { return Ok(()) };
+        // Some at a time, since others wait for the index; they may enter and evict meanwhile.
+        while self.evict_some(quota, but)? {}
+        Ok(())
+    }
+
+    /// Removes at most [`SOME`], and returns whether there may be more to remove.
+    fn evict_some(&self, quota: u64, but: Option<&str>) -> Answer<bool> {
+        let index = self.index_now();
+        let mut excess = stored_bytes(&index)?.saturating_sub(quota);
+        if excess == 0 {
+            return Ok(false);
+        }
+        let awaited = awaited(&index)?;
+        let mut found = vec![];
+        {
+            let mut all = index.prepare_cached(
+                "SELECT 'results', digest, '', bytes, used_at FROM results WHERE digest IS NOT ?1
+                 UNION ALL
+                 SELECT 'uploads', digest, extension, bytes, used_at FROM uploads
+                 ORDER BY used_at",
+            )?;
+            let mut rows = all.query([but])?;
+            while excess > 0
+                && found.len() < SOME
+                && let Some(row) = rows.next()?
+            {
+                let (kind, digest): (String, String) = (row.get(0)?, row.get(1)?);
+                if kind == "results" || !awaited.contains(&digest) {
+                    excess = excess.saturating_sub(row.get::<_, i64>(3)? as u64);
+                    found.push((kind, digest, row.get::<_, String>(2)?));
+                }
+            }
+        }
+        for (kind, digest, extension) in &found {
             // First the files: on a full disk the index has no room either, until they are gone.
             if kind == "results" {
-                let _ = std::fs::remove_dir_all(self.result_folder(&digest));
+                let _ = std::fs::remove_dir_all(self.result_folder(digest));
             } else {
-                let _ = std::fs::remove_file(
-                    self.root.join("uploads").join(format!("{digest}.{extension}")),
-                );
+                let name = format!("{digest}.{extension}");
+                let _ = std::fs::remove_file(self.root.join("uploads").join(name));
             }
-            index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [&digest])?;
-            drop(index);
+            index.execute(&format!("DELETE FROM {kind} WHERE digest = ?1"), [digest])?;
             tracing::info!(kind, digest, "evicted");
         }
-        Ok(())
+        Ok(excess > 0 && !found.is_empty())
     }
 
     /// Enters a file that was sent: it is moved to its place.
     pub fn keep_upload(&self, from: &Path, digest: &str, extension: &str) -> Answer<()> {
-        let bytes = std::fs::metadata(from)?.len() as i64;
+        let bytes = on_disk(std::fs::metadata(from)?.len()) as i64;
         if self.upload(digest)?.is_none() {
             std::fs::rename(from, self.root.join("uploads").join(format!("{digest}.{extension}")))?;
         } else {
@@ -202,12 +214,51 @@ impl Store {
     }
 }
 
-/// Bytes of all files in a folder.
+/// Most results and uploads that are removed while others wait.
+const SOME: usize = 16;
+
+/// Bytes of results and uploads.
+fn stored_bytes(index: &Connection) -> Answer<u64> {
+    let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT coalesce(sum(bytes), \
+                0) FROM uploads)";
+    let bytes: i64 = index.query_row(text, [], |row| row.get(0))?;
+    Ok(bytes as u64)
+}
+
+/// The digests of files that jobs wait for.
+fn awaited(index: &Connection) -> Answer<HashSet<String>> {
+    /// The part of a request that is read.
+    #[derive(Deserialize)]
+    struct Sent {
+        #[serde(default)]
+        files: Vec<(String, String)>,
+    }
+    let mut waiting = index.prepare_cached(
+        "SELECT request FROM jobs WHERE state IN ('queued', 'running', 'interrupted')",
+    )?;
+    let mut rows = waiting.query([])?;
+    let mut digests = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let sent: Sent = serde_json::from_str(row.get_ref(0)?.as_str().map_err(Problem::fault)?)?;
+        digests.extend(sent.files.into_iter().map(|(_, digest)| digest));
+    }
+    Ok(digests)
+}
+
+/// What a file of some bytes takes of a disk, which gives whole blocks. Else a quota would let in
+/// hundreds of millions of files with a few bytes each.
+pub fn on_disk(bytes: u64) -> u64 {
+    /// The block of most file systems, bytes.
+    const BLOCK: u64 = 4096;
+    bytes.max(1).next_multiple_of(BLOCK)
+}
+
+/// What all files in a folder take of the disk, bytes.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
-        Ok(meta) => meta.len(),
+        Ok(meta) => on_disk(meta.len()),
         Err(_) => 0,
     };
     entries.map(size).sum()

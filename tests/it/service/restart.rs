@@ -1,7 +1,7 @@
 //! What outlives the process: jobs that go on after a kill, to the same bytes; an index that is
 //! lost or damaged; disk that runs out.
 
-use super::{LONG, RECIPE, Service, thalweg};
+use super::{Answer, LONG, RECIPE, Service, thalweg};
 use crate::command::Folder;
 
 /// A service that is killed in the middle of a job finds it again and goes on from its last
@@ -283,4 +283,52 @@ fn the_quota_is_kept() {
     assert_eq!(again["result"]["digest"], first["result"]["digest"]);
     let kept = std::fs::read_dir(folder.0.join("state/results")).unwrap().count();
     assert!((1..4).contains(&kept), "{kept} results");
+}
+
+/// Files beyond the quota are evicted, those sent first before others, also where they are small and
+/// many. One that a job waits for stays.
+#[test]
+fn the_quota_is_kept_by_files() {
+    let folder = Folder::new("service-quota-files");
+    let service = Service::start(&folder, "--disk 1");
+    let id = |answer: &Answer| answer.json()["id"].as_str().unwrap().to_string();
+    let send = |parts: &[(String, Vec<u8>)]| {
+        let mut body = vec![];
+        for (name, bytes) in parts {
+            let head = format!("--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n");
+            body.extend([head.as_bytes(), bytes, b"\r\n"].concat());
+        }
+        body.extend(b"--x--\r\n");
+        let multipart = ("content-type", "multipart/form-data; boundary=x");
+        service.ask("POST", "/v1/jobs", &[multipart], &body)
+    };
+    let long = id(&service.post("/v1/jobs", LONG));
+    service.until(&long, |job| job["state"] == "running");
+    let recipe = "schema = 2\ninput = \"land.r32\"\n\
+        [[stage]]\nkind = \"thermal\"\n";
+    let awaited = send(&[
+        ("land.r32".into(), vec![0; 64 * 64 * 4]),
+        ("recipe".into(), recipe.as_bytes().to_vec()),
+    ]);
+    assert_eq!(awaited.status, 202, "{awaited:?}");
+    let stored = |extension: &str| {
+        let names = std::fs::read_dir(folder.0.join("state/uploads")).unwrap();
+        let is = |name: &str| name.ends_with(extension);
+        names.filter(|entry| is(&entry.as_ref().unwrap().file_name().to_string_lossy())).count()
+    };
+    let send_many = |extension: &str, count: usize| {
+        let all: Vec<_> =
+            (0..count).map(|n| (format!("{n}.{extension}"), n.to_string().into_bytes())).collect();
+        // They are kept, though without a recipe the request is refused.
+        all.chunks(60).for_each(|some| drop(send(some).problem(400, &["recipe"])));
+    };
+    send_many("png", 60);
+    assert_eq!(stored(".png"), 60);
+    // The clock of the index counts seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    // Each takes a block of 4 KiB, and the land four: the quota has 256.
+    send_many("asc", 300);
+    assert_eq!((stored(".r32"), stored(".png"), stored(".asc")), (1, 0, 252));
+    service.ask("DELETE", &format!("/v1/jobs/{long}"), &[], b"").ok();
+    assert_eq!(service.wait(&id(&awaited))["state"], "succeeded");
 }
