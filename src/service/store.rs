@@ -59,7 +59,7 @@ const TABLES: &str = "
         digest TEXT PRIMARY KEY, extension TEXT NOT NULL, bytes INTEGER NOT NULL, used_at INTEGER \
                       NOT NULL
     );";
-/// So that no question takes longer the more there is.
+/// They spare searches of whole tables.
 const INDEXES: &str = "
     CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, id);
     CREATE INDEX IF NOT EXISTS jobs_by_result ON jobs (result, id);

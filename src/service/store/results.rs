@@ -228,7 +228,7 @@ fn stored_bytes(index: &Connection) -> Answer<u64> {
 /// The digests of files that jobs wait for.
 fn awaited(index: &Connection) -> Answer<HashSet<String>> {
     /// The part of a request that is read.
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     struct Sent {
         #[serde(default)]
         files: Vec<(String, String)>,
@@ -239,7 +239,9 @@ fn awaited(index: &Connection) -> Answer<HashSet<String>> {
     let mut rows = waiting.query([])?;
     let mut digests = HashSet::new();
     while let Some(row) = rows.next()? {
-        let sent: Sent = serde_json::from_str(row.get_ref(0)?.as_str().map_err(Problem::fault)?)?;
+        let text = row.get_ref(0)?.as_str().unwrap_or_default();
+        // A job whose request is damaged fails, and waits for no file.
+        let sent: Sent = serde_json::from_str(text).unwrap_or_default();
         digests.extend(sent.files.into_iter().map(|(_, digest)| digest));
     }
     Ok(digests)

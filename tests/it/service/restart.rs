@@ -285,8 +285,8 @@ fn the_quota_is_kept() {
     assert!((1..4).contains(&kept), "{kept} results");
 }
 
-/// Files beyond the quota are evicted, those sent first before others, also where they are small and
-/// many. One that a job waits for stays.
+/// Files beyond the quota are evicted, those sent first before others, also where they are small
+/// and many. One that a job waits for stays.
 #[test]
 fn the_quota_is_kept_by_files() {
     let folder = Folder::new("service-quota-files");
