@@ -237,3 +237,10 @@ pub fn rounds(n: u32) -> u32 {
     let times = std::env::var("THALWEG_ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(1u32);
     n.saturating_mul(times.max(1))
 }
+
+/// Sends a signal to a process, by the shell: a bare system has no program `kill`.
+#[cfg(all(unix, feature = "cli"))]
+pub fn signal(name: &str, process: u32) {
+    let line = format!("kill -{name} {process}");
+    assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
+}

@@ -296,9 +296,7 @@ fn interrupted(name: &str, options: &str, sign: &str) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(300));
-    assert!(
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
-    );
+    crate::common::signal("INT", child.id());
     let asked = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if asked.elapsed() > Duration::from_secs(30) {

@@ -190,8 +190,7 @@ impl Service {
     /// Asks it to end, and waits. Returns its exit code.
     #[cfg(unix)]
     fn end(mut self) -> Option<i32> {
-        let id = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        crate::common::signal("TERM", self.process.id());
         self.process.wait().unwrap().code()
     }
 
