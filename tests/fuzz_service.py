@@ -477,10 +477,10 @@ def main():
                     elif status >= 400 and method != "HEAD" and answer:
                         try:
                             problem = json.loads(answer)
-                            # With a full queue it takes no jobs, which is no problem of the client.
-                            full = problem.get("ready") is False and problem["queued"] > 0
-                            if status == 503 and path.startswith("/readyz") and full:
-                                pass
+                            # With a full queue it takes no jobs, and says so by its figures.
+                            if status == 503 and path.split("?")[0] == "/readyz":
+                                if problem["ready"] or not problem["queued"]:
+                                    wrong = "not ready without a reason"
                             elif not (
                                 problem["status"] == status
                                 and problem["detail"]

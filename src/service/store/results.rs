@@ -126,7 +126,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes at most [`SOME`], and returns whether there may be more to remove.
+    /// Removes at most [`BATCH`], and returns whether there may be more to remove.
     fn evict_some(&self, quota: u64, but: Option<&str>) -> Answer<bool> {
         let index = self.index_now();
         let mut excess = stored_bytes(&index)?.saturating_sub(quota);
@@ -144,7 +144,7 @@ impl Store {
             )?;
             let mut rows = all.query([but])?;
             while excess > 0
-                && found.len() < SOME
+                && found.len() < BATCH
                 && let Some(row) = rows.next()?
             {
                 let (kind, digest): (String, String) = (row.get(0)?, row.get(1)?);
@@ -215,12 +215,12 @@ impl Store {
 }
 
 /// Most results and uploads that are removed while others wait.
-const SOME: usize = 16;
+const BATCH: usize = 16;
 
 /// Bytes of results and uploads.
 fn stored_bytes(index: &Connection) -> Answer<u64> {
-    let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results) + (SELECT coalesce(sum(bytes), \
-                0) FROM uploads)";
+    let text = "SELECT (SELECT coalesce(sum(bytes), 0) FROM results)
+                + (SELECT coalesce(sum(bytes), 0) FROM uploads)";
     let bytes: i64 = index.query_row(text, [], |row| row.get(0))?;
     Ok(bytes as u64)
 }
