@@ -151,7 +151,8 @@ fn gradient(map: &Map, row: usize, col: usize) -> (f64, f64) {
 /// The unit vector towards a light: east, north, up.
 fn towards(azimuth_deg: f64, altitude_deg: f64) -> Vec3 {
     let (a, h) = (azimuth_deg.to_radians(), altitude_deg.to_radians());
-    Vec3::new((a.sin() * h.cos()) as f32, (a.cos() * h.cos()) as f32, h.sin() as f32)
+    let ((east, north), (up, level)) = (libm::sincos(a), libm::sincos(h));
+    Vec3::new((east * level) as f32, (north * level) as f32, up as f32)
 }
 
 /// The light on a map: most from the main direction, some from around it.

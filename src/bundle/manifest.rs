@@ -56,7 +56,7 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
     }
     manifest["maps"] = json!([]);
     if job.recipe().output.preview {
-        // Without a digest: it is for people, and its colours pass through the sine of the system.
+        // Without a digest, since it is for people, who may draw it anew.
         manifest["preview"] = json!(PREVIEW);
     }
     // Here, so that keys have one order.

@@ -46,7 +46,7 @@ pub fn plain(map: &Map, style: &Plain) -> GrayImage {
         let words: Vec<i32> = (0..map.data.len()).map(word).collect();
         HeightGrid::new(&words, width, map.spacing_m).sky()
     });
-    let (sine, cosine) = style.altitude_deg.to_radians().sin_cos();
+    let (sine, cosine) = libm::sincos(style.altitude_deg.to_radians());
     let share = f64::from(style.sky);
     paint(map.width, map.height, |row, col| {
         let (east, north) =
@@ -55,7 +55,7 @@ pub fn plain(map: &Map, style: &Plain) -> GrayImage {
         let (east, north) = (east.clamp(-1e6, 1e6), north.clamp(-1e6, 1e6));
         let length = (1.0 + east * east + north * north).sqrt();
         let lit = |azimuth: f64| {
-            let (x, y) = azimuth.to_radians().sin_cos();
+            let (x, y) = libm::sincos(azimuth.to_radians());
             // Lambert: the product of the light's direction and the normal, (-east, -north, 1) /
             // length.
             ((sine - cosine * (x * east + y * north)) / length).max(0.0)

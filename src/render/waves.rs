@@ -64,12 +64,12 @@ pub enum WaveView {
 
 /// The wave at a share of the shore's length and of a period: 0 to 1.
 pub fn wave(d: f64, t: f64) -> f64 {
-    0.5 + 0.5 * ((4.0 * d.powf(0.65) + t) * TAU).cos()
+    0.5 + 0.5 * libm::cos((4.0 * libm::pow(d, 0.65) + t) * TAU)
 }
 
 /// How far waves are held down at a place in units to the east and to the south: 0 to 1.
 pub fn split(east: f64, south: f64) -> f64 {
-    0.5 + 0.5 * (24.0 * east / SHEET[0]).cos() * (48.0 * south / SHEET[1]).sin()
+    0.5 + 0.5 * libm::cos(24.0 * east / SHEET[0]) * libm::sin(48.0 * south / SHEET[1])
 }
 
 /// The height of the sea in units, at a share of the shore's length and of a period, where waves
@@ -82,8 +82,8 @@ pub fn swell(d: f64, t: f64, a: f64) -> f64 {
 pub fn steepness(d: f64, t: f64, a: f64) -> f64 {
     // The factor d^-0.35 has no bound at the coast itself.
     let d = d.max(1e-3);
-    let (w, turn) = (wave(d, t), (4.0 * d.powf(0.65) + t) * TAU);
-    let rise = -0.5 * turn.sin() * 4.0 * TAU * 0.65 * d.powf(-0.35);
+    let (w, turn) = (wave(d, t), (4.0 * libm::pow(d, 0.65) + t) * TAU);
+    let rise = -0.5 * libm::sin(turn) * 4.0 * TAU * 0.65 * libm::pow(d, -0.35);
     // The derivative of `swell` by d, divided by the units of the shore's length.
     HIGHEST * (1.0 - a) * (2.0 * w * rise * (1.0 - d) - w * w) / SHORE_UNITS
 }
