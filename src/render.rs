@@ -536,11 +536,11 @@ fn same_size(a: &Map, b: &Map) -> Result<()> {
 pub fn grey(map: &Map, range: Option<(f64, f64)>, log: bool) -> GrayImage {
     let (lo, hi) = limits(map, range);
     let unit = lo.max((hi - lo) * 1e-6);
-    let full = ((hi - lo) / unit).ln_1p();
+    let full = libm::log1p((hi - lo) / unit);
     paint(map.width, map.height, |row, col| {
         let v = f64::from(map.data[row * map.width as usize + col]);
         let t = if log && full > 0.0 {
-            share(((v - lo) / unit).max(0.0).ln_1p(), 0.0, full)
+            share(libm::log1p(((v - lo) / unit).max(0.0)), 0.0, full)
         } else {
             share(v, lo, hi)
         };

@@ -56,7 +56,7 @@ pub fn of(job: &Job, outcome: &Outcome) -> Value {
     }
     manifest["maps"] = json!([]);
     if job.recipe().output.preview {
-        // Without a digest, since it is for people, who may draw it anew.
+        // No digest: a later version may draw it otherwise.
         manifest["preview"] = json!(PREVIEW);
     }
     // Here, so that keys have one order.

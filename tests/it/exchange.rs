@@ -24,6 +24,13 @@ distance_m = 60
 shape = "rock"
 "#;
 
+/// Every kind of map, with things, a program's files and a picture.
+fn every_file() -> Recipe {
+    let mut recipe = every_map(MORE);
+    recipe.output.preview = true;
+    recipe
+}
+
 /// Writes the files of a run, a snapshot after one of its stages, and tiles into a folder.
 fn write(folder: &Path, job: &Job) {
     let mut sink = Folder::for_bundle(folder.join("run"), true);
@@ -65,7 +72,7 @@ fn read(folder: &Path, job: &Job) {
     assert!(exact >= 12, "{exact} maps were read");
 
     let mut snapshot = std::fs::File::open(folder.join("snapshot")).unwrap();
-    let resumed = Job::resume(every_map(MORE), Snapshot::read(&mut snapshot).unwrap()).unwrap();
+    let resumed = Job::resume(every_file(), Snapshot::read(&mut snapshot).unwrap()).unwrap();
     let resumed = resumed.device(thalweg::Device::Cpu).run(&mut |_| Ok(())).unwrap();
     for name in land.names() {
         assert_eq!(resumed.words(name).unwrap(), land.words(name).unwrap(), "{name}");
@@ -93,7 +100,7 @@ fn reads_exactly(run: &Path, land: &Outcome, name: &str) -> bool {
 /// With `THALWEG_EXCHANGE`, a folder: files that are there already are read, and all are kept.
 #[test]
 fn what_one_machine_writes_another_reads() {
-    let job = Job::new(every_map(MORE)).unwrap().device(thalweg::Device::Cpu);
+    let job = Job::new(every_file()).unwrap().device(thalweg::Device::Cpu);
     let given = std::env::var_os("THALWEG_EXCHANGE").map(PathBuf::from);
     let folder = given.clone().unwrap_or_else(|| {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exchange-{}", std::process::id()))

@@ -116,8 +116,7 @@ fn files() -> String {
     files.concat()
 }
 
-/// Every kind of map, rivers as vectors, and dungeons. Pictures are for the eye and have other
-/// bytes on other machines.
+/// Every kind of map, rivers as vectors, and dungeons.
 #[cfg(all(feature = "io", feature = "dungeon"))]
 const ALL: &str = r##"
 schema = 2
