@@ -5,8 +5,8 @@
 //! period. A wave is w = ½ + ½ · cos(4 · (d^0.65 + t/4) · 2π), so its crests move to where d is
 //! less. Waves are split along the coast by a = ½ + ½ · cos(24u) · sin(48v), with u and v the place
 //! on a sheet of 31 by 56 units, three of which are the shore's length. They are 0.1 · w² · (1 − d)
-//! · (1 − a) units high, and foam lies where d < 0.03 or w > 0.75 + 0.4a. Floats decide here, with the
-//! functions of `libm`, but for the nearest coast.
+//! · (1 − a) units high, and foam lies where d < 0.03 or w > 0.75 + 0.4a. Floats decide here, with
+//! the functions of `libm`, but for the nearest coast.
 
 use std::f64::consts::TAU;
 
