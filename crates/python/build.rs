@@ -1,0 +1,5 @@
+//! Lets macOS, too, link a module whose functions of Python come from the interpreter.
+
+fn main() {
+    pyo3_build_config::add_extension_module_link_args();
+}
