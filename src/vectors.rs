@@ -9,7 +9,7 @@ use crate::params::{Settings, Value};
 use crate::plan::{Buffer, Plan};
 use crate::site::{Layer, Site};
 use crate::stage::{Case, INNER, STAGES, Stage, layer, levels, strokes};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 /// The stored digests: a line of the stage, the case and the digest for each.
@@ -161,26 +161,51 @@ pub fn digest(stage: &Stage, case: &Case, executor: &mut dyn Executor) -> Result
     Ok(job::digest(&words.flat_map(|(_, words)| words).collect::<Vec<i32>>()))
 }
 
-/// Runs every case, calls `each` before it, and returns how many there are and the names of those
-/// whose digest is not in `stored`, which has lines as [`DIGESTS`].
+/// A case whose words are not those that are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differing {
+    /// The stage and the case.
+    pub name: String,
+    /// The digest of the words that the executor made.
+    pub made: String,
+    /// The digest that is stored, if one is.
+    pub stored: Option<String>,
+}
+
+/// What an executor makes of all cases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// How many cases there are.
+    pub cases: usize,
+    /// BLAKE3 of a line for each case, as [`DIGESTS`] has them: the same wherever all words are.
+    pub digest: String,
+    /// The cases with other words.
+    pub differing: Vec<Differing>,
+}
+
+/// Runs every case, calls `each` before it, and holds its words against `stored`, which has lines
+/// as [`DIGESTS`].
 ///
 /// # Errors
 /// What the executor and `each` have.
-pub fn differing(
+pub fn check(
     executor: &mut dyn Executor,
     stored: &str,
     each: &mut dyn FnMut() -> Result<()>,
-) -> Result<(usize, Vec<String>)> {
-    let stored: HashSet<&str> = stored.lines().collect();
-    let (mut count, mut differing) = (0, vec![]);
-    for (stage, case) in cases() {
+) -> Result<Checked> {
+    let stored: HashMap<&str, &str> =
+        stored.lines().filter_map(|line| line.rsplit_once(' ')).collect();
+    let (mut cases, mut lines, mut differing) = (0, blake3::Hasher::new(), vec![]);
+    for (stage, case) in self::cases() {
         each()?;
-        let words = digest(stage, &case, executor)?;
+        let made = digest(stage, &case, executor)?;
         let name = format!("{} {}", stage.name, case.name);
-        count += 1;
-        if !stored.contains(&*format!("{name} {words}")) {
-            differing.push(name);
+        cases += 1;
+        lines.update(format!("{name} {made}\n").as_bytes());
+        let stored = stored.get(&*name).map(|digest| digest.to_string());
+        if stored.as_ref() != Some(&made) {
+            differing.push(Differing { name, made, stored });
         }
     }
-    Ok((count, differing))
+    Ok(Checked { cases, digest: lines.finalize().to_hex().to_string(), differing })
 }

@@ -80,6 +80,9 @@ struct Row {
     max: f64,
     /// How many figures these are of.
     rounds: usize,
+    /// The steps that particles made on the map in a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u64>,
     /// The kernels, in a run that waits after every pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<KernelRow>,
@@ -99,8 +102,8 @@ struct KernelRow {
     seconds: f64,
     /// `device` or `host`.
     clock: &'static str,
-    /// GB/s, if it reads every word of what it reads once and writes all that it owns. What it adds
-    /// is left out.
+    /// GB/s, if it reads every word of what it reads once and writes all that it owns, but in what
+    /// it passed over. What it adds is left out.
     model_gb_s: f64,
     /// That as a part of what a copy reaches on the executor.
     of_copy: f64,
@@ -220,6 +223,7 @@ impl Bench<'_> {
             min,
             max,
             rounds,
+            steps: None,
             kernels,
             levels,
             digests,
@@ -302,10 +306,10 @@ fn text(row: &Row) -> String {
     let Row { bench, side, executor, unit, median, min, max, .. } = row;
     // The driver is in the list of devices above the rows.
     let executor = executor.split(" (").next().unwrap_or_default();
-    let parts: Vec<_> = row
-        .kernels
-        .iter()
-        .map(KernelRow::text)
+    let steps = row.steps.map(|steps| format!("{:.1} M steps", steps as f64 / 1e6));
+    let parts: Vec<_> = steps
+        .into_iter()
+        .chain(row.kernels.iter().map(KernelRow::text))
         .chain(row.levels.iter().map(LevelRow::text))
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) };

@@ -15,6 +15,13 @@ const SHADER: &str = "
     @group(0) @binding(1) var<storage, read> source: array<i32>;
     @group(0) @binding(2) var<storage, read_write> own_height: array<i32>;
     @group(0) @binding(3) var<storage, read_write> add_height: array<atomic<i32>>;
+    @group(0) @binding(4) var<storage, read> some: array<i32>;
+    @group(0) @binding(5) var<storage, read_write> own_others: array<i32>;
+    @compute @workgroup_size(WORKGROUP)
+    fn hand_on(invocation: Invocation) {
+        let i = index_of(invocation);
+        if i < dispatch.end { own_others[i] = some[i]; }
+    }
     @compute @workgroup_size(WORKGROUP)
     fn copy(invocation: Invocation) {
         let i = index_of(invocation);
@@ -62,6 +69,11 @@ static COPY: Kernel = Kernel {
         owns[0].copy_from_slice(&reads[0][range.start as usize..range.end as usize]);
     },
 };
+
+/// A copy of [`FEW`] words, in buffers of their own: those of the others are large, and an executor
+/// may keep account of where they were added to.
+static HAND_ON: Kernel =
+    Kernel { entry: "hand_on", reads: &["some"], owns: &[("others", 1)], adds: &[], cpu: COPY.cpu };
 
 static SCATTER: Kernel = Kernel {
     entry: "scatter",
@@ -124,6 +136,8 @@ pub type Floor = (&'static str, &'static str, Range<usize>, f64);
 
 /// Passes that are nearly nothing, the last of [`floors`].
 pub const TINY: usize = 256;
+/// Words that each of them copies.
+const FEW: usize = 64;
 
 /// The bounds that a kernel can meet, and a plan with passes for each of them: reads and additions
 /// of several patterns, and passes that wait for each other.
@@ -144,7 +158,7 @@ pub fn floors(words: usize) -> (Plan, Vec<Floor>) {
         all.passes.push(pass(kernel, count));
     }
     let first = all.passes.len();
-    all.passes.extend((0..TINY).map(|_| pass(&COPY, 64).swapping(&[["height", "source"]])));
+    all.passes.extend((0..TINY).map(|_| pass(&HAND_ON, FEW).swapping(&[["some", "others"]])));
     floors.push(("pass after pass", "us", first..first + TINY, 0.0));
     floors.push(("submit and wait", "us", first..first + 1, 0.0));
     (all, floors)
@@ -159,12 +173,13 @@ pub const COPIES: usize = 8;
 pub fn plan(words: usize) -> Plan {
     // Filled with ones, because the system only provides the pages of a zeroed buffer once they are
     // written to.
-    let buffer = |name| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
+    let buffer = |(name, words)| Buffer { fill: Fill::Word(1), ..Buffer::scratch(name, words) };
     let params = Uniform::of(Params { mask: words as u32 - 1 });
     let pass = |kernel, count: usize| Pass::new(kernel, params.clone(), count, 1);
     let mut passes: Vec<Pass> = (0..COPIES).map(|_| pass(&COPY, words)).collect();
     passes.push(pass(&SCATTER, words / 4));
-    Plan::new(SHADER, Window::sized(1, 1), vec![buffer("height"), buffer("source")], passes)
+    let buffers = [("height", words), ("source", words), ("some", FEW), ("others", FEW)];
+    Plan::new(SHADER, Window::sized(1, 1), buffers.map(buffer).into(), passes)
 }
 
 /// What the copies read and write together, in GB.

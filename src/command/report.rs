@@ -7,12 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 use thalweg::device::with;
 use thalweg::exec::{Adapter, AdapterInfo, Executor};
-use thalweg::{Device, Error, Result, adapters, identity, vectors};
+use thalweg::vectors::{self, Checked, Differing};
+use thalweg::{Device, Error, Result, adapters, identity};
 
 /// Say which edition, system and devices these are, and whether each device makes the right words
 ///
 /// Runs the fixed cases, small runs of every stage, and holds their words against those stored in
-/// the program. Put what it prints into a report of a fault. Takes seconds.
+/// the program. The digest below a device is of the words of all cases: the same on every machine.
+/// Put what it prints into a report of a fault. Takes seconds.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -24,24 +26,28 @@ Exits with 1 if a device made other words or failed.")]
 pub struct Arguments {}
 
 /// What became of the fixed cases on a device.
-struct Checked {
+struct Tried {
     name: String,
-    /// How many cases ran, and the names of those with other words; or why they did not run.
-    outcome: Result<(usize, Vec<String>)>,
+    /// What it made of them, or why they did not run.
+    outcome: Result<Checked>,
 }
 
-impl Checked {
+impl Tried {
     fn is_right(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|(_, differing)| differing.is_empty())
+        self.outcome.as_ref().is_ok_and(|checked| checked.differing.is_empty())
     }
 
     fn json(&self) -> Value {
         let Self { name, outcome } = self;
         let mut value = json!({ "name": name });
         match outcome {
-            Ok((cases, differing)) => {
+            Ok(Checked { cases, digest, differing }) => {
                 value["cases"] = json!(cases);
-                value["differing"] = json!(differing);
+                value["digest"] = json!(digest);
+                let others = differing.iter().map(|Differing { name, made, stored }| {
+                    json!({ "case": name, "made": made, "stored": stored })
+                });
+                value["differing"] = others.collect();
             }
             Err(error) => value["error"] = json!(error.to_string()),
         }
@@ -51,14 +57,20 @@ impl Checked {
     fn text(&self) -> String {
         let Self { name, outcome } = self;
         let outcome = match outcome {
-            Ok((cases, differing)) if differing.is_empty() => {
-                format!("all {cases} fixed cases have the right words")
+            Ok(Checked { cases, digest, differing }) if differing.is_empty() => {
+                format!("all {cases} fixed cases have the right words\n   {digest}")
             }
-            Ok((cases, differing)) => format!(
-                "{} of {cases} fixed cases have other words: {}",
-                differing.len(),
-                differing.join(", ")
-            ),
+            Ok(Checked { cases, digest, differing }) => {
+                let mut text = format!(
+                    "{} of {cases} fixed cases have other words\n   {digest}",
+                    differing.len()
+                );
+                for Differing { name, made, stored } in differing {
+                    let stored = stored.as_deref().unwrap_or("nothing");
+                    text += &format!("\n   {name}: {made}, where {stored} is stored");
+                }
+                text
+            }
             Err(error) => format!("the fixed cases did not run: {error}"),
         };
         format!("{name}\n   {outcome}\n")
@@ -91,7 +103,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
                 "version": version, "identity": edition, "system": system,
                 "processor": processor, "big_endian": cfg!(target_endian = "big"),
                 "vector_units": vectors, "cores": cores,
-                "devices": checked.iter().map(Checked::json).collect::<Vec<_>>(),
+                "devices": checked.iter().map(Tried::json).collect::<Vec<_>>(),
             })
         },
         || {
@@ -104,7 +116,7 @@ pub fn main(console: &Console, _: &Arguments) -> Result<bool> {
             text
         },
     )?;
-    Ok(checked.iter().all(Checked::is_right))
+    Ok(checked.iter().all(Tried::is_right))
 }
 
 /// Runs the fixed cases on a device. That it fails is a part of the report; what ends the report is
@@ -113,7 +125,7 @@ fn check(
     console: &Console,
     adapter: Option<&AdapterInfo>,
     open: impl FnOnce() -> Result<Box<dyn Executor>>,
-) -> Result<Checked> {
+) -> Result<Tried> {
     let mut name =
         adapter.map(|info| format!("{} ({})", info.name, info.driver)).unwrap_or_default();
     let run = || {
@@ -121,7 +133,7 @@ fn check(
         console.note(format!("{}: the fixed cases", executor.name()));
         name = executor.name();
         let mut each = || console.check();
-        with(executor, |executor| vectors::differing(executor, vectors::DIGESTS, &mut each))
+        with(executor, |executor| vectors::check(executor, vectors::DIGESTS, &mut each))
     };
     // A driver may bring its library to panic.
     let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
@@ -130,7 +142,7 @@ fn check(
     match outcome {
         Err(error @ (Error::Cancelled | Error::Param(_))) => Err(error),
         Err(error) if name.is_empty() => Err(error),
-        outcome => Ok(Checked { name, outcome }),
+        outcome => Ok(Tried { name, outcome }),
     }
 }
 

@@ -231,7 +231,7 @@ impl Kernels {
     fn rates(mut self, work: u64, [copy, additions]: [f64; 2]) -> Vec<KernelRow> {
         for kernel in &mut self.rows {
             let seconds = kernel.seconds.max(1e-9);
-            kernel.model_gb_s /= seconds;
+            kernel.model_gb_s *= (1.0 - kernel.passed_over.unwrap_or(0.0)) / seconds;
             kernel.of_copy = kernel.model_gb_s / copy;
             kernel.additions_m_s = self.adds.get(kernel.name).map(|&(fixed, moves)| {
                 let all = fixed + if moves { PARTICLE_ADDITIONS * work } else { 0 };
@@ -314,6 +314,7 @@ pub(super) fn stage(
         Ok(work as f64 / whole(console, executor, plan)? / 1e6)
     })?;
     row.digests = digests;
+    row.steps = run.stage.work.map(|_| work);
     // Only now its kernels are as fast as in the rounds, and of as many runs the quickest counts.
     let (rounds, clocked) = (row.rounds, Instant::now());
     if is_clocked && is_repeated {

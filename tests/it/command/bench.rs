@@ -66,6 +66,11 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
             assert_ne!(height(bench), height(other), "{bench}, {other}");
         }
     }
+    // Steps are those of particles, as many however fast they are.
+    for row in rows.iter().filter(|row| row["executor"].as_str().unwrap().starts_with("CPU")) {
+        let is_of_particles = row["unit"] == "M particle-steps/s";
+        assert_eq!(row["steps"].as_u64().is_some_and(|steps| steps > 0), is_of_particles, "{row}");
+    }
     // A kernel's share of a copy follows from its bytes and seconds.
     let row = rows.iter().find(|row| row["bench"] == "droplets, density 1").unwrap();
     let copy = rows.iter().find(|row| row["bench"] == "copy (read + write)").unwrap()["median"]
@@ -80,6 +85,13 @@ fn bench_measures_each_stage_the_bounds_and_the_loop() {
         // `settle` is the only kernel that passes over quiet cells.
         assert_eq!(kernel["passed_over"].is_f64(), kernel["name"] == "settle", "{kernel}");
         assert!((number("of_copy") * copy / number("model_gb_s") - 1.0).abs() < 1e-9, "{kernel}");
+        // Of a cell that it looks at, `settle` reads `moved`, of two words, `height` and `carry`,
+        // and writes `next` and `carried`. It reads one brush for all.
+        if kernel["name"] == "settle" {
+            let cells = 256.0 * 256.0 * (1.0 - number("passed_over")) * number("passes");
+            let words = number("model_gb_s") * number("seconds") * 1e9 / 4.0 / cells;
+            assert!((6.0..6.01).contains(&words), "{words} words a cell: {kernel}");
+        }
     }
     folder.thalweg("bench --table droplets").refused(2, &["--table"]);
 }

@@ -11,6 +11,12 @@ fn cases() -> usize {
     include_str!("../../vectors.txt").lines().filter(|line| !line.starts_with('#')).count()
 }
 
+/// The digest of them all: the lines of the file but its first, which is a comment.
+fn digest() -> String {
+    let (_, lines) = include_str!("../../vectors.txt").split_once('\n').unwrap();
+    blake3::hash(lines.as_bytes()).to_string()
+}
+
 #[test]
 fn the_cpu_makes_the_right_words_of_all_fixed_cases() {
     let folder = Folder::new("report");
@@ -24,8 +30,10 @@ fn the_cpu_makes_the_right_words_of_all_fixed_cases() {
     assert_eq!(devices[0]["name"], "CPU, 3 threads");
     assert_eq!(devices[0]["cases"], cases());
     assert_eq!(devices[0]["differing"], serde_json::json!([]));
+    assert_eq!(devices[0]["digest"], digest());
     let text = folder.thalweg("report --device cpu").ok().stdout;
-    assert!(text.contains(&format!("all {} fixed cases have the right words", cases())), "{text}");
+    let said = format!("all {} fixed cases have the right words\n   {}\n", cases(), digest());
+    assert!(text.contains(&said), "{text}");
     assert!(folder.list("").is_empty());
 }
 
@@ -43,8 +51,8 @@ fn an_adapter_makes_the_right_words_of_all_fixed_cases() {
     assert_eq!(all.len(), 1 + devices);
     for device in all {
         assert_eq!(
-            (&device["cases"], &device["differing"]),
-            (&cases().into(), &Value::Array(vec![]))
+            (&device["cases"], &device["digest"], &device["differing"]),
+            (&cases().into(), &digest().into(), &Value::Array(vec![]))
         );
     }
     let best = report("report --json --device gpu");
@@ -84,15 +92,19 @@ fn a_case_with_other_words_is_named() {
     let folder = Folder::new("report-other");
     let vectors = include_str!("../../vectors.txt");
     let line = vectors.lines().find(|line| line.starts_with("thermal ")).unwrap();
-    let (case, digest) = line.rsplit_once(' ').unwrap();
-    let other: String = digest.chars().rev().collect();
-    let run = |arguments: &[&str]| damaged(&folder, digest, &other, arguments);
+    let (case, made) = line.rsplit_once(' ').unwrap();
+    let other: String = made.chars().rev().collect();
+    let run = |arguments: &[&str]| damaged(&folder, made, &other, arguments);
     let report = run(&["report", "--json", "--device", "cpu"]);
     assert_eq!(report.code, Some(1), "{}", report.stderr);
     let report: Value = serde_json::from_str(&report.stdout).unwrap();
-    assert_eq!(report["devices"][0]["differing"], serde_json::json!([case]));
+    let device = &report["devices"][0];
+    let differing = serde_json::json!([{ "case": case, "made": made, "stored": other }]);
+    // What is made is what it was.
+    assert_eq!((&device["differing"], &device["digest"]), (&differing, &digest().into()));
     let text = run(&["report", "--device", "cpu"]);
-    let said = format!("1 of {} fixed cases have other words: {case}", cases());
+    let said = format!("1 of {} fixed cases have other words\n   {}\n", cases(), digest())
+        + &format!("   {case}: {made}, where {other} is stored\n");
     assert!(text.code == Some(1) && text.stdout.contains(&said), "{}", text.stdout);
 }
 

@@ -100,11 +100,18 @@ struct Marks {
 }
 
 impl Marks {
-    fn set_all(&mut self, to: bool) {
-        self.blocks.iter_mut().for_each(|mark| *mark.get_mut() = to);
+    /// Everything counts as touched.
+    fn set_all(&mut self) {
+        self.blocks.iter_mut().for_each(|mark| *mark.get_mut() = true);
         self.spans.clear();
-        if to {
-            self.spans.push(0..self.blocks.len() * Touched::BLOCK);
+        self.spans.push(0..self.blocks.len() * Touched::BLOCK);
+    }
+
+    /// Nothing counts as touched. All marks lie in spans.
+    fn clear(&mut self) {
+        for span in self.spans.drain(..) {
+            let blocks = &mut self.blocks[span.start / Touched::BLOCK..span.end / Touched::BLOCK];
+            blocks.iter_mut().for_each(|mark| *mark.get_mut() = false);
         }
     }
 
@@ -272,10 +279,11 @@ impl Memory {
                 marks.collect();
             } else if owns.iter().any(|(owned, _)| owned == name) {
                 // The pass has dealt with all of it, and additions count from here.
-                marks.set_all(false);
-            } else if pass.swaps.iter().flatten().any(|swapped| swapped == name) {
+                marks.clear();
+            }
+            if pass.swaps.iter().flatten().any(|swapped| swapped == name) {
                 // Other words have its name now.
-                marks.set_all(true);
+                marks.set_all();
             }
         }
     }
@@ -453,7 +461,7 @@ impl Executor for Cpu {
         if let Some(old) = memory.buffers.insert(name, fresh) {
             memory.spare.push(old);
         }
-        memory.marks.get_mut(name).into_iter().for_each(|marks| marks.set_all(true));
+        memory.marks.get_mut(name).into_iter().for_each(|marks| marks.set_all());
         memory.known = None;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The kernels, twins of `shaders/incision.wgsl`.
 
-use super::lanes::{Block, LANES, Lanes, ROOM, Run};
+use super::lanes::{Block, HALF, Half, LANES, Lanes, ROOM, Run};
 use super::{DIAGONAL, FLAT, HIGHEST, OCTAVES, Params, SPREAD, STAYS, STEEP, VERTEX, WET};
 use crate::arith::{self, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Call, Kernel};
@@ -369,24 +369,33 @@ fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]
                 }
             }
             // Beyond a border water stays where it is, so none comes from there.
-            let way = Block::of(p, way, run, Some(STAYS), &mut ways).around();
-            let area = Block::of(p, area, run, Some(0), &mut areas).around();
-            for q in 0..8 {
-                let (way, area) = (way[q], area[q]);
-                for l in 0..LANES {
-                    // Directions that lie opposite are neighbours in `AROUND`, so the way back from
-                    // q is q ^ 1. By a mask: what is read only where it counts is read one vertex
-                    // at a time.
-                    let comes = -i32::from(way[l] & 15 == (q ^ 1) as i32);
-                    // Two words of 31 bits fit 32. The sum stops at 2³¹ − 1, which is an area of
-                    // 2²⁵ vertices.
-                    let all = (sum[l] as u32).wrapping_add((area[l] & comes) as u32);
-                    sum[l] = all.min(i32::MAX as u32) as i32;
-                }
+            let ways = Block::of(p, way, run, Some(STAYS), &mut ways);
+            let areas = Block::of(p, area, run, Some(0), &mut areas);
+            for (half, sum) in sum.as_chunks_mut().0.iter_mut().enumerate() {
+                *sum = drained(*sum, ways.around_half(half), areas.around_half(half));
             }
             run.store(&sum, own, at + run.x);
         }
     }
+}
+
+/// Adds the areas of the neighbours that drain to the vertices of half a run. The sums of a whole
+/// run would not stay in registers, which takes twice as long.
+#[inline(always)]
+fn drained(mut sum: Half, way: [&Half; 8], area: [&Half; 8]) -> Half {
+    for q in 0..8 {
+        let (way, area) = (way[q], area[q]);
+        for l in 0..HALF {
+            // Directions that lie opposite are neighbours in `AROUND`, so the way back from q is
+            // q ^ 1. By a mask: what is read only where it counts is read one vertex at a time.
+            let comes = -i32::from(way[l] & 15 == (q ^ 1) as i32);
+            // Two words of 31 bits fit 32. The sum stops at 2³¹ − 1, which is an area of 2²⁵
+            // vertices.
+            let all = (sum[l] as u32).wrapping_add((area[l] & comes) as u32);
+            sum[l] = all.min(i32::MAX as u32) as i32;
+        }
+    }
+    sum
 }
 
 pub(super) fn cut(call: &mut Call) {

@@ -9,7 +9,13 @@ pub(super) const LANES: usize = 32;
 /// A word of each.
 pub(super) type Lanes = [i32; LANES];
 
-/// The same, and a word more at both ends.
+/// Half as many vertices.
+pub(super) const HALF: usize = LANES / 2;
+
+/// A word of each.
+pub(super) type Half = [i32; HALF];
+
+/// The words of a run, and a word more at both ends.
 pub(super) type Wide = [i32; LANES + 2];
 
 /// Where the neighbours are: the four sides, then the four diagonals. The way back from each is the
@@ -118,6 +124,16 @@ impl<'a> Block<'a> {
     pub(super) fn around(&self) -> [&'a Lanes; 8] {
         // Spelled out: a closure over an array is not compiled for vectors.
         let at = |n: usize| self.lanes(AROUND[n]);
+        [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
+    }
+
+    /// The words of the neighbours of the first half of the run, or of the second.
+    #[inline(always)]
+    pub(super) fn around_half(&self, half: usize) -> [&'a Half; 8] {
+        let at = |n: usize| {
+            let [dx, dy] = AROUND[n];
+            self.0[dy][dx + half * HALF..].first_chunk().unwrap_or(&[0; HALF])
+        };
         [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
     }
 
