@@ -2,7 +2,7 @@
 """Times thalweg beside other programs that do the same kind of work, in turn, on this machine.
 
     python3 -m venv peers && peers/bin/pip install -r benches/peers/requirements.txt
-    export CFLAGS=-I$(peers/bin/python -c "import pybind11; print(pybind11.get_include())")
+    export CXXFLAGS=-I$(peers/bin/python -c "import pybind11; print(pybind11.get_include())")
     peers/bin/pip install --no-build-isolation richdem==0.3.4
     peers/bin/python benches/peers/run.py target/release/thalweg
 
@@ -29,6 +29,7 @@ import edt
 import fastscapelib
 import numba
 import numpy as np
+import pydelatin
 import pyflwdir
 import richdem
 from pyfastnoiselite.pyfastnoiselite import FastNoiseLite, FractalType, NoiseType
@@ -237,7 +238,24 @@ def coasts(side: int, thalweg: Thalweg) -> dict:
     }
 
 
-TASKS = [noise, rivers_cut, drainage, slopes, coasts]
+def meshes(side: int, thalweg: Thalweg) -> dict:
+    """A mesh of few triangles within an error of all heights. thalweg's time includes its start,
+    reading the heights and writing the mesh."""
+    heights = land(side).astype(np.float32)
+    path = thalweg.folder / "land.npy"
+    np.save(path, heights)
+    mesh, error = thalweg.folder / "land.stl", heights.max() / 200
+    command = [thalweg.program, "convert", path, mesh, "--force", "-q", "--threads", "2"]
+    command += ["--spacing", str(SPACING_M), "--max-error", str(error)]
+    return {
+        "thalweg, 2 threads": lambda: timed(lambda: subprocess.run(command, check=True)),
+        "pydelatin, 1 thread": lambda: timed(
+            lambda: pydelatin.Delatin(heights, max_error=float(error)).triangles
+        ),
+    }
+
+
+TASKS = [noise, rivers_cut, drainage, slopes, coasts, meshes]
 
 
 def main():
@@ -246,7 +264,8 @@ def main():
     options.add_argument("--side", type=int, default=1024, help="cells of a side [1024]")
     options.add_argument("--rounds", type=int, default=5, help="rounds of each task [5]")
     chosen = options.parse_args()
-    packages = ["edt", "fastscapelib", "pyflwdir", "richdem", "pyfastnoiselite", "numba", "numpy"]
+    packages = ["edt", "fastscapelib", "pydelatin", "pyflwdir", "richdem", "pyfastnoiselite"]
+    packages += ["numba", "numpy"]
     said = subprocess.run([chosen.thalweg, "--version"], capture_output=True, text=True)
     print(", ".join([said.stdout.strip(), *(f"{p} {version(p)}" for p in packages)]))
     print(f"{os.cpu_count()} cores, {chosen.side}² cells, {chosen.rounds} rounds\n")
