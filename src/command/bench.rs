@@ -102,8 +102,8 @@ struct KernelRow {
     seconds: f64,
     /// `device` or `host`.
     clock: &'static str,
-    /// GB/s, if it reads every word of what it reads once and writes all that it owns, but in what
-    /// it passed over. What it adds is left out.
+    /// GB/s, counting once each word that it reads or owns, except in the part of the map that it
+    /// passed over. What it adds is left out.
     model_gb_s: f64,
     /// That as a part of what a copy reaches on the executor.
     of_copy: f64,

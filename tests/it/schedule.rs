@@ -111,7 +111,8 @@ proptest! {
 
     /// A pass that reads what another one has added to hears of every record that was touched, and
     /// of no more than gaps beside them, unless most were touched. Additions of several passes add
-    /// up until a pass owns the buffer, which deals with all of it.
+    /// up until a pass owns the buffer, which deals with all of it. Where the buffer is exchanged
+    /// for another one, nothing is known of its words.
     #[test]
     fn passes_hear_where_words_were_added_to(
         places in vec(vec(0..WORDS as i32, 0..40), 1..4),
@@ -125,6 +126,7 @@ proptest! {
         let mut buffers = vec![
             Buffer::scratch("height", WORDS),
             Buffer::scratch("added", WORDS),
+            Buffer::scratch("other", WORDS),
         ];
         let mut passes = vec![];
         for (places, (name, add)) in places.iter().zip(ADD) {
@@ -134,7 +136,10 @@ proptest! {
             passes.push(Pass::new(add, Uniform::default(), most, 1));
         }
         let whole = |kernel| Pass::new(kernel, Uniform::default(), WORDS, 1);
+        let again = passes.clone();
         passes.extend([whole(&TELL), whole(&CLEAR), whole(&TELL)]);
+        passes.extend(again);
+        passes.extend([whole(&TELL), whole(&CLEAR).swapping(&[["added", "other"]]), whole(&TELL)]);
         let plan = Plan::new("", Window::sized(1, 1), buffers, passes);
         let mut cpu = Cpu::new(threads, Order::default()).unwrap();
         cpu.begin(&plan).unwrap();
@@ -158,6 +163,10 @@ proptest! {
         }
         run(&mut cpu, &plan, adds + 1..adds + 3);
         prop_assert!(cpu.read("height").unwrap().iter().all(|word| *word == 0));
+        run(&mut cpu, &plan, adds + 3..2 * adds + 4);
+        prop_assert_eq!(cpu.read("height").unwrap(), told);
+        run(&mut cpu, &plan, 2 * adds + 4..2 * adds + 6);
+        prop_assert!(cpu.read("height").unwrap().iter().all(|word| *word == 1));
     }
 }
 
