@@ -100,7 +100,7 @@ fn a_case_with_other_words_is_named() {
     let report: Value = serde_json::from_str(&report.stdout).unwrap();
     let device = &report["devices"][0];
     let differing = serde_json::json!([{ "case": case, "made": made, "stored": other }]);
-    // What is made is what it was.
+    // The words are the right ones: what is stored was changed.
     assert_eq!((&device["differing"], &device["digest"]), (&differing, &digest().into()));
     let text = run(&["report", "--device", "cpu"]);
     let said = format!("1 of {} fixed cases have other words\n   {}\n", cases(), digest())
