@@ -223,7 +223,8 @@ pub async fn submit(
             ) {
                 Ok(id) => service.job_json(id),
                 // There is no room for another job, and the one that made the result tells as much.
-                Err(problem) if problem.is_full() => {
+                // But a key must not lead to two jobs, and there is no room to remember it.
+                Err(problem) if problem.is_full() && key.is_none() => {
                     service.job_form(&service.store.job_with(&digest)?.ok_or(problem)?)
                 }
                 Err(problem) => return Err(problem),

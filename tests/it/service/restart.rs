@@ -208,6 +208,12 @@ fn an_index_that_is_full_loses_nothing() {
         }
     }
     service.post("/v1/jobs", &RECIPE.replace("seed = 5", "seed = 6")).problem(507, &["full"]);
+    // A key that there is no room to remember would lead to another job the next time.
+    let keyed = |service: &Service| {
+        let headers = [("content-type", "application/toml"), ("idempotency-key", "k")];
+        service.ask("POST", "/v1/jobs", &headers, RECIPE.as_bytes())
+    };
+    keyed(&service).problem(507, &["full"]);
     let served = |service: &Service| {
         let files = small["result"]["files"].as_array().unwrap().iter();
         let bytes: Vec<Vec<u8>> =
@@ -230,6 +236,8 @@ fn an_index_that_is_full_loses_nothing() {
     service.kill();
     let service = Service::start(&folder, "");
     assert!(served(&service) == first);
+    let [once, twice] = [keyed(&service), keyed(&service)].map(|answer| answer.ok().json());
+    assert_eq!(once["id"], twice["id"]);
     assert_eq!(service.get(&format!("/v1/jobs/{long}")).ok().json()["state"], "cancelled");
     assert_eq!(std::fs::read_dir(folder.0.join("state/work")).unwrap().count(), 0);
     assert_eq!(

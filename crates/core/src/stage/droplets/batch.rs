@@ -203,8 +203,14 @@ impl<const N: usize> Batch<N> {
 fn marked<const N: usize>(marks: &[i32; N], mut each: impl FnMut(usize)) {
     const SOME: usize = 8;
     for (i, some) in marks.as_chunks::<SOME>().0.iter().enumerate() {
-        if some.iter().fold(0, |any, mark| any | mark) != 0 {
-            (0..SOME).filter(|l| some[*l] != 0).for_each(|l| each(i * SOME + l));
+        if some.iter().fold(0, |any, mark| any | mark) == 0 {
+            continue;
+        }
+        // A loop, since closures of iterators are not compiled for vector units.
+        for (l, mark) in some.iter().enumerate() {
+            if *mark != 0 {
+                each(i * SOME + l);
+            }
         }
     }
 }
@@ -223,9 +229,8 @@ pub(super) fn drops_batch<const ALONE: bool, const N: usize>(
     unpack(tile, b);
     settle::<ALONE, N>(tile, b);
     end_and_begin::<ALONE, N>(tile, slots, b);
-    if move_on(tile, slots, b) {
-        meet_border::<ALONE, N>(tile, b);
-    }
+    move_on(tile, slots, b);
+    meet_border::<ALONE, N>(tile, b);
     ask::<ALONE, N>(tile, b);
     store(own, slots, in_a_row, b);
 }
@@ -243,20 +248,24 @@ pub(super) fn load<const N: usize>(
     let &Tile { p, .. } = tile;
     let last_age = p.lifetime as i32 - 1;
     let (live, first) = (slots.len(), slots[0] as usize);
-    for (lanes, words) in b.words.iter_mut().zip(own.chunks_exact(TILE_DROPS)) {
-        if in_a_row {
-            lanes[..live].copy_from_slice(&words[first..first + live]);
-        } else {
-            lanes[..live]
-                .iter_mut()
-                .zip(slots)
-                .for_each(|(lane, slot)| *lane = words[*slot as usize]);
-        }
-        lanes[live..].fill(0);
-    }
+    let Some(words) = own.as_chunks::<TILE_DROPS>().0.first_chunk::<DROP_WORDS>() else { return };
     // No droplet dies or is born in the lanes that are left over.
-    b.age = [last_age; N];
-    b.age[..live].iter_mut().zip(slots).for_each(|(age, slot)| *age = ages[*slot as usize]);
+    b.words.iter_mut().for_each(|lanes| lanes[live..].fill(0));
+    b.age[live..].fill(last_age);
+    if in_a_row {
+        for (lanes, words) in b.words.iter_mut().zip(words) {
+            lanes[..live].copy_from_slice(&words[first..first + live]);
+        }
+        b.age[..live].copy_from_slice(&ages[first..first + live]);
+    } else {
+        for (l, slot) in (0..N).zip(slots) {
+            let slot = *slot as usize % TILE_DROPS;
+            for (lanes, words) in b.words.iter_mut().zip(words) {
+                lanes[l] = words[slot];
+            }
+            b.age[l] = ages[slot];
+        }
+    }
 }
 
 /// Unpacks the words, and finds the vertex of each last proposal.
@@ -336,8 +345,8 @@ fn end_and_begin<const ALONE: bool, const N: usize>(tile: &Tile, slots: &[u16], 
     for l in 0..N {
         let dies = b.age[l] == last_age;
         b.spent[l] = if dies { b.alive[l] } else { b.spent[l] };
-        b.marks[l] = (!dies && p.rains == 1 && (b.age[l] == 0 || p.step == 0)) as i32
-            | b.alive[l] & last as i32;
+        let born = !dies & (p.rains == 1) & ((b.age[l] == 0) | (p.step == 0));
+        b.marks[l] = born as i32 | b.alive[l] & last as i32;
     }
     let most = if last { 0 } else { LEFT_MAX / (2 * p.lifetime as i32 + 5) };
     marked(&b.marks, |l| {
@@ -371,9 +380,9 @@ fn end_and_begin<const ALONE: bool, const N: usize>(tile: &Tile, slots: &[u16], 
     });
 }
 
-/// Turns droplets and moves them by a cell. Whether one has left the map.
+/// Turns droplets and moves them by a cell. Those that have left the map are marked.
 #[inline(always)]
-fn move_on<const N: usize>(tile: &Tile, slots: &[u16], b: &mut Batch<N>) -> bool {
+fn move_on<const N: usize>(tile: &Tile, slots: &[u16], b: &mut Batch<N>) {
     let &Tile { p, law, height, .. } = tile;
     let [span_x, span_y] = p.span();
     let home = |l: usize| Home::of(p, tile.index, slots[l].into());
@@ -399,7 +408,6 @@ fn move_on<const N: usize>(tile: &Tile, slots: &[u16], b: &mut Batch<N>) -> bool
             (b.ux[l], b.uy[l]) = (t[0], t[1]);
         }
     });
-    let mut out = 0;
     for l in 0..N {
         // A lane without a droplet may divide by 0. Floats do not mind, and its result is masked
         // below.
@@ -408,21 +416,17 @@ fn move_on<const N: usize>(tile: &Tile, slots: &[u16], b: &mut Batch<N>) -> bool
         b.to_x[l] = b.x[l].wrapping_add(u[0] << 2) & b.alive[l];
         b.to_y[l] = b.y[l].wrapping_add(u[1] << 2) & b.alive[l];
         // As unsigned words negative places are outside, too.
-        out |=
+        b.marks[l] =
             (b.to_x[l] as u32 >= span_x as u32) as i32 | (b.to_y[l] as u32 >= span_y as u32) as i32;
     }
-    out != 0
 }
 
-/// At the border a droplet goes round the torus, stops, turns back, or is lost.
+/// At the border a marked droplet goes round the torus, stops, turns back, or is lost.
 #[inline(always)]
 fn meet_border<const ALONE: bool, const N: usize>(tile: &Tile, b: &mut Batch<N>) {
     let &Tile { p, wanted, exported, .. } = tile;
     let [span_x, span_y] = p.span();
-    for l in 0..N {
-        if (b.to_x[l] as u32) < span_x as u32 && (b.to_y[l] as u32) < span_y as u32 {
-            continue;
-        }
+    marked(&b.marks, |l| {
         match p.border {
             TORUS => (b.to_x[l], b.to_y[l]) = (wrap(b.to_x[l], span_x), wrap(b.to_y[l], span_y)),
             WALL => {
@@ -441,7 +445,7 @@ fn meet_border<const ALONE: bool, const N: usize>(tile: &Tile, b: &mut Batch<N>)
                 (b.to_x[l], b.to_y[l], b.alive[l]) = (0, 0, 0);
             }
         }
-    }
+    });
 }
 
 /// Proposes what each would take or give where it was, by where it is now.
@@ -500,11 +504,18 @@ fn store<const N: usize>(own: &mut [i32], slots: &[u16], in_a_row: bool, b: &mut
         to_paces[l] = ((b.fills[l] << 31) | (b.speed[l] << 16)) & alive
             | (b.want[l] & 0xffff) & (alive | spent);
     }
-    for (lanes, words) in b.words.iter().zip(own.chunks_exact_mut(TILE_DROPS)) {
-        if in_a_row {
+    let (words, ..) = own.as_chunks_mut::<TILE_DROPS>();
+    let Some(words) = words.first_chunk_mut::<DROP_WORDS>() else { return };
+    if in_a_row {
+        for (lanes, words) in b.words.iter().zip(words) {
             words[first..first + live].copy_from_slice(&lanes[..live]);
-        } else {
-            lanes[..live].iter().zip(slots).for_each(|(lane, slot)| words[*slot as usize] = *lane);
+        }
+    } else {
+        for (l, slot) in (0..N).zip(slots) {
+            let slot = *slot as usize % TILE_DROPS;
+            for (lanes, words) in b.words.iter().zip(words.iter_mut()) {
+                words[slot] = lanes[l];
+            }
         }
     }
 }

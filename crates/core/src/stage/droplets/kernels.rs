@@ -104,7 +104,8 @@ struct Work {
     "aarch64+neon"
 ))]
 fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) {
-    let Tile { p, origin, .. } = *tile;
+    // Copied, so that a compiler knows that nothing changes it on the way.
+    let (p, origin) = (*tile.p, tile.origin);
     let Work { ages, exist, slots, batch, small } = work;
     // The droplets that exist or can be born.
     let high = TILE.min(p.homes[1] - origin[1]) as usize;
@@ -116,12 +117,12 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
         let row = first..first + TILE as usize;
         let (ages, exist, xs) = (&mut ages[row.clone()], &mut exist[row.clone()], &own[row]);
         for i in 0..TILE as usize {
-            ages[i] =
-                age_and_life(p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32))[0] as i32;
+            let [age, _] = age_and_life(&p, row_phase, p.home.x.wrapping_add(origin[0] + i as u32));
+            ages[i] = age as i32;
             // Places beyond the last home of a row count as well. They have no home, so nothing is
             // born there.
-            let born = p.rains == 1 && (ages[i] == 0 || p.step == 0);
-            exist[i] = (xs[i] != 0 || born) as u16;
+            let born = (p.rains == 1) & ((age == 0) | (p.step == 0));
+            exist[i] = ((xs[i] != 0) | born) as u16;
             count += exist[i] as u32;
         }
     }
@@ -134,8 +135,8 @@ fn drops_tile<const ALONE: bool>(tile: &Tile, own: &mut [i32], work: &mut Work) 
     } else if count > 0 {
         for (i, exists) in (0..).zip(&exist[..places]) {
             // Without a branch: the slot is written in any case, and overwritten if it is not
-            // needed.
-            slots[busy] = i;
+            // needed. The remainder spares a check.
+            slots[busy % TILE_DROPS] = i;
             busy += *exists as usize;
         }
     }

@@ -105,25 +105,28 @@ impl Ground<'_> {
         while x < span.end {
             // As many vertices as can be done at once. Some can be beyond the span: nothing is
             // asked of them, or what was is forgotten.
-            if x > 0 && x + 1 < w && w >= LANES + 2 {
-                let from = x.min(w - 1 - LANES);
-                let first = from * WANT_WORDS;
-                let (own, asked) = (&mut grant[from..], &mut want[first..]);
-                self.limit_some::<LANES>(y * w + from, wides(rows, from - 1), own, asked);
-                x = from + LANES;
+            let n = if w < LANES { 1 } else { LANES };
+            let from = x.min(w - n);
+            let (own, asked) = (&mut grant[from..], &mut want[from * WANT_WORDS..]);
+            let first = y * w + from;
+            if from > 0 && from + LANES < w {
+                self.limit_some::<LANES>(first, wides(rows, from - 1), own, asked);
             } else {
-                let beside = |i: usize| fold((x + i) as i32 - 1, p.width, torus) as usize;
+                let beside = |x: usize| fold(x as i32 - 1, p.width, torus) as usize;
                 let mut near = [[0; LANES + 2]; 3];
                 for (near, row) in near.iter_mut().zip(rows) {
-                    for (i, near) in near[..3].iter_mut().enumerate() {
-                        *near = row[beside(i)];
-                    }
+                    near[1..=n].copy_from_slice(&row[from..from + n]);
+                    (near[0], near[n + 1]) = (row[beside(from)], row[beside(from + n + 1)]);
                 }
                 let [north, here, south] = &near;
-                let (own, asked) = (&mut grant[x..], &mut want[x * WANT_WORDS..]);
-                self.limit_some::<1>(y * w + x, [north, here, south], own, asked);
-                x += 1;
+                let near = [north, here, south];
+                if n == 1 {
+                    self.limit_some::<1>(first, near, own, asked);
+                } else {
+                    self.limit_some::<LANES>(first, near, own, asked);
+                }
             }
+            x = from + n;
         }
     }
 

@@ -214,7 +214,9 @@ impl<'a> Ground<'a> {
         let beyond = |x: i32| fold(x, p.width, p.border == TORUS) as usize;
         let (west, east) = (beyond(from as i32 - 1), beyond((from + n) as i32));
         let mut near = [[[0; BLOCK + 2]; 3]; 2];
-        for (near, row) in near.iter_mut().flatten().zip(ground.iter().flatten()) {
+        // What is carried is not looked at where none of these is set.
+        let layers = if flag & (CARRIES | HELD | BRINGS) == 0 { 1 } else { 2 };
+        for (near, row) in near[..layers].iter_mut().flatten().zip(ground.iter().flatten()) {
             copy(&mut near[1..=n], &row[from..from + n]);
             (near[0], near[n + 1]) = (row[west], row[east]);
         }
@@ -237,15 +239,17 @@ impl<'a> Ground<'a> {
         } else {
             self.change_block::<false>(block, wish, [own, kept])
         };
-        for (x, carry) in (from..).zip(&mut kept[..n]) {
-            if rim[x - from] != 0 && *carry > 0 {
-                self.spill(x, y, *carry);
-                *carry = 0;
-                flags |= STIRRED;
-            }
-            if p.flags & LAST != 0 && *carry != 0 {
-                self.leave(x, y, *carry);
-                *carry = 0;
+        if p.border == OPEN || p.flags & LAST != 0 {
+            for (x, carry) in (from..).zip(&mut kept[..n]) {
+                if rim[x - from] != 0 && *carry > 0 {
+                    self.spill(x, y, *carry);
+                    *carry = 0;
+                    flags |= STIRRED;
+                }
+                if p.flags & LAST != 0 && *carry != 0 {
+                    self.leave(x, y, *carry);
+                    *carry = 0;
+                }
             }
         }
         copy(next, &own[..n]);
