@@ -212,36 +212,73 @@ fn root(n: u32) -> i32 {
     ((root << 14) + (rest << 14) / (2 * root + 1)) as i32
 }
 
-/// The squared distances of the nearest two points, 2⁻²⁸.
+/// Places whose nearest points are found together, in vector registers.
+const LANES: usize = 16;
+
+/// The squared distances of the nearest two points, 2⁻²⁸, from places whose squares and parts by
+/// axis these are.
 #[inline(always)]
-fn nearest(key: [u32; 2], at: &Spot) -> [u32; 2] {
-    let mut near = [i32::MAX as u32; 2];
+fn nearest(
+    key: [u32; 2],
+    square: &[[i32; LANES]; 2],
+    part: &[[i32; LANES]; 2],
+) -> [[u32; LANES]; 2] {
+    let [mut first, mut second] = [[i32::MAX as u32; LANES]; 2];
     for dy in -2..3i32 {
         let wide = if dy.abs() == 2 { 1 } else { 2 };
         for dx in -wide..=wide {
-            let random = word(key, at, dx, dy);
-            // Places within a square have 14 bits here.
-            let px = (dx << 14) + ((random & 0xffff) >> 2) as i32 - (at.part[0] >> 14);
-            let py = (dy << 14) + (random >> 18) as i32 - (at.part[1] >> 14);
-            let squared = (px.wrapping_mul(px) as u32).wrapping_add(py.wrapping_mul(py) as u32);
-            near[1] = near[1].min(squared.max(near[0]));
-            near[0] = near[0].min(squared);
+            for l in 0..LANES {
+                let at = [square[0][l].wrapping_add(dx), square[1][l].wrapping_add(dy)];
+                let random = hash(key, at[0] as u32, at[1] as u32);
+                // Places within a square have 14 bits here.
+                let px = (dx << 14) + ((random & 0xffff) >> 2) as i32 - (part[0][l] >> 14);
+                let py = (dy << 14) + (random >> 18) as i32 - (part[1][l] >> 14);
+                let squared = (px.wrapping_mul(px) as u32).wrapping_add(py.wrapping_mul(py) as u32);
+                second[l] = second[l].min(squared.max(first[l]));
+                first[l] = first[l].min(squared);
+            }
         }
     }
-    near
+    [first, second]
 }
 
-/// A noise at a place, 0 to 1.
+/// Noise at the places, 0 to 1.
 #[inline(always)]
-pub fn noise(pattern: u32, key: [u32; 2], at: &Spot) -> i32 {
+pub fn noise(
+    pattern: u32,
+    key: [u32; 2],
+    mut spots: impl Iterator<Item = Spot>,
+    noise: &mut [i32],
+) {
     match pattern {
-        VALUE => value(key, at),
-        CELLULAR => root(nearest(key, at)[0]).min(ONE),
-        BORDERS => {
-            let [first, second] = nearest(key, at);
-            (root(second) - root(first)).clamp(0, ONE)
+        CELLULAR | BORDERS => {
+            for noise in noise.chunks_mut(LANES) {
+                let [mut square, mut part] = [[[0; LANES]; 2]; 2];
+                for (l, at) in (0..noise.len().min(LANES)).zip(&mut spots) {
+                    ([square[0][l], square[1][l]], [part[0][l], part[1][l]]) = (at.square, at.part);
+                }
+                let [first, second] = nearest(key, &square, &part);
+                let mut found = [0; LANES];
+                for l in 0..LANES {
+                    found[l] = match pattern {
+                        CELLULAR => root(first[l]).min(ONE),
+                        _ => (root(second[l]) - root(first[l])).clamp(0, ONE),
+                    };
+                }
+                noise.copy_from_slice(&found[..noise.len()]);
+            }
         }
-        _ => gradient(key, at),
+        // Loops, since closures of iterators are not compiled for vector units.
+        VALUE => {
+            for (noise, at) in noise.iter_mut().zip(spots) {
+                *noise = value(key, &at);
+            }
+        }
+        _ => {
+            for (noise, at) in noise.iter_mut().zip(spots) {
+                *noise = gradient(key, &at);
+            }
+        }
     }
 }
 

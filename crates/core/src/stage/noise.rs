@@ -256,11 +256,13 @@ fn sum(call: &mut Call) {
     }
 }
 
-/// Scratch memory of a row: displacements, and what ridges let through of the next octave.
+/// Scratch memory of a row: displacements, what ridges let through of the next octave, and an
+/// octave's noise.
 #[derive(Default)]
 struct Row {
     by: [Vec<i32>; 2],
     strength: Vec<i32>,
+    noise: Vec<i32>,
 }
 
 #[multiversion(targets(
@@ -293,7 +295,8 @@ fn sum_row(p: &Params, waves: &[i32], places: &[i32], y: i32, own: &mut [i32], r
     }
 }
 
-/// Adds an octave to a row.
+/// Adds an octave to a row. The noise, and each form of the sum, is a loop of its own, since a
+/// compiler makes vectors of such for AVX2, too.
 #[inline(always)]
 fn octave<const PATTERN: u32>(
     p: &Params,
@@ -305,31 +308,43 @@ fn octave<const PATTERN: u32>(
     row: &mut Row,
 ) {
     let key = [wave[0] as u32, wave[1] as u32];
-    let [east, south] = &row.by;
-    let by = east.iter().zip(south);
+    let Row { by: [east, south], strength, noise } = row;
+    noise.resize(own.len(), 0);
     let spots = spots(places, [p.width, p.height], n, y);
-    let row = own.iter_mut().zip(by).zip(&mut row.strength).zip(spots);
-    for (((own, by), strength), at) in row {
-        let by = [in_squares(wave, *by.0), in_squares(wave, *by.1)];
-        let at = if p.warped == 1 { moved(at, by) } else { at };
-        let noise = fractal::noise(PATTERN, key, &at);
-        *own = own.wrapping_add(mul_q28(folded(p.form, noise, strength), wave[2]));
+    if p.warped == 1 {
+        let by = east.iter().zip(south).map(|by| [*by.0, *by.1].map(|by| in_squares(wave, by)));
+        fractal::noise(PATTERN, key, spots.zip(by).map(|(at, by)| moved(at, by)), noise);
+    } else {
+        fractal::noise(PATTERN, key, spots, noise);
+    }
+    let add = |own: &mut i32, part: i32| *own = own.wrapping_add(mul_q28(part, wave[2]));
+    let sums = own.iter_mut().zip(noise.iter());
+    match p.form {
+        BILLOW => {
+            for (own, noise) in sums {
+                add(own, fold(*noise));
+            }
+        }
+        RIDGED => {
+            for ((own, noise), strength) in sums.zip(strength) {
+                let height = ONE - fold(*noise);
+                let ridge = mul_q28(mul_q28(height, height), *strength);
+                *strength = (ridge << 1).min(ONE);
+                add(own, ridge);
+            }
+        }
+        _ => {
+            for (own, noise) in sums {
+                add(own, *noise);
+            }
+        }
     }
 }
 
-/// What an octave adds, by the form of the sum.
+/// 0 where the noise is ½, and 1 where it is 0 or 1.
 #[inline(always)]
-fn folded(form: u32, noise: i32, strength: &mut i32) -> i32 {
-    let fold = (noise << 1).wrapping_sub(ONE).abs();
-    match form {
-        BILLOW => fold,
-        RIDGED => {
-            let ridge = mul_q28(mul_q28(ONE - fold, ONE - fold), *strength);
-            *strength = (ridge << 1).min(ONE);
-            ridge
-        }
-        _ => noise,
-    }
+fn fold(noise: i32) -> i32 {
+    (noise << 1).wrapping_sub(ONE).abs()
 }
 
 fn cases() -> Vec<Case> {
