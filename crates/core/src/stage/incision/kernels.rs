@@ -1,6 +1,6 @@
 //! The kernels, twins of `shaders/incision.wgsl`.
 
-use super::lanes::{Block, HALF, Half, LANES, Lanes, ROOM, Run};
+use super::lanes::{Block, HALF, Half, LANES, Lanes, ROOM, Run, Runs};
 use super::{DIAGONAL, FLAT, HIGHEST, OCTAVES, Params, SPREAD, STAYS, STEEP, VERTEX, WET};
 use crate::arith::{self, HEIGHT_END, LEDGER_WORDS, div_small, fold, mix, mul_q16};
 use crate::plan::{Call, Kernel};
@@ -82,12 +82,23 @@ impl Params {
 
     /// Which vertices of a run keep their height: −1 for those.
     #[inline(always)]
-    fn kept(&self, run: Run) -> Lanes {
+    fn kept<const COLUMN: bool>(&self, run: Run<COLUMN>) -> Lanes {
         let mut kept = [0; LANES];
-        kept.iter_mut()
-            .zip(run.x as i32..)
-            .for_each(|(kept, x)| *kept = -i32::from(self.keeps(x, run.y as i32)));
+        if !run.is_inner || self.keeps_inside() {
+            let [xs, ys] = run.places(self);
+            for l in 0..LANES {
+                kept[l] = -i32::from(self.keeps(xs[l], ys[l]));
+            }
+        }
         kept
+    }
+
+    /// Whether rivers end elsewhere than at the edges of the window.
+    #[inline(always)]
+    fn keeps_inside(&self) -> bool {
+        let inside = |ends: [i32; 2], length| ends.iter().any(|i| (1..length - 1).contains(i));
+        inside([self.first.x, self.last.x], self.size.x)
+            || inside([self.first.y, self.last.y], self.size.y)
     }
 
     /// What a vertex at height h rises, of which `uplift` is the share; nothing where the height is
@@ -236,21 +247,29 @@ fn fall_rows(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn fall_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    fall_runs::<false>(p, start, reads, owns);
+    fall_runs::<true>(p, start, reads, owns);
+}
+
+#[inline(always)]
+fn fall_runs<const COLUMN: bool>(
+    p: &Params,
+    start: usize,
+    reads: &[&[i32]],
+    owns: &mut [&mut [i32]],
+) {
     let (&[height, water], [own]) = (reads, owns) else { return };
-    let w = p.size.x as usize;
     let (mut waters, mut heights) = (ROOM, [0; LANES]);
-    for at in (0..own.len()).step_by(w) {
-        for run in Run::all((start + at) / w, w) {
-            let h = run.words(height, start + at + run.x, &mut heights);
-            let around = Block::of(p, water, run, Some(HIGHEST), &mut waters).around();
-            let kept = p.kept(run);
-            let mut level: Lanes = [0; LANES];
-            for l in 0..LANES {
-                let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
-                level[l] = p.settles(kept[l] != 0, h[l], h[l], low, 0);
-            }
-            run.store(&level, own, at + run.x);
+    for run in Runs::<COLUMN>::new(p, start, own.len()) {
+        let h = run.words(p, height, 0, &mut heights);
+        let around = Block::of(p, water, run, Some(HIGHEST), &mut waters).around();
+        let kept = p.kept(run);
+        let mut level: Lanes = [0; LANES];
+        for l in 0..LANES {
+            let low = around.iter().fold(i32::MAX, |low, q| low.min(q[l]));
+            level[l] = p.settles(kept[l] != 0, h[l], h[l], low, 0);
         }
+        run.store(p, &level, own, start);
     }
 }
 
@@ -264,83 +283,92 @@ pub(super) fn route(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    route_runs::<false>(p, start, reads, owns);
+    route_runs::<true>(p, start, reads, owns);
+}
+
+#[inline(always)]
+fn route_runs<const COLUMN: bool>(
+    p: &Params,
+    start: usize,
+    reads: &[&[i32]],
+    owns: &mut [&mut [i32]],
+) {
     let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
     let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
     let w = p.size.x as usize;
-    // The first half of the hash is the same in a column.
-    // A window that is narrower than a run needs the words of a whole one, too.
-    let columns: Vec<u32> = (0..w.next_multiple_of(LANES) as u32)
-        .map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x))
-        .collect();
-    let (mut waters, mut areas, mut layer) = (ROOM, [0; LANES], [0; LANES]);
-    for at in (0..own.len()).step_by(w) {
-        for run in Run::all((start + at) / w, w) {
-            let y = p.origin.y.wrapping_add(run.y as u32);
-            let block = Block::of(p, water, run, Some(HIGHEST), &mut waters);
-            let (around, here) = (block.around(), block.here());
-            let column: &[u32; LANES] = columns[run.x..].first_chunk().unwrap_or(&[0; LANES]);
-            let mut way = [STAYS; LANES];
-            for l in 0..LANES {
-                let die = mix(column[l].wrapping_add(y) ^ p.key.y);
-                let mut best = 0u32;
-                for (q, level) in around.iter().enumerate() {
-                    let (times, shift) = if q < 4 { (1, 0) } else { (9, 4) };
-                    // At most 64 cells, 24 bits. With the factor 9 it has 28, and with the weight
-                    // of at most 21 after the shift, 29.
-                    let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
-                    let weight = (drop.wrapping_mul(times) >> shift)
-                        .wrapping_mul(SPREAD + (die >> (4 * q) & 15));
-                    // A weight has 29 bits. Below it stands the direction, so that of equal ones
-                    // the first wins.
-                    best = best.max(weight << 3 | (7 - q as u32));
-                }
-                // Below 8 all weights are 0: no neighbour is lower by more than a unit.
-                way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
+    // The first half of the hash is the same in a column. A run may go on in the next row.
+    let mut columns: Vec<u32> =
+        (0..w as u32).map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x)).collect();
+    for x in 0..LANES {
+        columns.push(columns[x]);
+    }
+    let (mut waters, mut areas, mut layer, mut column) = (ROOM, [0; LANES], [0; LANES], [0; LANES]);
+    for run in Runs::<COLUMN>::new(p, start, own.len()) {
+        let ys = run.ys(p);
+        let column = run.of_columns(p, &columns, &mut column);
+        let block = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+        let (around, here) = (block.around(), block.here());
+        let mut way = [STAYS; LANES];
+        for l in 0..LANES {
+            let y = p.origin.y.wrapping_add(ys[l] as u32);
+            let die = mix(column[l].wrapping_add(y) ^ p.key.y);
+            let mut best = 0u32;
+            for (q, level) in around.iter().enumerate() {
+                let (times, shift) = if q < 4 { (1, 0) } else { (9, 4) };
+                // At most 64 cells, 24 bits. With the factor 9 it has 28, and with the weight
+                // of at most 21 after the shift, 29.
+                let drop = (gap(here[l], level[l]) as u32).min((1 << 24) - 1);
+                let weight = (drop.wrapping_mul(times) >> shift)
+                    .wrapping_mul(SPREAD + (die >> (4 * q) & 15));
+                // A weight has 29 bits. Below it stands the direction, so that of equal ones
+                // the first wins.
+                best = best.max(weight << 3 | (7 - q as u32));
             }
-            let first = start + at + run.x;
-            // The area is that before this step, since `drain` runs later.
-            let mut f = powers_of(power, run.words(area, first, &mut areas));
-            if p.hard == 1 || p.rooted == 1 || p.strata_hard > 0 {
-                let mut soft = [65536; LANES];
-                if p.hard == 1 {
-                    let hard = run.words(hardness, first, &mut layer);
-                    for l in 0..LANES {
-                        soft[l] = 65536i32.wrapping_sub(hard[l]);
-                    }
-                }
-                if p.rooted == 1 {
-                    let roots = run.words(vegetation, first, &mut layer);
-                    for l in 0..LANES {
-                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(roots[l] as u32 >> 1));
-                    }
-                }
-                if p.strata_hard > 0 {
-                    for l in 0..LANES {
-                        // The stratum is that of the water level, towards which rivers cut.
-                        soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(p.stratum(here[l])));
-                    }
-                }
-                for l in 0..LANES {
-                    f[l] = mul_q16(f[l], soft[l] as u32);
-                }
-            }
-            if p.length < 65536 {
-                for f in &mut f {
-                    *f = mul_q16(*f, p.length);
-                }
-            }
-            for l in 0..LANES {
-                let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
-                // f / (1 + f) is 1 − 1 / (1 + f). With f in 2⁻¹⁴ the quotient is 2³⁰ / (f + 2¹⁴),
-                // at most 65536 as `div_small` needs, and f is at most 2³⁰, so the divisor is a
-                // signed word.
-                let share =
-                    65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
-                // Above the four bits of the direction: a share has at most 17.
-                way[l] |= (share << 4) as i32;
-            }
-            run.store(&way, own, at + run.x);
+            // Below 8 all weights are 0: no neighbour is lower by more than a unit.
+            way[l] = if best < 8 { STAYS } else { 7 - (best & 7) as i32 };
         }
+        // The area is that before this step, since `drain` runs later.
+        let mut f = powers_of(power, run.words(p, area, 0, &mut areas));
+        if p.hard == 1 || p.rooted == 1 || p.strata_hard > 0 {
+            let mut soft = [65536; LANES];
+            if p.hard == 1 {
+                let hard = run.words(p, hardness, 0, &mut layer);
+                for l in 0..LANES {
+                    soft[l] = 65536i32.wrapping_sub(hard[l]);
+                }
+            }
+            if p.rooted == 1 {
+                let roots = run.words(p, vegetation, 0, &mut layer);
+                for l in 0..LANES {
+                    soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(roots[l] as u32 >> 1));
+                }
+            }
+            if p.strata_hard > 0 {
+                for l in 0..LANES {
+                    // The stratum is that of the water level, towards which rivers cut.
+                    soft[l] = mul_q16(soft[l], 65536u32.wrapping_sub(p.stratum(here[l])));
+                }
+            }
+            for l in 0..LANES {
+                f[l] = mul_q16(f[l], soft[l] as u32);
+            }
+        }
+        if p.length < 65536 {
+            for f in &mut f {
+                *f = mul_q16(*f, p.length);
+            }
+        }
+        for l in 0..LANES {
+            let f = mul_q16(f[l], if way[l] >= 4 { DIAGONAL } else { 65536 });
+            // f / (1 + f) is 1 − 1 / (1 + f). With f in 2⁻¹⁴ the quotient is 2³⁰ / (f + 2¹⁴),
+            // at most 65536 as `div_small` needs, and f is at most 2³⁰, so the divisor is a
+            // signed word.
+            let share = 65536u32.wrapping_sub(div_small(1 << 30, (f as u32).wrapping_add(1 << 14)));
+            // Above the four bits of the direction: a share has at most 17.
+            way[l] |= (share << 4) as i32;
+        }
+        run.store(p, &way, own, start);
     }
 }
 
@@ -354,28 +382,35 @@ pub(super) fn drain(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn drain_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    drain_runs::<false>(p, start, reads, owns);
+    drain_runs::<true>(p, start, reads, owns);
+}
+
+#[inline(always)]
+fn drain_runs<const COLUMN: bool>(
+    p: &Params,
+    start: usize,
+    reads: &[&[i32]],
+    owns: &mut [&mut [i32]],
+) {
     let (&[way, area, rain], [own]) = (reads, owns) else { return };
-    let w = p.size.x as usize;
     let (mut ways, mut areas, mut rains) = (ROOM, ROOM, [0; LANES]);
-    for at in (0..own.len()).step_by(w) {
-        for run in Run::all((start + at) / w, w) {
-            let mut sum = [VERTEX; LANES];
-            if p.rained == 1 {
-                let rain = run.words(rain, start + at + run.x, &mut rains);
-                for l in 0..LANES {
-                    // Rain is in 2⁻¹⁶. The product is rounded to the nearest 2⁻⁶ of a vertex.
-                    sum[l] =
-                        ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
-                }
+    for run in Runs::<COLUMN>::new(p, start, own.len()) {
+        let mut sum = [VERTEX; LANES];
+        if p.rained == 1 {
+            let rain = run.words(p, rain, 0, &mut rains);
+            for l in 0..LANES {
+                // Rain is in 2⁻¹⁶. The product is rounded to the nearest 2⁻⁶ of a vertex.
+                sum[l] = ((rain[l].wrapping_mul(VERTEX).wrapping_add(1 << 15) as u32) >> 16) as i32;
             }
-            // Beyond a border water stays where it is, so none comes from there.
-            let ways = Block::of(p, way, run, Some(STAYS), &mut ways);
-            let areas = Block::of(p, area, run, Some(0), &mut areas);
-            for (half, sum) in sum.as_chunks_mut().0.iter_mut().enumerate() {
-                *sum = drained(*sum, ways.around_half(half), areas.around_half(half));
-            }
-            run.store(&sum, own, at + run.x);
         }
+        // Beyond a border water stays where it is, so none comes from there.
+        let ways = Block::of(p, way, run, Some(STAYS), &mut ways);
+        let areas = Block::of(p, area, run, Some(0), &mut areas);
+        for (half, sum) in sum.as_chunks_mut().0.iter_mut().enumerate() {
+            *sum = drained(*sum, ways.around_half(half), areas.around_half(half));
+        }
+        run.store(p, &sum, own, start);
     }
 }
 
@@ -408,68 +443,73 @@ pub(super) fn cut(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn cut_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
+    cut_runs::<false>(p, start, reads, owns);
+    cut_runs::<true>(p, start, reads, owns);
+}
+
+#[inline(always)]
+fn cut_runs<const COLUMN: bool>(
+    p: &Params,
+    start: usize,
+    reads: &[&[i32]],
+    owns: &mut [&mut [i32]],
+) {
     let (&[height, water, way, uplift], [next, water_next, silted]) = (reads, owns) else { return };
-    let w = p.size.x as usize;
     let (mut heights, mut waters, mut ways, mut uplifts, mut silts) =
         (ROOM, ROOM, [0; LANES], [65536; LANES], [0; LANES]);
-    for at in (0..next.len()).step_by(w) {
-        for run in Run::all((start + at) / w, w) {
-            let first = start + at + run.x;
-            // Beyond a border the ground is as high as at it, and no water goes there.
-            let grounds = Block::of(p, height, run, None, &mut heights);
-            let levels = Block::of(p, water, run, Some(HIGHEST), &mut waters);
-            let (around, here) = (grounds.around(), grounds.here());
-            let (levels, level) = (levels.around(), levels.here());
-            let way = run.words(way, first, &mut ways);
-            let uplift =
-                if p.lifted == 1 { run.words(uplift, first, &mut uplifts) } else { &uplifts };
-            let before = *run.words(silted, at + run.x, &mut silts);
-            let kept = p.kept(run);
-            let (mut ground_next, mut level_next, mut silted_next) =
-                ([0; LANES], [0; LANES], [0; LANES]);
-            let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
-            if p.strata_hard > 0 {
-                for l in 0..LANES {
-                    let part = p.stands_part(here[l]);
-                    stands[l] = mul_q16(p.stands, part);
-                    stands_diagonal[l] = mul_q16(p.stands_diagonal, part);
-                }
-            }
-            // In two loops, since registers do not hold the words of all neighbours at once.
-            let (mut low_water, mut receiver) = ([i32::MAX; LANES], *level);
+    for run in Runs::<COLUMN>::new(p, start, next.len()) {
+        // Beyond a border the ground is as high as at it, and no water goes there.
+        let grounds = Block::of(p, height, run, None, &mut heights);
+        let levels = Block::of(p, water, run, Some(HIGHEST), &mut waters);
+        let (around, here) = (grounds.around(), grounds.here());
+        let (levels, level) = (levels.around(), levels.here());
+        let way = run.words(p, way, 0, &mut ways);
+        let uplift = if p.lifted == 1 { run.words(p, uplift, 0, &mut uplifts) } else { &uplifts };
+        let before = *run.words(p, silted, start, &mut silts);
+        let (kept, others) = (p.kept(run), run.others(p));
+        let (mut ground_next, mut level_next, mut silted_next) =
+            ([0; LANES], [0; LANES], [0; LANES]);
+        let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
+        if p.strata_hard > 0 {
             for l in 0..LANES {
-                for (q, level) in levels.iter().enumerate() {
-                    low_water[l] = low_water[l].min(level[l]);
-                    // By masks: a choice between two places in memory is made one vertex at a time.
-                    let is_there = -i32::from(way[l] & 15 == q as i32);
-                    receiver[l] = receiver[l] & !is_there | level[l] & is_there;
-                }
+                let part = p.stands_part(here[l]);
+                stands[l] = mul_q16(p.stands, part);
+                stands_diagonal[l] = mul_q16(p.stands_diagonal, part);
             }
-            for l in 0..LANES {
-                let (h, kept) = (here[l], kept[l] != 0);
-                let is_base = (h < p.sea) | kept;
-                let mut ground = [0; 8];
-                for q in 0..8 {
-                    ground[q] = around[q][l];
-                }
-                let share = way[l] as u32 >> 4;
-                let stands = [stands[l], stands_diagonal[l]];
-                let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
-                // Ground below the sea is not worn, but rises. A vertex that is kept does neither.
-                let new = if is_base { h } else { worn };
-                // Silt may have raised the vertex above h, closer to the end of the range.
-                let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
-                ground_next[l] = new.wrapping_add(rise);
-                level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
-                let silt = if is_base { 0 } else { silt };
-                silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
-            }
-            run.store(&ground_next, next, at + run.x);
-            run.store(&level_next, water_next, at + run.x);
-            // The sums are added to where they lie, so a vertex that two runs share is stored by
-            // the first alone.
-            run.store_once(&silted_next, silted, at + run.x);
         }
+        // In two loops, since registers do not hold the words of all neighbours at once.
+        let (mut low_water, mut receiver) = ([i32::MAX; LANES], *level);
+        for l in 0..LANES {
+            for (q, level) in levels.iter().enumerate() {
+                low_water[l] = low_water[l].min(level[l]);
+                // By masks: a choice between two places in memory is made one vertex at a time.
+                let is_there = -i32::from(way[l] & 15 == q as i32);
+                receiver[l] = receiver[l] & !is_there | level[l] & is_there;
+            }
+        }
+        for l in 0..LANES {
+            let (h, kept) = (here[l], kept[l] != 0);
+            let is_base = (h < p.sea) | kept;
+            let mut ground = [0; 8];
+            for q in 0..8 {
+                ground[q] = around[q][l];
+            }
+            let share = way[l] as u32 >> 4;
+            let stands = [stands[l], stands_diagonal[l]];
+            let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
+            // Ground below the sea is not worn, but rises. A vertex that is kept does neither.
+            let new = if is_base { h } else { worn };
+            // Silt may have raised the vertex above h, closer to the end of the range.
+            let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
+            ground_next[l] = new.wrapping_add(rise);
+            level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
+            // The sums are added to where they lie, once for each vertex.
+            let silt = if is_base | (others[l] != 0) { 0 } else { silt };
+            silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
+        }
+        run.store(p, &ground_next, next, start);
+        run.store(p, &level_next, water_next, start);
+        run.store(p, &silted_next, silted, start);
     }
 }
 

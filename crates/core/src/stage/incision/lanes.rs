@@ -2,6 +2,7 @@
 
 use super::Params;
 use crate::arith::fold;
+use std::ops::Range;
 
 /// Vertices of a row that are done together.
 pub(super) const LANES: usize = 32;
@@ -23,101 +24,237 @@ pub(super) type Wide = [i32; LANES + 2];
 pub(super) const AROUND: [[usize; 2]; 8] =
     [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
 
-/// Vertices of a row that are done together: [`LANES`], or all of a narrower window's.
+/// Vertices that are done together: [`LANES`], or fewer where a row or column has no more. With
+/// `COLUMN` they lie in the first or the last column, else in rows.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
-    pub(super) x: usize,
-    pub(super) y: usize,
-    pub(super) count: usize,
-    /// How many of its first vertices belong to the run before it, too. The last run ends with the
-    /// row.
-    pub(super) again: usize,
+pub(super) struct Run<const COLUMN: bool> {
+    /// The first vertex, counted from the first of the window.
+    pub(super) at: usize,
+    count: usize,
+    /// How many of its first vertices belong to the run before it, too. The last run of a span ends
+    /// with it.
+    again: usize,
+    /// Whether the neighbours of all vertices are read where they lie.
+    pub(super) is_inner: bool,
 }
 
-impl Run {
-    /// The runs of a row.
+/// Vertices that runs share out, each as far from the next.
+struct Span {
+    at: usize,
+    end: usize,
+    /// Vertices of a run.
+    count: usize,
+}
+
+/// The runs of whole rows: without `COLUMN` all, and with it the ends of rows once more.
+///
+/// No number of whole runs fits short rows, so where there is a row above and one below, a run can
+/// begin in one row and end in the next. Across these ends it takes wrong vertices for neighbours,
+/// so what it stores there counts only until the runs of columns come.
+pub(super) struct Runs<const COLUMN: bool> {
+    step: usize,
+    /// Vertices whose neighbours lie in the map, from the first to the last.
+    inner: Range<usize>,
+    span: Span,
+    to_come: Vec<Span>,
+}
+
+impl<const COLUMN: bool> Runs<COLUMN> {
+    /// The runs of a number of vertices from `start` on.
+    pub(super) fn new(p: &Params, start: usize, number: usize) -> Self {
+        let (w, h) = (p.size.x as usize, p.size.y as usize);
+        let step = Run::<COLUMN>::step(p);
+        let span = |at: usize, number: usize| {
+            let (end, count) = (at + number * step, LANES.min(number));
+            Span { at, end, count }
+        };
+        let rows = start / w..(start + number) / w;
+        let mut within = rows.start.max(1)..rows.end.min(h - 1);
+        // In a window of one column both columns would be the same. Less than a run is done by rows.
+        if w == 1 || within.len() * w < LANES + 2 {
+            within = 0..0;
+        }
+        let mut to_come = vec![];
+        // The map may have no neighbours of the first and the last vertex.
+        let inner = within.start * w + 1..(within.end * w).saturating_sub(1);
+        if !inner.is_empty() {
+            if COLUMN {
+                to_come.extend([0, w - 1].map(|x| span(within.start * w + x, within.len())));
+            } else {
+                to_come.push(span(inner.start, inner.len()));
+            }
+        }
+        if !COLUMN {
+            to_come.extend(rows.filter(|y| !within.contains(y)).map(|y| span(y * w, w)));
+        }
+        Self { step, inner, span: span(0, 0), to_come }
+    }
+}
+
+impl<const COLUMN: bool> Iterator for Runs<COLUMN> {
+    type Item = Run<COLUMN>;
+
     #[inline(always)]
-    pub(super) fn all(y: usize, width: usize) -> impl Iterator<Item = Self> {
-        let count = LANES.min(width);
-        (0..width).step_by(LANES).map(move |start| {
-            let x = start.min(width - count);
-            Self { x, y, count, again: start - x }
-        })
+    fn next(&mut self) -> Option<Run<COLUMN>> {
+        if self.span.at >= self.span.end {
+            self.span = self.to_come.pop()?;
+        }
+        let Span { at: next, end, count } = self.span;
+        let at = next.min(end - count * self.step);
+        let after = at + count * self.step;
+        let is_inner = !COLUMN && self.inner.start <= at && after <= self.inner.end;
+        self.span.at = after;
+        let again = if at == next { 0 } else { (next - at) / self.step };
+        Some(Run { at, count, again, is_inner })
+    }
+}
+
+impl<const COLUMN: bool> Run<COLUMN> {
+    /// Where each vertex lies.
+    #[inline(always)]
+    pub(super) fn places(&self, p: &Params) -> [Lanes; 2] {
+        let w = p.size.x;
+        let [x, y] = [self.at as i32 % w, self.at as i32 / w];
+        let (mut xs, mut ys) = ([x; LANES], [y; LANES]);
+        if COLUMN {
+            (0..).zip(&mut ys).for_each(|(l, y)| *y += l);
+            return [xs, ys];
+        }
+        for l in 0..LANES {
+            let x = x + l as i32;
+            let is_next = -i32::from(x >= w);
+            xs[l] = x - (w & is_next);
+            ys[l] -= is_next;
+        }
+        if w < LANES as i32 {
+            // A run can have several ends of rows.
+            for (l, (x_, y_)) in (0..).zip(xs.iter_mut().zip(&mut ys)) {
+                (*x_, *y_) = ((x + l) % w, y + (x + l) / w);
+            }
+        }
+        [xs, ys]
     }
 
-    /// The words of a map from `at` on: where they lie, or in `room` if the window is narrow.
+    /// The y of each vertex.
     #[inline(always)]
-    pub(super) fn words<'a>(&self, map: &'a [i32], at: usize, room: &'a mut Lanes) -> &'a Lanes {
-        match map[at..].first_chunk() {
-            Some(words) if self.count == LANES => words,
+    pub(super) fn ys(&self, p: &Params) -> Lanes {
+        let [x, y] = [self.at as i32 % p.size.x, self.at as i32 / p.size.x];
+        if COLUMN || x + LANES as i32 > p.size.x { self.places(p)[1] } else { [y; LANES] }
+    }
+
+    /// Which vertices another run does, too, −1 for those: of each, one run has 0.
+    #[inline(always)]
+    pub(super) fn others(&self, p: &Params) -> Lanes {
+        let mut others = [0; LANES];
+        let x = self.at as i32 % p.size.x;
+        if self.again > 0 || self.is_inner && (x == 0 || x + LANES as i32 >= p.size.x) {
+            let [xs, _] = self.places(p);
+            for l in 0..LANES {
+                let is_end = (xs[l] == 0) | (xs[l] == p.size.x - 1);
+                others[l] = -i32::from((l < self.again) | self.is_inner & is_end);
+            }
+        }
+        others
+    }
+
+    /// A word for each vertex of a table with a word for each x, of which the first follow the last
+    /// once more.
+    #[inline(always)]
+    pub(super) fn of_columns<'a>(
+        &self,
+        p: &Params,
+        table: &'a [u32],
+        room: &'a mut [u32; LANES],
+    ) -> &'a [u32; LANES] {
+        let table = &table[self.at % p.size.x as usize..];
+        match table.first_chunk() {
+            Some(words) if !COLUMN => words,
             _ => {
-                copy(&map[at..at + self.count], &mut room[..self.count]);
+                room.fill(table[0]);
                 room
             }
         }
     }
 
-    /// Stores the words of the run's vertices from `at` on.
+    /// The words of a map whose first vertex is `start`: where they lie, or in `room`.
     #[inline(always)]
-    pub(super) fn store(&self, words: &Lanes, map: &mut [i32], at: usize) {
-        match map[at..].first_chunk_mut() {
+    pub(super) fn words<'a>(
+        &self,
+        p: &Params,
+        map: &'a [i32],
+        start: usize,
+        room: &'a mut Lanes,
+    ) -> &'a Lanes {
+        let map = &map[self.at - start..];
+        match map.first_chunk() {
+            Some(words) if self.is_whole() => words,
+            _ => {
+                copy(map.iter().step_by(Self::step(p)), room[..self.count].iter_mut());
+                room
+            }
+        }
+    }
+
+    /// Stores the words of the vertices in a map whose first vertex is `start`.
+    #[inline(always)]
+    pub(super) fn store(&self, p: &Params, words: &Lanes, map: &mut [i32], start: usize) {
+        let map = &mut map[self.at - start..];
+        match map.first_chunk_mut() {
             // Only a whole run may be stored so: that of a narrower window would reach into the
             // next row.
-            Some(own) if self.count == LANES => *own = *words,
-            _ => copy(&words[..self.count], &mut map[at..at + self.count]),
+            Some(own) if self.is_whole() => *own = *words,
+            _ => copy(words[..self.count].iter(), map.iter_mut().step_by(Self::step(p))),
         }
     }
 
-    /// Stores the words of the vertices that no run before it has.
+    /// Whether the vertices are as many as lanes, one beside the other.
     #[inline(always)]
-    pub(super) fn store_once(&self, words: &Lanes, map: &mut [i32], at: usize) {
-        match self.again {
-            0 => self.store(words, map, at),
-            again => copy(&words[again..self.count], &mut map[at + again..at + self.count]),
-        }
+    fn is_whole(&self) -> bool {
+        self.count == LANES && !COLUMN
+    }
+
+    /// From each vertex to the next.
+    #[inline(always)]
+    fn step(p: &Params) -> usize {
+        if COLUMN { p.size.x as usize } else { 1 }
     }
 }
 
-/// Copies words of any number. It stands apart, since a compiler would do copies of a known length
-/// in the same way.
+/// Copies words of any number. It stands apart, so that runs that need no copy are compiled well.
 #[cold]
 #[inline(never)]
-fn copy(from: &[i32], to: &mut [i32]) {
-    to.copy_from_slice(from);
+fn copy<'a>(from: impl Iterator<Item = &'a i32>, to: impl Iterator<Item = &'a mut i32>) {
+    from.zip(to).for_each(|(from, to)| *to = *from);
 }
 
-/// The words of a run and of all its neighbours.
-pub(super) struct Block<'a>([&'a Wide; 3]);
+/// The words of a run and of all its neighbours: the run's own line and those beside it.
+pub(super) struct Block<'a, const COLUMN: bool>([&'a Wide; 3]);
 
-impl<'a> Block<'a> {
+impl<'a, const COLUMN: bool> Block<'a, COLUMN> {
     /// Reads them where they lie, or in `room` at the edges of the window. Beyond these lies
     /// `outside`, or the vertex at the edge where that is none.
     #[inline(always)]
     pub(super) fn of(
         p: &Params,
         map: &'a [i32],
-        run: Run,
+        run: Run<COLUMN>,
         outside: Option<i32>,
-        room: &'a mut [Wide; 3],
+        room: &'a mut Room,
     ) -> Self {
-        let (w, h) = (p.size.x as usize, p.size.y as usize);
-        // Where there is a vertex more on all sides, rows of LANES + 2 words lie in the map as they
-        // are needed.
-        if run.x > 0 && run.x + LANES < w && run.y > 0 && run.y + 1 < h {
-            let row = |k: usize| {
-                map[(run.y + k - 1) * w + run.x - 1..].first_chunk().unwrap_or(&[0; LANES + 2])
-            };
+        if run.is_inner {
+            let w = p.size.x as usize;
+            let row = |k: usize| map[run.at + k * w - w - 1..].first_chunk().unwrap_or(&EMPTY);
             return Self([row(0), row(1), row(2)]);
         }
         fill(p, map, run, outside, room);
-        let [above, here, below] = room;
-        Self([above, here, below])
+        Self(room.each_ref())
     }
 
     /// The words of the neighbours in a direction.
     #[inline(always)]
     pub(super) fn lanes(&self, [dx, dy]: [usize; 2]) -> &'a Lanes {
-        self.0[dy][dx..].first_chunk().unwrap_or(&[0; LANES])
+        let [line, along] = if COLUMN { [dx, dy] } else { [dy, dx] };
+        self.0[line][along..].first_chunk().unwrap_or(&[0; LANES])
     }
 
     #[inline(always)]
@@ -130,10 +267,8 @@ impl<'a> Block<'a> {
     /// The words of the neighbours of the first half of the run, or of the second.
     #[inline(always)]
     pub(super) fn around_half(&self, half: usize) -> [&'a Half; 8] {
-        let at = |n: usize| {
-            let [dx, dy] = AROUND[n];
-            self.0[dy][dx + half * HALF..].first_chunk().unwrap_or(&[0; HALF])
-        };
+        let at =
+            |n: usize| self.lanes(AROUND[n])[half * HALF..].first_chunk().unwrap_or(&[0; HALF]);
         [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
     }
 
@@ -143,33 +278,47 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Copies a run at an edge of the window, and its neighbours.
+/// Copies the vertices of a part of a row or of a column and one more at both ends, and those of the
+/// rows or columns beside it.
 #[inline(always)]
-pub(super) fn fill(p: &Params, map: &[i32], run: Run, outside: Option<i32>, room: &mut [Wide; 3]) {
-    let (w, h, torus) = (p.size.x as usize, p.size.y, p.torus == 1);
+fn fill<const COLUMN: bool>(
+    p: &Params,
+    map: &[i32],
+    run: Run<COLUMN>,
+    outside: Option<i32>,
+    room: &mut Room,
+) {
+    let (w, h, torus) = (p.size.x, p.size.y, p.torus == 1);
+    let [x, y] = [run.at as i32 % w, run.at as i32 / w];
     // On the torus nothing is outside: it is folded back.
     let outside = outside.filter(|_| !torus);
-    let end = run.x + run.count;
-    for (k, words) in room.iter_mut().enumerate() {
-        let y = run.y as i32 + k as i32 - 1;
-        let is_inside = (0..h).contains(&y);
-        if let Some(word) = outside.filter(|_| !is_inside) {
+    // Along the run and across: where it begins, and the length and the step of the axis.
+    let [(first, length, step), (at, breadth, stride)] =
+        if COLUMN { [(y, h, w), (x, w, 1)] } else { [(x, w, 1), (y, h, w)] };
+    let end = first + run.count as i32;
+    for (words, across) in room.iter_mut().zip(at - 1..) {
+        if let Some(word) = outside.filter(|_| !(0..breadth).contains(&across)) {
             words.fill(word);
             continue;
         }
-        let y = if is_inside { y } else { fold(y, h, torus) };
-        let row = &map[y as usize * w..][..w];
-        match (row[run.x..].first_chunk::<LANES>(), words[1..].first_chunk_mut::<LANES>()) {
+        let line = &map[(fold(across, breadth, torus) * stride) as usize..];
+        let from = &line[(first * step) as usize..];
+        match (from.first_chunk::<LANES>(), words[1..].first_chunk_mut()) {
             // Of a length that is known, this is no call.
-            (Some(from), Some(to)) => *to = *from,
-            _ => copy(&row[run.x..end], &mut words[1..=run.count]),
+            (Some(from), Some(to)) if run.is_whole() => *to = *from,
+            _ => copy(from.iter().step_by(step as usize), words[1..=run.count].iter_mut()),
         }
-        let beyond = |x: i32| outside.unwrap_or(row[fold(x, w as i32, torus) as usize]);
-        // The two ends can lie in the window, where the run is not at that edge.
-        words[0] = if run.x > 0 { row[run.x - 1] } else { beyond(-1) };
-        words[run.count + 1] = if end < w { row[end] } else { beyond(w as i32) };
+        let beyond = |i: i32| match outside {
+            Some(word) if !(0..length).contains(&i) => word,
+            _ => line[(fold(i, length, torus) * step) as usize],
+        };
+        (words[0], words[run.count + 1]) = (beyond(first - 1), beyond(end));
     }
 }
 
 /// Room for a [`Block`].
-pub(super) const ROOM: [Wide; 3] = [[0; LANES + 2]; 3];
+pub(super) type Room = [Wide; 3];
+
+pub(super) const ROOM: Room = [EMPTY; 3];
+
+const EMPTY: Wide = [0; LANES + 2];
