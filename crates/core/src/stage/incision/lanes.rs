@@ -1,10 +1,10 @@
-//! Runs of vertices of a row and the rows around them, in arrays of a fixed length.
+//! Runs of vertices and their neighbours, in arrays of a fixed length.
 
 use super::Params;
 use crate::arith::fold;
 use std::ops::Range;
 
-/// Vertices of a row that are done together.
+/// Vertices that are done together.
 pub(super) const LANES: usize = 32;
 
 /// A word of each.
@@ -48,9 +48,10 @@ struct Span {
 
 /// The runs of whole rows: without `COLUMN` all, and with it the ends of rows once more.
 ///
-/// No number of whole runs fits short rows, so where there is a row above and one below, a run can
-/// begin in one row and end in the next. Across these ends it takes wrong vertices for neighbours,
-/// so what it stores there counts only until the runs of columns come.
+/// Short rows, such as those of coarse levels, would leave much of their last run empty. So where
+/// there is a row above and one below, a run can begin in one row and end in the next. At the ends
+/// of rows it takes wrong vertices for neighbours. What it stores there is replaced by the runs of
+/// the first and the last column, which therefore come later.
 pub(super) struct Runs<const COLUMN: bool> {
     step: usize,
     /// Vertices whose neighbours lie in the map, from the first to the last.
