@@ -71,7 +71,8 @@ impl<const COLUMN: bool> Runs<COLUMN> {
         };
         let rows = start / w..(start + number) / w;
         let mut within = rows.start.max(1)..rows.end.min(h - 1);
-        // In a window of one column both columns would be the same. Less than a run is done by rows.
+        // In a window of one column both columns would be the same, and what is less than a run
+        // is done by rows.
         if w == 1 || within.len() * w < LANES + 2 {
             within = 0..0;
         }
