@@ -280,8 +280,8 @@ impl<'a, const COLUMN: bool> Block<'a, COLUMN> {
     }
 }
 
-/// Copies the vertices of a part of a row or of a column and one more at both ends, and those of the
-/// rows or columns beside it.
+/// Copies the vertices of a run and one more at both ends, and those of the rows or columns beside
+/// it.
 #[inline(always)]
 fn fill<const COLUMN: bool>(
     p: &Params,
