@@ -1,16 +1,19 @@
 //! How much memory there is.
 
+use crate::clock::Moment;
 use crate::error::{Error, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
 
 /// Refuses what needs more bytes than are free; `what` begins the message.
 ///
 /// # Errors
 /// [`Error::Limit`].
 pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
-    match available() {
-        Some(free) if needed > free => Err(Error::over(
+    match lacking(needed) {
+        Some(free) => Err(Error::over(
             format!(
                 "{what}: {} MiB of memory are needed, and {} MiB are free",
                 needed >> 20,
@@ -20,8 +23,26 @@ pub fn admit(what: impl std::fmt::Display, needed: u64) -> Result<()> {
             free,
             "bytes",
         )),
-        _ => Ok(()),
+        None => Ok(()),
     }
+}
+
+/// Bytes of memory that are free, if more than those are `needed`.
+///
+/// To ask the system takes a tenth of a millisecond, and a run asks for each of its stages on each
+/// level. So an answer of the last ten milliseconds admits what needs less than half of it. Only a
+/// fresh answer refuses.
+pub(crate) fn lacking(needed: u64) -> Option<u64> {
+    const FRESH: Duration = Duration::from_millis(10);
+    static LAST: Mutex<Option<(Moment, u64)>> = Mutex::new(None);
+    // A panic elsewhere leaves a whole answer.
+    let mut last = LAST.lock().unwrap_or_else(|e| e.into_inner());
+    if last.is_some_and(|(at, free)| !at.is_past(FRESH) && needed < free / 2) {
+        return None;
+    }
+    let free = available();
+    *last = free.map(|free| (Moment::now(), free));
+    free.filter(|free| needed > *free)
 }
 
 /// Bytes of memory that a module can still have: of the 4 GiB that 32 bits can address. What is

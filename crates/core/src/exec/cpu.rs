@@ -340,8 +340,8 @@ impl Executor for Cpu {
             .iter()
             .chain(buffers.iter().filter(|(name, _)| plan.has(name)).map(|(_, words)| words));
         let held: u64 = reused.map(|words| words.capacity() as u64 * 4).sum();
-        match memory::available().map(|free| free + held) {
-            Some(free) if bytes > free => {
+        match memory::lacking(bytes.saturating_sub(held)).map(|free| free + held) {
+            Some(free) => {
                 let cells = plan.window.cells() as f64;
                 // A little less, since what is free changes.
                 let side = (0.95 * cells * free as f64 / bytes as f64).sqrt() as u64;
@@ -357,7 +357,7 @@ impl Executor for Cpu {
                     "bytes",
                 ))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
