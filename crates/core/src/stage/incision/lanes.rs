@@ -5,13 +5,13 @@ use crate::arith::fold;
 use std::ops::Range;
 
 /// Vertices that are done together.
-pub(super) const LANES: usize = 64;
+pub(super) const LANES: usize = 32;
 
 /// A word of each.
 pub(super) type Lanes = [i32; LANES];
 
 /// Half as many vertices.
-pub(super) const HALF: usize = 16;
+pub(super) const HALF: usize = LANES / 2;
 
 /// A word of each.
 pub(super) type Half = [i32; HALF];
