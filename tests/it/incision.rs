@@ -1,11 +1,12 @@
 //! The physics of rivers that cut: bounds, counts, known answers, lakes.
 
-use crate::common::{config, cpu, plan, prepare, run};
+use crate::common::{config, cpu, everything, plan, prepare, run};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use thalweg::arith::{CELL, fold};
 use thalweg::exec::Executor;
+use thalweg::exec::cpu::{Cpu, Order};
 use thalweg::params::Value;
 use thalweg::plan::Plan;
 use thalweg::site::{Layer, Layers, Window};
@@ -116,8 +117,9 @@ proptest! {
             prop_oneof![Just(1.0), 0.0..=1.0]),
         sea_level_m in prop_oneof![Just(-1e6), -300.0..=300.0],
         floor_m in prop_oneof![Just(-1e6), -300.0..=300.0],
-        edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(), width in 1u32..70,
-        height in 1u32..40,
+        edge in 0..3usize, layers in 0..8u32, surface in 0..Surface::ALL.len(),
+        // Long rows and long columns, of several vector registers.
+        (width, height) in prop_oneof![(1u32..70, 1u32..40), (1u32..40, 1u32..70)],
     ) {
         let edge = ["open", "torus", "wall"][edge];
         let settings = vec![
@@ -173,26 +175,61 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// Whether a portion has all rows or one does not change a word. All rows together share
+    /// their vertices out among runs that go across the ends of rows; a single row has its own.
+    #[test]
+    fn portions_of_a_row_give_the_same_words(
+        (width, height) in prop_oneof![(1u32..136, 1u32..30), (1u32..30, 1u32..136)],
+        edge in 0..3usize, with_layers: bool, surface in 0..Surface::ALL.len(),
+    ) {
+        let settings = vec![
+            border(["open", "torus", "wall"][edge]), number("silt", 1.0), number("uplift_m", 1.0),
+            whole("steps", 4), whole("fall", 3),
+        ];
+        let layers = Layers::of(&[Layer::Rain, Layer::Hardness, Layer::Vegetation, Layer::Uplift]);
+        let case = Case {
+            layers: if with_layers { layers } else { Layers::NONE },
+            ..case(settings, width, height, Surface::ALL[surface])
+        };
+        let [whole, single] = [None, Some(1)].map(|portion| {
+            let mut cpu = Cpu::new(1, Order { portion, ..Order::default() }).unwrap();
+            everything(&STAGE, &case, &mut cpu)
+        });
+        prop_assert!(whole == single);
+    }
+}
+
 /// Without rivers, slides, creep and uplift only silt moves the ground, and it is counted to the
 /// unit; with uplift the land rises by as much as the settings say.
 #[test]
 fn silt_and_uplift_are_counted_to_the_unit() {
-    for uplift_m in [0.0, 7.0] {
+    for (uplift_m, edge, width, height) in [
+        (0.0, "open", 50, 40),
+        (7.0, "open", 50, 40),
+        (7.0, "wall", 50, 40),
+        (7.0, "wall", 20, 140),
+    ] {
         let settings = vec![
             number("erodibility", 0.0),
             number("repose_deg", 89.0),
             number("uplift_m", uplift_m),
+            border(edge),
             whole("steps", 9),
             whole("fall", 3),
         ];
-        let case = case(settings, 50, 40, Surface::Hills);
+        let case = case(settings, width, height, Surface::Hills);
         let sum = |words: &[i32]| words.iter().map(|h| i64::from(*h)).sum::<i64>();
         let mut steps = Steps::of(&case, &[]);
         let before = sum(&steps.read("height"));
         steps.end();
         let (after, silted) = (sum(&steps.read("height")), sum(&steps.read("silted")));
-        // The border keeps its height. A cell of the cases is 10 m.
-        let risen = 9 * 48 * 38 * (uplift_m / 10.0 * f64::from(CELL)).round() as i64;
+        // An open border keeps its height. A cell of the cases is 10 m.
+        let rim = if edge == "open" { 2 } else { 0 };
+        let rising = i64::from((width - rim) * (height - rim));
+        let risen = 9 * rising * (uplift_m / 10.0 * f64::from(CELL)).round() as i64;
         assert!(silted > 0);
         assert_eq!(after - before, silted + risen);
     }
@@ -493,6 +530,8 @@ fn odd_lands_are_worn_too() {
         (1, 40, vec![number("uplift_m", 1.0)]),
         (30, 1, vec![border("torus")]),
         (2, 2, vec![border("torus"), number("creep", 0.5)]),
+        (2, 140, vec![border("torus")]),
+        (140, 3, vec![]),
         (20, 20, vec![number("sea_level_m", 1e5)]),
     ] {
         let case = case([vec![whole("steps", 5)], more].concat(), width, height, Surface::Hills);

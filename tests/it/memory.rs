@@ -4,7 +4,7 @@
 use crate::common::config;
 use proptest::prelude::*;
 use std::path::PathBuf;
-use thalweg::memory::left_in_groups;
+use thalweg::memory::{admit, available, left_in_groups};
 
 /// A folder of files, removed at the end.
 struct Groups(PathBuf);
@@ -92,6 +92,17 @@ fn what_is_not_there_or_not_understood_is_no_limit() {
         assert_eq!(groups.left(text), None, "{text:?}");
     }
     assert_eq!(left_in_groups("0::/", "/nonexistent".as_ref()), None);
+}
+
+/// What is free is remembered for a moment, and that admits small needs only.
+#[test]
+fn more_than_is_free_is_refused_right_after_less_was_admitted() {
+    let Some(free) = available() else { panic!("this system does not say what is free") };
+    for needed in [free + free / 2, u64::MAX] {
+        admit("a byte", 1).unwrap();
+        let error = admit("all", needed).unwrap_err().to_string();
+        assert!(error.starts_with("all: ") && error.contains("MiB are free"), "{error}");
+    }
 }
 
 proptest! {

@@ -65,6 +65,7 @@ pub(super) fn cases() -> Vec<Case> {
             .with_layers(water),
         brief("tiny", Noise, [0, 0], [2, 3]).with("uplift_m", 2.0),
         brief("row", Noise, [3, 0], [40, 1]).with("uplift_m", 2.0).with("border", "wall"),
+        brief("narrow", Noise, [-9, 4], [9, 140]).with("border", "wall").with("silt", 1.0),
         brief("layers", Hills, [0, 0], [81, 50])
             .with("uplift_m", 4.0)
             .with("erodibility", 0.3)

@@ -283,30 +283,34 @@ pub(super) fn route(call: &mut Call) {
     "aarch64+neon"
 ))]
 fn route_some(p: &Params, start: usize, reads: &[&[i32]], owns: &mut [&mut [i32]]) {
-    route_runs::<false>(p, start, reads, owns);
-    route_runs::<true>(p, start, reads, owns);
+    // The first half of the hash is the same in a column. A run may go on in the next row, and in a
+    // narrow window in several.
+    let w = p.size.x as usize;
+    let half = |x: usize| mix(p.origin.x.wrapping_add(x as u32) ^ p.key.x);
+    let mut columns = Vec::with_capacity(w + LANES);
+    columns.extend((0..w).map(half));
+    for x in 0..LANES {
+        columns.push(columns[x]);
+    }
+    route_runs::<false>(p, start, &columns, reads, owns);
+    route_runs::<true>(p, start, &columns, reads, owns);
 }
 
+/// `columns` has the first half of the hash of each column.
 #[inline(always)]
 fn route_runs<const COLUMN: bool>(
     p: &Params,
     start: usize,
+    columns: &[u32],
     reads: &[&[i32]],
     owns: &mut [&mut [i32]],
 ) {
     let (&[water, area, hardness, vegetation, power], [own]) = (reads, owns) else { return };
     let power = power.first_chunk().unwrap_or(&[0; OCTAVES]);
-    let w = p.size.x as usize;
-    // The first half of the hash is the same in a column. A run may go on in the next row.
-    let mut columns: Vec<u32> =
-        (0..w as u32).map(|x| mix(p.origin.x.wrapping_add(x) ^ p.key.x)).collect();
-    for x in 0..LANES {
-        columns.push(columns[x]);
-    }
     let (mut waters, mut areas, mut layer, mut column) = (ROOM, [0; LANES], [0; LANES], [0; LANES]);
     for run in Runs::<COLUMN>::new(p, start, own.len()) {
         let ys = run.ys(p);
-        let column = run.of_columns(p, &columns, &mut column);
+        let column = run.of_columns(p, columns, &mut column);
         let block = Block::of(p, water, run, Some(HIGHEST), &mut waters);
         let (around, here) = (block.around(), block.here());
         let mut way = [STAYS; LANES];

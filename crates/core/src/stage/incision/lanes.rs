@@ -24,21 +24,21 @@ pub(super) type Wide = [i32; LANES + 2];
 pub(super) const AROUND: [[usize; 2]; 8] =
     [[1, 0], [1, 2], [0, 1], [2, 1], [0, 0], [2, 2], [2, 0], [0, 2]];
 
-/// Vertices that are done together: [`LANES`], or fewer where a row or column has no more. With
-/// `COLUMN` they lie in the first or the last column, else in rows.
+/// Vertices that are done together: [`LANES`], or fewer where a row, or a column of the portion,
+/// has no more. With `COLUMN` they lie in the first or the last column, else in rows.
 #[derive(Clone, Copy)]
 pub(super) struct Run<const COLUMN: bool> {
     /// The first vertex, counted from the first of the window.
     pub(super) at: usize,
     count: usize,
     /// How many of its first vertices belong to the run before it, too. The last run of a span ends
-    /// with it.
+    /// where the span ends.
     again: usize,
     /// Whether the neighbours of all vertices are read where they lie.
     pub(super) is_inner: bool,
 }
 
-/// Vertices that runs share out, each as far from the next.
+/// Vertices that are shared out among runs, at equal distances.
 struct Span {
     at: usize,
     end: usize,
@@ -46,15 +46,15 @@ struct Span {
     count: usize,
 }
 
-/// The runs of whole rows: without `COLUMN` all, and with it the ends of rows once more.
+/// The runs of whole rows. Those with `COLUMN` do the ends of the rows that others go across.
 ///
-/// Short rows, such as those of coarse levels, would leave much of their last run empty. So where
+/// In short rows, such as those of coarse levels, many vertices would be done twice. So where
 /// there is a row above and one below, a run can begin in one row and end in the next. At the ends
 /// of rows it takes wrong vertices for neighbours. What it stores there is replaced by the runs of
 /// the first and the last column, which therefore come later.
 pub(super) struct Runs<const COLUMN: bool> {
     step: usize,
-    /// Vertices whose neighbours lie in the map, from the first to the last.
+    /// Vertices around which all words that a run reads lie in the map, from the first to the last.
     inner: Range<usize>,
     span: Span,
     to_come: Vec<Span>,
@@ -77,7 +77,7 @@ impl<const COLUMN: bool> Runs<COLUMN> {
             within = 0..0;
         }
         let mut to_come = vec![];
-        // The map may have no neighbours of the first and the last vertex.
+        // The map may lack neighbours of the first and the last vertex.
         let inner = within.start * w + 1..(within.end * w).saturating_sub(1);
         if !inner.is_empty() {
             if COLUMN {
@@ -159,8 +159,8 @@ impl<const COLUMN: bool> Run<COLUMN> {
         others
     }
 
-    /// A word for each vertex of a table with a word for each x, of which the first follow the last
-    /// once more.
+    /// The words of the vertices in a table that has a word for each x and then goes on with
+    /// [`LANES`] words from the first.
     #[inline(always)]
     pub(super) fn of_columns<'a>(
         &self,
@@ -202,8 +202,8 @@ impl<const COLUMN: bool> Run<COLUMN> {
     pub(super) fn store(&self, p: &Params, words: &Lanes, map: &mut [i32], start: usize) {
         let map = &mut map[self.at - start..];
         match map.first_chunk_mut() {
-            // Only a whole run may be stored so: that of a narrower window would reach into the
-            // next row.
+            // Only a whole run may be stored so. One of a narrower window, or of a column, would
+            // reach other vertices.
             Some(own) if self.is_whole() => *own = *words,
             _ => copy(words[..self.count].iter(), map.iter_mut().step_by(Self::step(p))),
         }
@@ -222,7 +222,7 @@ impl<const COLUMN: bool> Run<COLUMN> {
     }
 }
 
-/// Copies words of any number. It stands apart, so that runs that need no copy are compiled well.
+/// Copies any number of words. It stands apart, so that runs that need no copy are compiled well.
 #[cold]
 #[inline(never)]
 fn copy<'a>(from: impl Iterator<Item = &'a i32>, to: impl Iterator<Item = &'a mut i32>) {
