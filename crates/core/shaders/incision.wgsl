@@ -327,9 +327,10 @@ fn cut(invocation: Invocation) {
         let low = min(h, min(low_side, low_diagonal));
         let depth = gap(surface[i], h);
         if depth > params.least {
-            let silt = mul_q16(depth, params.silt);
+            // The sum of silt has 31 bits. Where it is full, no more is laid down.
+            let silt = min(mul_q16(depth, params.silt), 2147483647 - own_silted[i]);
             next += silt;
-            own_silted[i] = add_within(own_silted[i], silt);
+            own_silted[i] += silt;
         } else {
             let to = way[i] & 15;
             let receiver = level_at(water, to, surface[i]);

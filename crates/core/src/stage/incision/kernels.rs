@@ -470,7 +470,7 @@ fn cut_runs<const COLUMN: bool>(
         let way = run.words(p, way, 0, &mut ways);
         let uplift = if p.lifted == 1 { run.words(p, uplift, 0, &mut uplifts) } else { &uplifts };
         let before = *run.words(p, silted, start, &mut silts);
-        let (kept, others) = (p.kept(run), run.others(p));
+        let (kept, to_come) = (p.kept(run), run.to_come(p));
         let (mut ground_next, mut level_next, mut silted_next) =
             ([0; LANES], [0; LANES], [0; LANES]);
         let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
@@ -500,16 +500,19 @@ fn cut_runs<const COLUMN: bool>(
             }
             let share = way[l] as u32 >> 4;
             let stands = [stands[l], stands_diagonal[l]];
-            let (worn, silt) = p.worn(h, level[l], receiver[l], share, stands, ground);
+            // The sum of silt has 31 bits. Where it is full, no more is laid down.
+            let most = i32::MAX.wrapping_sub(before[l]);
+            let water = [level[l], receiver[l]];
+            let (worn, silt) = p.worn(h, water, share, most, stands, ground);
             // Ground below the sea is not worn, but rises. A vertex that is kept does neither.
             let new = if is_base { h } else { worn };
             // Silt may have raised the vertex above h, closer to the end of the range.
             let rise = p.rises(kept, h, uplift[l]).min(gap(HEIGHT_END, new));
             ground_next[l] = new.wrapping_add(rise);
             level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
-            // The sums are added to where they lie, once for each vertex.
-            let silt = if is_base | (others[l] != 0) { 0 } else { silt };
-            silted_next[l] = before[l].wrapping_add(silt.min(i32::MAX.wrapping_sub(before[l])));
+            // The sums are added to where they lie, by the last run that does the vertex.
+            let silt = if is_base | (to_come[l] != 0) { 0 } else { silt };
+            silted_next[l] = before[l].wrapping_add(silt);
         }
         run.store(p, &ground_next, next, start);
         run.store(p, &level_next, water_next, start);
@@ -566,16 +569,17 @@ impl Params {
         65536u32.wrapping_sub((soft >> 2).wrapping_mul(3))
     }
 
-    /// The height of a vertex after a step without uplift, and what silt it got: from its height
-    /// and water level, the level where its water goes, the share of its drop that is cut, the
-    /// steepest drops that stand, along sides and diagonals, and the heights round it.
+    /// The height of a vertex after a step without uplift, and what silt it got: from its height,
+    /// its water level and that where its water goes, the share of its drop that is cut, the most
+    /// silt that it may get, the steepest drops that stand, along sides and diagonals, and the
+    /// heights round it.
     #[inline(always)]
     fn worn(
         &self,
         h: i32,
-        level: i32,
-        receiver: i32,
+        [level, receiver]: [i32; 2],
         share: u32,
+        most: i32,
         [stands, stands_diagonal]: [i32; 2],
         ground: [i32; 8],
     ) -> (i32, i32) {
@@ -593,7 +597,7 @@ impl Params {
         }
         let depth = gap(level, h);
         let is_deep = depth > self.least;
-        let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt);
+        let silt = mul_q16(if is_deep { depth } else { 0 }, self.silt).min(most);
         let cut = mul_q16(if is_deep { 0 } else { gap(h, receiver) }, share);
         // No part takes the vertex below the lowest of its neighbourhood.
         let low = h.min(low_side).min(low_diagonal);

@@ -31,8 +31,8 @@ pub(super) struct Run<const COLUMN: bool> {
     /// The first vertex, counted from the first of the window.
     pub(super) at: usize,
     count: usize,
-    /// How many of its first vertices belong to the run before it, too. The last run of a span ends
-    /// where the span ends.
+    /// How many of its last vertices belong to the next run, too. The last run of a span ends where
+    /// the span ends.
     again: usize,
     /// Whether the neighbours of all vertices are read where they lie.
     pub(super) is_inner: bool,
@@ -102,11 +102,12 @@ impl<const COLUMN: bool> Iterator for Runs<COLUMN> {
             self.span = self.to_come.pop()?;
         }
         let Span { at: next, end, count } = self.span;
-        let at = next.min(end - count * self.step);
-        let after = at + count * self.step;
+        let length = count * self.step;
+        let at = next.min(end - length);
+        let after = at + length;
         let is_inner = !COLUMN && self.inner.start <= at && after <= self.inner.end;
         self.span.at = after;
-        let again = if at == next { 0 } else { (next - at) / self.step };
+        let again = if after < end { (after + length).saturating_sub(end) / self.step } else { 0 };
         Some(Run { at, count, again, is_inner })
     }
 }
@@ -144,19 +145,20 @@ impl<const COLUMN: bool> Run<COLUMN> {
         if COLUMN || x + LANES as i32 > p.size.x { self.places(p)[1] } else { [y; LANES] }
     }
 
-    /// Which vertices another run does, too, −1 for those: of each, one run has 0.
+    /// Which vertices a later run does again, −1 for those.
     #[inline(always)]
-    pub(super) fn others(&self, p: &Params) -> Lanes {
-        let mut others = [0; LANES];
+    pub(super) fn to_come(&self, p: &Params) -> Lanes {
+        let mut to_come = [0; LANES];
         let x = self.at as i32 % p.size.x;
         if self.again > 0 || self.is_inner && (x == 0 || x + LANES as i32 >= p.size.x) {
             let [xs, _] = self.places(p);
+            let own = self.count - self.again;
             for l in 0..LANES {
                 let is_end = (xs[l] == 0) | (xs[l] == p.size.x - 1);
-                others[l] = -i32::from((l < self.again) | self.is_inner & is_end);
+                to_come[l] = -i32::from((l >= own) | self.is_inner & is_end);
             }
         }
-        others
+        to_come
     }
 
     /// The words of the vertices in a table that has a word for each x and then goes on with
