@@ -122,7 +122,6 @@ pub fn coarse(
         step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;
         step.settings.set(step.stage.params, "weights", &params::Value::Word("none".into()))?;
     }
-    recipe.check()?;
     let job = job_of(recipe)?;
     // A coarser level covers the finer one with a vertex or two more than half.
     let small = |(level, land, _): &(i32, crate::site::Window, _)| {

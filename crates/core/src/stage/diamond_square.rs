@@ -59,6 +59,7 @@ mod kernels;
 
 use super::Stage;
 use super::combine::{self, COMBINE, MASK, ONE_M, SHARE};
+use super::survey::Memory;
 use crate::arith;
 use crate::error::Invalid;
 use crate::params::{Param, Settings, rounded};
@@ -416,7 +417,9 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     // Both buffers hold all levels in turn. In the smallest windows, coarser levels have more
     // points than the window.
     let words = levels.iter().map(Params::points).max().unwrap_or(0);
-    let (low, high) = if s.switch("normalise") { survey(s, site) } else { (0, ONE) };
+    // A draft is not run, so it does not need the range.
+    let is_surveyed = s.switch("normalise") && !site.draft;
+    let (low, high) = if is_surveyed { survey(s, site) } else { (0, ONE) };
     let range = (high - low).max(1);
     let stretch = ((ONE as u64) << 16) / range as u64;
     let mut passes = Vec::with_capacity(levels.len() + 1);
@@ -447,26 +450,35 @@ fn plan(s: &Settings, site: &Site) -> Plan {
     combine::onto_ground(plan, s, site)
 }
 
+/// Ranges of worlds, by the parameters of all their levels.
+static KNOWN: Memory<Vec<u8>, (i32, i32)> = Memory::empty();
+
 /// The lowest and highest value of the whole world on its lattice of 513 × 513 points, or on all
 /// points of a smaller world.
 fn survey(s: &Settings, site: &Site) -> (i32, i32) {
     let world = world(s, &site.own);
     let spacing = (world / SURVEY).max(1).min(feature(s, &site.own));
     let side = (world / spacing + 1).min(4 * SURVEY) as u32;
-    let (mut fine, mut coarse) = (vec![], vec![]);
-    for (i, level) in levels(s, site, [0, 0], [side, side], [spacing, 1]).iter().enumerate() {
-        std::mem::swap(&mut fine, &mut coarse);
-        fine.resize(level.points(), 0);
-        let kernel = if i == 0 { start } else { refine };
-        kernel(&mut Call {
-            uniform: &Uniform::of(*level),
-            range: 0..level.points() as u32,
-            reads: &[&coarse],
-            owns: &mut [&mut fine],
-            adds: &[],
-            touched: &[],
-            calm: None,
-        });
-    }
-    fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+    let levels = levels(s, site, [0, 0], [side, side], [spacing, 1]);
+    let uniforms: Vec<Uniform> = levels.iter().map(|level| Uniform::of(*level)).collect();
+    let key = uniforms.iter().flat_map(Uniform::bytes).collect();
+    let range = KNOWN.get(key, || {
+        let (mut fine, mut coarse) = (vec![], vec![]);
+        for (i, (level, uniform)) in levels.iter().zip(&uniforms).enumerate() {
+            std::mem::swap(&mut fine, &mut coarse);
+            fine.resize(level.points(), 0);
+            let kernel = if i == 0 { start } else { refine };
+            kernel(&mut Call {
+                uniform,
+                range: 0..level.points() as u32,
+                reads: &[&coarse],
+                owns: &mut [&mut fine],
+                adds: &[],
+                touched: &[],
+                calm: None,
+            });
+        }
+        fine.iter().fold((ONE, 0), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+    });
+    *range
 }

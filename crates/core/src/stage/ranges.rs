@@ -261,7 +261,7 @@ static LIFT: Kernel = Kernel {
     cpu: lift,
 };
 
-static KNOWN: Memory<Vec<i32>> = Memory::empty();
+static KNOWN: Memory<String, Vec<i32>> = Memory::empty();
 
 /// The heights of the nodes, 2⁻²⁸ of the relief, row by row.
 pub fn worked_out(s: &Settings, site: &Site) -> Arc<Vec<i32>> {

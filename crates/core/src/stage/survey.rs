@@ -105,17 +105,17 @@ impl Surveyed<'_> {
 }
 
 /// What was worked out last, such as surveys: each level and tile of a land asks for the same.
-/// `MOST` of them are kept.
-pub struct Memory<T, const MOST: usize = 4>(Mutex<VecDeque<(String, Arc<T>)>>);
+/// `MOST` of them are kept, each with its key.
+pub struct Memory<K, T, const MOST: usize = 4>(Mutex<VecDeque<(K, Arc<T>)>>);
 
-impl<T, const MOST: usize> Memory<T, MOST> {
+impl<K: PartialEq, T, const MOST: usize> Memory<K, T, MOST> {
     /// One that has none yet.
     pub const fn empty() -> Self {
         Self(Mutex::new(VecDeque::new()))
     }
 
     /// What is kept under a key, which says all that it follows from, or what the work makes.
-    pub fn get(&self, key: String, work: impl FnOnce() -> T) -> Arc<T> {
+    pub fn get(&self, key: K, work: impl FnOnce() -> T) -> Arc<T> {
         let lock = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, known)) = lock().iter().find(|(known, _)| *known == key) {
             return known.clone();

@@ -161,7 +161,7 @@ static RISE: Kernel = Kernel {
     cpu: rise,
 };
 
-static KNOWN: Memory<Vec<i32>> = Memory::empty();
+static KNOWN: Memory<String, Vec<i32>> = Memory::empty();
 
 /// Cells from node to node.
 fn spacing(s: &Settings) -> f64 {

@@ -1,7 +1,7 @@
 //! From strokes to tables: pieces of paths, and for each square of cells the pieces that reach it.
 
 use super::stroke::{Tool, ends, strokes};
-use super::water::{self, Part, parts};
+use super::water::{self, Outline, Part, parts};
 use super::{
     BANK, BED, BLEND, FLATTEN, LAKE, LIFT, LIP, NOISE, PAINT_HARDNESS, PAINT_HEIGHT, PAINT_RAIN,
     PAINT_UPLIFT, PAINT_VEGETATION, PIECE_WORDS, PRESS, Params, RAISE, SOFTEN, STAGE, STAMP,
@@ -50,11 +50,17 @@ pub(super) struct Lists {
 /// What stands for pictures before they are read.
 static BLANK: LazyLock<Arc<Picture>> = LazyLock::new(|| Arc::new(Picture::blank()));
 
+/// What tells a picture from the others of its size.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    File(String),
+    Lake(Outline),
+}
+
 /// What a stroke stamps on a lattice.
 struct Shown {
     picture: Arc<Picture>,
-    /// What tells it from the others.
-    name: String,
+    source: Source,
     /// Where it is stamped: metres, and pressure.
     at: Vec<[f64; 3]>,
     /// Degrees by which it is turned clockwise.
@@ -67,16 +73,17 @@ struct Shown {
 /// halved, so that none is passed over.
 fn shown(s: &Settings, part: &Part, site: &Site) -> Option<Shown> {
     let stroke = &part.stroke;
-    let (mut picture, radius_m, name, at, turn_deg) = match (stroke.tool, &stroke.file) {
+    let (mut picture, radius_m, source, at, turn_deg) = match (stroke.tool, &stroke.file) {
         (Tool::Lake { .. }, _) => {
             let shape = water::shape(part);
             let [x, y] = shape.middle;
-            let name = format!("a lake {:?} {}", stroke.at, shape.far_m);
-            (shape.picture, shape.radius_m, name, vec![[x, y, 1.0]], 0.0)
+            let source = Source::Lake(shape.outline);
+            (shape.picture, shape.radius_m, source, vec![[x, y, 1.0]], 0.0)
         }
         (Tool::Stamp { turn_deg, .. }, Some(file)) => {
             let picture = s.picture(file).unwrap_or(&BLANK).clone();
-            (picture, stroke.radius_m, file.clone(), stroke.at.clone(), turn_deg)
+            let source = Source::File(file.clone());
+            (picture, stroke.radius_m, source, stroke.at.clone(), turn_deg)
         }
         _ => return None,
     };
@@ -85,7 +92,7 @@ fn shown(s: &Settings, part: &Part, site: &Site) -> Option<Shown> {
     while samples > std::f64::consts::SQRT_2 && picture.width.min(picture.height) > 2 {
         (picture, samples) = (picture.coarser().clone(), samples / 2.0);
     }
-    Some(Shown { picture, name, at, turn_deg, samples })
+    Some(Shown { picture, source, at, turn_deg, samples })
 }
 
 /// Strokes that one pass draws.
@@ -349,8 +356,8 @@ pub(super) fn lists(s: &Settings, site: &Site) -> Result<Lists> {
     // The pictures, each once, and where their words begin.
     let (mut pictures, mut places, mut end) = (vec![], BTreeMap::new(), 0);
     let mut place = |part: &Part| {
-        let Some(Shown { picture, name, .. }) = shown(s, part, site) else { return [0; 3] };
-        let first = *places.entry((name, picture.width, picture.height)).or_insert_with(|| {
+        let Some(Shown { picture, source, .. }) = shown(s, part, site) else { return [0; 3] };
+        let first = *places.entry((source, picture.width, picture.height)).or_insert_with(|| {
             pictures.push(picture.clone());
             end += picture.words.len();
             end - picture.words.len()

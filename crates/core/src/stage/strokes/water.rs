@@ -41,7 +41,10 @@ const POINTS_MAX: usize = 1024;
 pub const OUTLINE_MAX: usize = 1024;
 
 /// Pictures of lakes that were made, since each level and tile asks for them anew: 34 MB at most.
-static MADE: Memory<Picture, 128> = Memory::empty();
+static MADE: Memory<Outline, Picture, 128> = Memory::empty();
+
+/// What tells the picture of a lake from all others: the bits of its outline and its shore.
+pub(super) type Outline = Vec<u64>;
 
 /// A stroke, or a part of one, as a plan draws it.
 #[derive(Clone, Debug)]
@@ -265,6 +268,8 @@ fn is_inside(outline: &[[f64; 2]], [x, y]: [f64; 2]) -> bool {
 /// The picture of a lake.
 pub(super) struct Shape {
     pub picture: Arc<Picture>,
+    /// What tells it from others.
+    pub outline: Outline,
     /// The middle of the picture, in metres.
     pub middle: [f64; 2],
     /// Half of its longer side, in metres.
@@ -285,7 +290,8 @@ pub(super) fn shape(part: &Part) -> Shape {
     let [width, height] =
         sides_m.map(|side| (side / step).ceil().min(f64::from(SAMPLES - 1)) as u32 + 1);
     let middle = [0, 1].map(|k| (low[k] + high[k]) / 2.0);
-    let picture = MADE.get(format!("{at:?} {far_m}"), || {
+    let bits: Outline = at.iter().flatten().chain([&far_m]).map(|v| v.to_bits()).collect();
+    let picture = MADE.get(bits.clone(), || {
         let outline: Vec<[f64; 2]> =
             at.iter().map(|[x, y, _]| [x - middle[0], y - middle[1]]).collect();
         let place = |n: u32, count: u32| (f64::from(n) - f64::from(count - 1) / 2.0) * step;
@@ -303,7 +309,8 @@ pub(super) fn shape(part: &Part) -> Shape {
         };
         Picture::new(width, height, signed.iter().map(word).collect())
     });
-    Shape { picture, middle, radius_m: f64::from(SAMPLES - 1) * step / 2.0, far_m }
+    let radius_m = f64::from(SAMPLES - 1) * step / 2.0;
+    Shape { picture, outline: bits, middle, radius_m, far_m }
 }
 
 /// How far from the outline the ground is not below the water, in 2⁻¹⁵ of the picture's range, and
