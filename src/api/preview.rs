@@ -71,6 +71,8 @@ impl Wanted {
         job_of: impl FnOnce(Recipe) -> Answer<Job>,
     ) -> Answer<Job> {
         recipe.output.colour = Colour::Height;
+        // A picture would have water, which is looked for on the whole land.
+        recipe.output.preview = false;
         coarse(recipe, &self.fields, self.cells, job_of)
     }
 
@@ -117,6 +119,7 @@ pub fn coarse(
     recipe.output.formats.clear();
     recipe.output.format = "r32".into();
     recipe.output.program = None;
+    recipe.water.iter_mut().for_each(|water| water.vectors.clear());
     recipe.scatter.clear();
     for step in recipe.stages.iter_mut().filter(|step| step.stage.name == biomes::STAGE.name) {
         step.settings.set(step.stage.params, "splat", &params::Value::Switch(false))?;

@@ -1,7 +1,7 @@
 //! Order does not matter: threads, portions, shuffles, workgroups and dispatch splits give the same
 //! words.
 
-use crate::common::{cases, config, cpu, everything, gpu, plan, run};
+use crate::common::{cases, config, cpu, everything, gpu, plan, prepare, run};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -42,6 +42,53 @@ fn any_order_on_the_cpu() {
             }
         }
     }
+}
+
+/// Of passes that may run side by side, none touches what another writes, and a later one no buffer
+/// that has another name after an earlier one. One after the other they do the same.
+#[test]
+fn passes_side_by_side_are_independent() {
+    let mut met = 0;
+    for ((stage, case), reference) in cases().zip(&*REFERENCES) {
+        let plan = plan(stage, &case);
+        if !plan.passes.iter().any(|pass| pass.beside) {
+            continue;
+        }
+        let mut together: Vec<&Pass> = vec![];
+        for pass in &plan.passes {
+            if !pass.beside {
+                together.clear();
+            }
+            for other in &together {
+                let place = format!("{} {}: {}", stage.name, case.name, pass.kernel.entry);
+                let renamed = other.swaps.iter().flatten().copied().collect();
+                assert!(!pass.calm && touched(pass).is_disjoint(&renamed), "{place}");
+                assert!(touched(pass).is_disjoint(&written(other)), "{place}");
+                assert!(touched(other).is_disjoint(&written(pass)), "{place}");
+                met += 1;
+            }
+            together.push(pass);
+        }
+        let mut cpu = cpu();
+        prepare(stage, &case, &mut cpu);
+        cpu.begin(&plan).unwrap();
+        (0..plan.passes.len()).for_each(|i| run(&mut cpu, &plan, i..i + 1));
+        for (name, words) in reference {
+            assert!(cpu.read(name).unwrap() == *words, "{} {} {name}", stage.name, case.name);
+        }
+    }
+    assert!(met > 0);
+}
+
+/// The buffers that a pass writes.
+fn written(pass: &Pass) -> BTreeSet<&'static str> {
+    let Kernel { owns, adds, .. } = pass.kernel;
+    owns.iter().map(|(name, _)| name).chain(*adds).copied().collect()
+}
+
+/// Those, and the buffers that it reads.
+fn touched(pass: &Pass) -> BTreeSet<&'static str> {
+    written(pass).into_iter().chain(pass.kernel.reads.iter().copied()).collect()
 }
 
 /// The size of workgroups and the splitting of dispatches do not change a word of any buffer. What

@@ -265,6 +265,10 @@ pub struct Pass {
     /// Whether the kernel keeps notes for its next pass of where nothing happens: see [`Calm`]. The
     /// granule of such a pass is a row.
     pub calm: bool,
+    /// Whether it may run side by side with the pass before it, and with those that this one may
+    /// run beside: none touches what another writes, and it touches no buffer that has another name
+    /// after one of them. Such a pass keeps no notes.
+    pub beside: bool,
 }
 
 impl Pass {
@@ -281,6 +285,7 @@ impl Pass {
             swaps: &[],
             constant: None,
             calm: false,
+            beside: false,
         }
     }
 
@@ -302,6 +307,11 @@ impl Pass {
     /// The same pass, after which pairs of buffers exchange their names.
     pub fn swapping(self, swaps: &'static [[&'static str; 2]]) -> Self {
         Self { swaps, ..self }
+    }
+
+    /// The same pass, which may run side by side with the pass before it: see [`Self::beside`].
+    pub fn beside_the_last(self) -> Self {
+        Self { beside: true, ..self }
     }
 
     /// The buffers that it writes, by the names they have after it.

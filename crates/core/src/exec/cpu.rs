@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::plan::{Adder, Call, Calm, Fill, Kernel, Pass, Plan, Touched};
 use division::{ALONE, Division, portions};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -181,6 +182,21 @@ impl Cpu {
     }
 }
 
+/// The buffers that a pass writes, with their names.
+struct Written {
+    own: Vec<(&'static str, Vec<i32>)>,
+    add: Vec<(&'static str, Vec<i32>)>,
+}
+
+/// What all portions of a pass see.
+struct Shared<'a> {
+    pass: &'a Pass,
+    rounds: Cow<'a, [Vec<Vec<Range<u32>>>]>,
+    reads: Vec<&'a [i32]>,
+    adders: Vec<Adder<'a>>,
+    touched: Vec<Touched<'a>>,
+}
+
 impl Memory {
     /// The smallest piece of spare memory that holds this many words; none that has room for
     /// many more, since a few words would hold it.
@@ -190,80 +206,105 @@ impl Memory {
         fits.map(|i| self.spare.swap_remove(i))
     }
 
-    /// Runs a pass, on a thread of the pool.
-    fn run_pass(&mut self, pass: &Pass, order: Order, stop: &AtomicBool) {
-        let Kernel { reads, owns, adds, cpu, .. } = *pass.kernel;
-        // Buffers that the pass writes leave the table while it runs, so that nothing can read
-        // them.
-        let mut own: Vec<_> = owns.iter().map(|(name, _)| self.take(name)).collect();
-        let mut add: Vec<_> = adds.iter().map(|name| self.take(name)).collect();
-        for (name, words) in &add {
-            self.marks
-                .entry(name)
-                .or_default()
-                .blocks
-                .resize_with(words.len().div_ceil(Touched::BLOCK), Default::default);
-        }
-        let frozen: Vec<&[i32]> = reads.iter().map(|name| self.buffers[name].as_slice()).collect();
-        let targets: Vec<&[AtomicI32]> = add.iter_mut().map(|(_, words)| atomics(words)).collect();
-        let known = reads.iter().chain(owns.iter().map(|(name, _)| name));
-        let touched: Vec<Touched> =
-            known.map(|name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()))).collect();
+    /// Runs a pass, and those that run beside it, on a thread of the pool.
+    fn run_passes(&mut self, passes: &[Pass], order: Order, stop: &AtomicBool) {
+        debug_assert!(passes.iter().skip(1).all(|pass| pass.beside && !pass.calm));
+        // Buffers that passes write leave the table while they run, so that nothing can read them.
+        let mut written: Vec<Written> = passes.iter().map(|pass| self.take_written(pass)).collect();
         let threads = rayon::current_num_threads();
-        let Division { rounds, alone } = Division::of(pass, order, threads);
-        let adders: Vec<Adder> = targets
-            .iter()
-            .zip(adds)
-            .map(|(words, name)| {
+        let mut shared: Vec<Shared> = vec![];
+        let mut owned = vec![];
+        for (pass, Written { own, add }) in passes.iter().zip(&mut written) {
+            let Kernel { reads, owns, adds, .. } = *pass.kernel;
+            let Division { rounds, alone } = Division::of(pass, order, threads);
+            let adders = adds.iter().zip(add).map(|(name, (_, words))| {
                 let marks = &self.marks[name];
-                Adder::new(words, &marks.blocks, &marks.peak, alone)
-            })
-            .collect();
-        let mut known = pass.calm.then(|| {
-            let row = pass.granule as usize;
-            let rows = own.first().map_or(0, |(_, words)| words.len() / row);
+                Adder::new(atomics(words), &marks.blocks, &marks.peak, alone)
+            });
+            let known = reads.iter().chain(owns.iter().map(|(name, _)| name));
+            let touched = |name| Touched(self.marks.get(name).map(|m| m.spans.as_slice()));
+            shared.push(Shared {
+                pass,
+                rounds,
+                reads: reads.iter().map(|name| self.buffers[name].as_slice()).collect(),
+                adders: adders.collect(),
+                touched: known.map(touched).collect(),
+            });
+            owned.push(own);
+        }
+        let mut known = passes[0].calm.then(|| {
+            let row = passes[0].granule as usize;
+            let rows = owned[0].first().map_or(0, |(_, words)| words.len() / row);
             let bytes = rows * Calm::row_bytes(row);
             let blocks = rows * row.div_ceil(Calm::CELLS);
-            let fits =
-                |last: &Known| std::ptr::eq(last.kernel, pass.kernel) && last.after.len() == bytes;
-            self.known.take().filter(fits).unwrap_or_else(|| Known::nothing(pass, bytes, blocks))
+            let fits = |last: &Known| {
+                std::ptr::eq(last.kernel, passes[0].kernel) && last.after.len() == bytes
+            };
+            let nothing = || Known::nothing(&passes[0], bytes, blocks);
+            self.known.take().filter(fits).unwrap_or_else(nothing)
         });
         let calm = known.as_ref().map(|Known { before, after, .. }| Calm { before, after });
-        for round in &*rounds {
-            let mut slices: Vec<&mut [i32]> =
-                own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
-            let mut groups = portions(round, owns, &mut slices);
+        for k in 0..shared.iter().map(|shared| shared.rounds.len()).max().unwrap_or(0) {
+            let mut groups = vec![];
+            for (shared, own) in shared.iter().zip(&mut owned) {
+                let Some(round) = shared.rounds.get(k) else { continue };
+                let mut slices: Vec<&mut [i32]> =
+                    own.iter_mut().map(|(_, words)| words.as_mut_slice()).collect();
+                let portions = portions(round, shared.pass.kernel.owns, &mut slices);
+                groups.extend(portions.into_iter().map(|group| (shared, group)));
+            }
             if let Some(seed) = order.shuffle {
                 let key = crate::arith::key(seed, 0);
-                groups.sort_by_key(|group| crate::arith::hash(key, group[0].0.start, 0));
+                groups.sort_by_key(|(_, group)| crate::arith::hash(key, group[0].0.start, 0));
+            } else if shared.len() > 1 {
+                // Each thread gets its part of each pass.
+                groups.sort_by_key(|(_, group)| group[0].0.start);
             }
-            share_out(groups, threads, |group| {
+            share_out(groups, threads, |(shared, group)| {
                 for (range, mut own) in group {
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let (uniform, reads) = (&pass.uniform, &frozen);
-                    cpu(&mut Call {
-                        uniform,
+                    (shared.pass.kernel.cpu)(&mut Call {
+                        uniform: &shared.pass.uniform,
                         range,
-                        reads,
+                        reads: &shared.reads,
                         owns: &mut own,
-                        adds: &adders,
-                        touched: &touched,
+                        adds: &shared.adders,
+                        touched: &shared.touched,
                         calm,
                     });
                 }
             });
         }
-        self.buffers.extend(own);
-        self.buffers.extend(add);
+        for Written { own, add } in written {
+            self.buffers.extend(own);
+            self.buffers.extend(add);
+        }
         match known.as_mut() {
             Some(known) => known.hand_on(),
-            None => known = self.known.take().filter(|last| !last.is_written_by(pass)),
+            None => {
+                let is_left = |last: &Known| !passes.iter().any(|pass| last.is_written_by(pass));
+                known = self.known.take().filter(is_left);
+            }
         }
         self.known = known;
-        self.bring_up_marks(pass);
-        pass.swaps.iter().for_each(|names| self.exchange(*names));
+        for pass in passes {
+            self.bring_up_marks(pass);
+            pass.swaps.iter().for_each(|names| self.exchange(*names));
+        }
+    }
+
+    /// Takes what a pass writes, with marks for what it adds to.
+    fn take_written(&mut self, pass: &Pass) -> Written {
+        let Kernel { owns, adds, .. } = *pass.kernel;
+        let own = owns.iter().map(|(name, _)| self.take(name)).collect();
+        let add: Vec<_> = adds.iter().map(|name| self.take(name)).collect();
+        for (name, words) in &add {
+            let blocks = words.len().div_ceil(Touched::BLOCK);
+            self.marks.entry(name).or_default().blocks.resize_with(blocks, Default::default);
+        }
+        Written { own, add }
     }
 
     /// A buffer that leaves the table.
@@ -416,8 +457,10 @@ impl Executor for Cpu {
             let useful = (plan.passes[next].count() / ALONE[0]) as usize + 1;
             pool.attended(useful, || {
                 while next < passes.end && !stop.load(Ordering::Relaxed) {
-                    memory.run_pass(&plan.passes[next], *order, stop);
-                    next += 1;
+                    let others = &plan.passes[next + 1..passes.end];
+                    let end = next + 1 + others.iter().take_while(|pass| pass.beside).count();
+                    memory.run_passes(&plan.passes[next..end], *order, stop);
+                    next = end;
                     if begun.is_past(SPELL) {
                         break;
                     }

@@ -34,11 +34,11 @@ pub(super) fn plan(s: &Settings, site: &Site) -> Plan {
         builder.push(gather(&DRAIN, &uniform).swapping(&[["area", "area_next"]]));
         // Before `cut`, since what rises depends on the height before it.
         if keeps_ledger && params.rise > 0 {
-            builder.push(gather(&RAISE_LEDGER, &uniform));
+            builder.push(gather(&RAISE_LEDGER, &uniform).beside_the_last());
         }
-        builder.push(
-            gather(&CUT, &uniform).swapping(&[["height", "next"], ["surface", "surface_next"]]),
-        );
+        // What is cut follows from the ways, and not from the areas.
+        let cut = gather(&CUT, &uniform).beside_the_last();
+        builder.push(cut.swapping(&[["height", "next"], ["surface", "surface_next"]]));
         builder.end_step();
     });
     // `way` is not needed any more. Its words become the flow.
