@@ -470,7 +470,7 @@ fn cut_runs<const COLUMN: bool>(
         let way = run.words(p, way, 0, &mut ways);
         let uplift = if p.lifted == 1 { run.words(p, uplift, 0, &mut uplifts) } else { &uplifts };
         let before = *run.words(p, silted, start, &mut silts);
-        let (kept, to_come) = (p.kept(run), run.to_come(p));
+        let (kept, repeated) = (p.kept(run), run.repeated(p));
         let (mut ground_next, mut level_next, mut silted_next) =
             ([0; LANES], [0; LANES], [0; LANES]);
         let (mut stands, mut stands_diagonal) = ([p.stands; LANES], [p.stands_diagonal; LANES]);
@@ -511,7 +511,7 @@ fn cut_runs<const COLUMN: bool>(
             ground_next[l] = new.wrapping_add(rise);
             level_next[l] = p.settles(kept, h, ground_next[l], low_water[l], rise);
             // The sums are added to where they lie, by the last run that does the vertex.
-            let silt = if is_base | (to_come[l] != 0) { 0 } else { silt };
+            let silt = if is_base | (repeated[l] != 0) { 0 } else { silt };
             silted_next[l] = before[l].wrapping_add(silt);
         }
         run.store(p, &ground_next, next, start);

@@ -147,18 +147,18 @@ impl<const COLUMN: bool> Run<COLUMN> {
 
     /// Which vertices a later run does again, −1 for those.
     #[inline(always)]
-    pub(super) fn to_come(&self, p: &Params) -> Lanes {
-        let mut to_come = [0; LANES];
+    pub(super) fn repeated(&self, p: &Params) -> Lanes {
+        let mut repeated = [0; LANES];
         let x = self.at as i32 % p.size.x;
         if self.again > 0 || self.is_inner && (x == 0 || x + LANES as i32 >= p.size.x) {
             let [xs, _] = self.places(p);
             let own = self.count - self.again;
             for l in 0..LANES {
                 let is_end = (xs[l] == 0) | (xs[l] == p.size.x - 1);
-                to_come[l] = -i32::from((l >= own) | self.is_inner & is_end);
+                repeated[l] = -i32::from((l >= own) | self.is_inner & is_end);
             }
         }
-        to_come
+        repeated
     }
 
     /// The words of the vertices in a table that has a word for each x and then goes on with
